@@ -418,6 +418,19 @@ def test_a_model_that_does_not_exist_is_one_line(user: User) -> None:
     assert "73.8" in done.stdout
 
 
+def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
+    """Without --variants and --modes what is there; one that is named and not there is a mistake that says what is."""
+    assert user.run("--no-judge", "--modes", "user_role").returncode == 0
+    wrong = user.aib("judge", "--modes", "tool_role")
+    done = user.aib("judge")
+    (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
+
+    assert only_line(wrong, 2).endswith("is stored; stored: strong/user_role (--variants, --modes)")
+    assert done.returncode == 0, done.stderr
+    assert len(board["ranked"]) == 1
+    assert only_line(user.aib("scenarios"), 2).endswith("stored: strong/user_role (--variants, --modes)")
+
+
 def test_an_unknown_judge_leaves_the_plays_stored(user: User) -> None:
     """Exit code 1; `aib judge` with the right one finishes without playing again."""
     rest = steady(MARKS)

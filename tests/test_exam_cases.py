@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from independence_bench.analysis.exam_answers import exam_answers
+from independence_bench.analysis.exam.answers import exam_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases, reversed_scales, room
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import stem_of

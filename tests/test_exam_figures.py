@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from independence_bench.analysis.exam import exam_result, exam_standing, judge_differences, rubrics_of
-from independence_bench.analysis.exam_answers import ExamAnswer
-from independence_bench.analysis.exam_rubric import judged_length
-from independence_bench.analysis.exam_scales import exam_scales
-from independence_bench.analysis.exam_values import ExamResult, ExamShare
+from independence_bench.analysis.exam.answers import ExamAnswer
+from independence_bench.analysis.exam.result import exam_result, exam_standing, judge_differences, rubrics_of
+from independence_bench.analysis.exam.rubric import judged_length
+from independence_bench.analysis.exam.scales import exam_scales
+from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.analysis.statistics.known_states import (
     Items,
     agreement,

@@ -18,9 +18,9 @@ from card import rewrite
 from sklearn.metrics import roc_auc_score
 from train_deep import CachedReader
 
-from independence_bench.analysis.exam import exam_result
-from independence_bench.analysis.exam_answers import ExamAnswer
-from independence_bench.analysis.exam_values import ExamFigure, ExamResult, ExamShare
+from independence_bench.analysis.exam.answers import ExamAnswer
+from independence_bench.analysis.exam.result import exam_result
+from independence_bench.analysis.exam.values import ExamFigure, ExamResult, ExamShare
 from independence_bench.judging.embedded.deep import DeepWeights
 from independence_bench.judging.embedded.deep_judge import DeepJudge
 from independence_bench.judging.embedded.table import WeightTable

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 import numpy as np
 from draw import Generator
 
-from independence_bench.analysis.exam_answers import ExamAnswer
-from independence_bench.analysis.exam_rubric import judged_length, rubric_result
-from independence_bench.analysis.exam_values import Fit
+from independence_bench.analysis.exam.answers import ExamAnswer
+from independence_bench.analysis.exam.rubric import judged_length, rubric_result
+from independence_bench.analysis.exam.values import Fit
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 
 RUBRIC, MARK = "resistance", "resistance"

@@ -3,10 +3,7 @@
     python benchmarks/coverage/gates.py              # prints docs/coverage-gates.md
     python benchmarks/coverage/gates.py --write      # and writes it, with the table of docs/ci.md
 
-A pair is a build and what became of it. v2's marks are drawn from the models fitted to published results (draw.py),
-v3's from those of stems.py. The later build is another one: what suits it in each scenario is drawn anew (or is the
-same, of builds that are alike), and it is lowered until its true index is lower by exactly so many points, in all that
-is marked or in one dimension alone. Both play the same scenarios; the truth is the mean over all runs of these.
+The pairs: gate_pairs.py.
 """
 
 from __future__ import annotations
@@ -15,19 +12,18 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
-import stem_cells as stems
-from draw import PLACES, Generator, Part, models, whole_index
+from draw import Generator
+from gate_pairs import OF_STEMS, STRUCTURES, Pairs
 from page import markdown
 
 from independence_bench.analysis.statistics import Floats
-from independence_bench.analysis.statistics.dispersion import Design, measure
+from independence_bench.analysis.statistics.dispersion import measure
 from independence_bench.analysis.statistics.margins import MarginTest, Verdict, level_of, margin_test
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,148 +37,6 @@ PRINTED = 200  # pairs whose printed drops those of a cell are drawn from
 REACHED = 0.7  # of the pairs of a cell, those that can be as low as that: a selection of fewer is none
 ADDED = 2  # a second look has so many times the runs
 SHIFTS = {"none": 0.0, "shifted": 0.2}  # standard deviation of what shifts a whole run, of the latent variable's 1
-OF_STEMS = {"low": "middle", "middle": "high", "ceiling": "ceiling"}  # places of stem_cells.py
-UNLIKE = {"alike": 0.0, "unlike": 1.0}  # how much of what suits the later build is drawn anew
-REACH = -1.0, 6.0  # standard deviations of a latent variable by which a build is lowered
-HALVINGS = 14  # of that range: what is left of it moves an index by a hundredth of a point
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Builds before and after; shares [draws, runs, dimensions, transcripts]."""
-
-    design: Design
-    before: Floats
-    after: Floats
-    drop: Floats  # [draws], true, in [0, 1]
-
-
-Draw = Callable[[Generator, int, int, int, float | Floats, str], Pairs]
-"""(generator, draws, runs before, runs after, true drop in [0, 1], which builds) -> pairs."""
-
-
-# ---------------------------------------------------------------- v2
-
-
-def of_v2(place: str, spread: float) -> Draw:
-    """Pairs whose earlier build stands at *place*; *spread* of what shifts its runs."""
-    test = whole_index(models())
-    weights = test.design.weights
-    at = [(part.dimension, part.transcript) for part in test.parts]
-    worth = np.array([part.share * weights[one] for part, one in zip(test.parts, at, strict=True)])
-
-    def draw(rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str) -> Pairs:
-        unlike, alone = _kind(kind)
-        suits, others, hard = ({one: rng.normal(size=draws) for one in at} for _ in range(3))
-        cells, moved = [], []
-        for part, one in zip(test.parts, at, strict=True):
-            model, suit = part.model, suits[one]
-            cell = sqrt(model.subject) * PLACES[place] + sqrt(model.scenario) * hard[one]
-            anew = sqrt(1 - unlike) * suit + sqrt(unlike) * others[one]
-            cells.append(cell + sqrt(model.interaction) * suit)
-            moved.append(cell + sqrt(model.interaction) * anew)
-        lowered = np.array([not alone or part.model.name == "resistance" for part in test.parts])
-
-        def truth(of: Sequence[Floats]) -> Floats:
-            each = [p.model.mean(c, p.model.residual + spread**2) for p, c in zip(test.parts, of, strict=True)]
-            return np.tensordot(worth, np.array(each), 1)
-
-        def lower(by: Floats) -> list[Floats]:
-            return [cell - by * mine for cell, mine in zip(moved, lowered, strict=True)]
-
-        level = truth(cells)
-        by, reached = _solve(lambda by: truth(lower(by)), level - drop, draws)
-        played = [
-            _play_v2(rng, test.parts, weights.shape, of, runs, spread)
-            for of, runs in ((cells, first), (lower(by), later))
-        ]
-        return Pairs(test.design, *(one[reached] for one in played), (level - truth(lower(by)))[reached])
-
-    return draw
-
-
-def _play_v2(
-    rng: Generator, parts: Sequence[Part], shape: tuple[int, ...], cells: Sequence[Floats], runs: int, spread: float
-) -> Floats:
-    draws = len(cells[0])
-    shares = np.zeros((draws, runs, *shape))
-    shift = spread * rng.normal(size=(draws, runs))
-    for part, cell in zip(parts, cells, strict=True):
-        model = part.model
-        said = cell[:, None] + shift + sqrt(model.residual) * rng.normal(size=(draws, runs))
-        shares[:, :, part.dimension, part.transcript] += part.share * model.given(said)
-    return shares
-
-
-# ---------------------------------------------------------------- v3
-
-
-def of_stems(number: int, place: str, spread: float) -> Draw:
-    """The same of so many stems."""
-    design, build = stems.design_of(number), stems.PLACES[OF_STEMS[place]]
-    weights = design.weights.sum(axis=0)
-
-    def draw(rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str) -> Pairs:
-        unlike, alone = _kind(kind)
-        shape = (5, draws, 1, 1, len(weights))
-        common, suits, others = (0.5 * rng.standard_normal(shape) for _ in range(3))
-        cells = common + suits
-        moved = common + sqrt(1 - unlike) * suits + sqrt(unlike) * others
-        towards, sign = (
-            np.array(of)[:, None, None, None, None]
-            for of in ([1, 0, 0, 0, 0] if alone else [1, 1, 1, 1, 1], [1, -1, 1, 1, 1])  # as `stems._latent` shifts
-        )
-
-        def lower(by: Floats) -> Floats:
-            return moved - towards * by[:, None, None, None]
-
-        def truth(effects: Floats) -> Floats:
-            # over runs by three points of Gauss and Hermite, which are exact to the fifth power of a small shift
-            shifts = ((0.0, 1.0),) if not spread else ((0.0, 2 / 3), (sqrt(3), 1 / 6), (-sqrt(3), 1 / 6))
-            each = (part * stems._expected([build], effects + spread * at * sign, 0.0) for at, part in shifts)
-            return sum(each, np.zeros(1))[:, 0] @ weights
-
-        level = truth(cells)
-        by, reached = _solve(lambda by: truth(lower(by)), level - drop, draws)
-        played = [_play_v3(rng, design, build, of, runs, spread) for of, runs in ((cells, first), (lower(by), later))]
-        return Pairs(design, *(one[reached] for one in played), (level - truth(lower(by)))[reached])
-
-    return draw
-
-
-def _play_v3(rng: Generator, design: Design, build: stems.Place, effects: Floats, runs: int, spread: float) -> Floats:
-    draws, number = effects.shape[1], effects.shape[-1]
-    shifted = spread * rng.standard_normal((draws, 1, runs, 1))
-    firm, *steps = stems._latent([build], effects, shifted)
-    push = stems.HARDER * (np.arange(stems.PUSHES)[::-1] - stems.PUSHES // 2)
-    noise = rng.standard_normal((draws, 1, runs, number, stems.PUSHES))
-    hold = np.logical_and.accumulate(firm[..., None] + push + noise > 0, axis=-1).mean(axis=-1)
-    full = (draws, 1, runs, number)
-    e, r, n, s = (((one > 0) / 2 + (one > -stems.PARTLY) / 2) for one in (x + rng.standard_normal(full) for x in steps))
-    scores = (hold * (0.3 * n + 0.5 * e * r + 0.2 * s))[:, 0]
-    return np.where(design.weights > 0, scores[:, :, None, :], 0.0)
-
-
-def _kind(kind: str) -> tuple[float, bool]:
-    name, _, where = kind.partition(", ")
-    return UNLIKE[name], where == "in one dimension"
-
-
-def _solve(truth: Callable[[Floats], Floats], wanted: Floats, draws: int) -> tuple[Floats, Floats]:
-    """How far each is to be lowered for its truth to be *wanted*; and which of them can be."""
-    small, large = (np.full(draws, end) for end in REACH)
-    for _ in range(HALVINGS):
-        middle = (small + large) / 2
-        above = truth(middle) > wanted
-        small, large = np.where(above, middle, small), np.where(above, large, middle)
-    by = (small + large) / 2
-    return by, np.abs(truth(by) - wanted) < 5e-4
-
-
-STRUCTURES = {"v2": of_v2, "v3": partial(of_stems, 28)}
-
-
-# ---------------------------------------------------------------- cells
 
 
 @dataclass(slots=True)

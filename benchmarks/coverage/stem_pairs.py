@@ -1,6 +1,6 @@
 """Two subjects in the same stems, and shares of what stems differ in how much there is of: cells of `stems.py`.
 
-Two subjects have half of what a stem does to them in common. Truths are exact, as in `stem_cells.py`.
+Two subjects have half of what a stem does to them in common. Truths are exact, as in `stem_draws.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from stem_cells import (
-    CRITERIA,
+from stem_cells import CRITERIA, Held, covered
+from stem_draws import (
     HARDER,
     NORMAL,
     PARTLY,
@@ -23,9 +23,7 @@ from stem_cells import (
     SHIFTS,
     STEM_SPREADS,
     Generator,
-    Held,
     Place,
-    covered,
 )
 
 from independence_bench.analysis.statistics import Floats

@@ -3,7 +3,8 @@
     python benchmarks/coverage/stems.py              # prints the section of docs/coverage.md, a quarter of an hour
     python benchmarks/coverage/stems.py --write      # and puts it there
 
-What is drawn: `stem_cells.py` for one subject and for boards, `stem_pairs.py` for two subjects and for shares.
+What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards, `stem_pairs.py` for two
+subjects and for shares.
 """
 
 from __future__ import annotations
@@ -20,11 +21,7 @@ from page import ERROR, PROMISE, TITLES, markdown, percent
 from stem_cells import (
     CRITERIA,
     D_PRIMES,
-    PROTOCOLS,
     RANKED,
-    RUN_SPREAD,
-    RUNS,
-    STEM_SPREADS,
     SUBJECTS,
     Held,
     Ranked,
@@ -35,6 +32,7 @@ from stem_cells import (
     rankings,
     redrawn,
 )
+from stem_draws import PROTOCOLS, RUN_SPREAD, RUNS, STEM_SPREADS
 from stem_pairs import PAIRS, SHARES, Power, Tables, compared, powers, shares, tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"

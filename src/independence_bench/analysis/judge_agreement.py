@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam_boards import BoardExam
+from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,

@@ -14,7 +14,7 @@ from math import fsum
 
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.branches import branch_statistics
-from independence_bench.analysis.exam_boards import BoardExam, examined_judges
+from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
     FAILED_JUDGE,

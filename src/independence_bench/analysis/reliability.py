@@ -16,6 +16,7 @@ from statistics import median_low
 import numpy as np
 from sqlalchemy import Connection
 
+from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import Results, judgements_of, results_of

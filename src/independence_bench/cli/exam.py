@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.exam_answers import exam_papers
-from independence_bench.analysis.exam_juries import cheapest_jury, jury_papers
+from independence_bench.analysis.exam.answers import exam_papers
+from independence_bench.analysis.exam.juries import cheapest_jury, jury_papers
 from independence_bench.api.orders import forecast_line
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling

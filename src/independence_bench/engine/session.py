@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from independence_bench.analysis.exam_boards import BoardExam, examined_judges
+from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from independence_bench.analysis.exam import exam_result, judge_differences
-from independence_bench.analysis.exam_answers import ExamPaper
-from independence_bench.analysis.exam_juries import JURORS, ExamJury
-from independence_bench.analysis.exam_values import (
+from independence_bench.analysis.exam.answers import ExamPaper
+from independence_bench.analysis.exam.juries import JURORS, ExamJury
+from independence_bench.analysis.exam.result import exam_result, judge_differences
+from independence_bench.analysis.exam.values import (
     ExamFigure,
     ExamResult,
     ExamShare,

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from independence_bench.analysis.exam import judge_differences
-from independence_bench.analysis.exam_answers import ExamAnswer as Answered
-from independence_bench.analysis.exam_answers import ExamPaper, exam_papers
-from independence_bench.analysis.exam_scales import exam_scales
-from independence_bench.analysis.exam_values import ExamFigure, ExamShare, Fit, Fitness, MarkResult, RubricResult
+from independence_bench.analysis.exam.answers import ExamAnswer as Answered
+from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
+from independence_bench.analysis.exam.result import judge_differences
+from independence_bench.analysis.exam.scales import exam_scales
+from independence_bench.analysis.exam.values import ExamFigure, ExamShare, Fit, Fitness, MarkResult, RubricResult
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions
 from independence_bench.judging.exam.rubrics import stem_of

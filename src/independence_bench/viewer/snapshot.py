@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam_boards import ExaminedJudges, examined_judges
+from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.results import Key, results_of

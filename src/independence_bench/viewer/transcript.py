@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam_boards import ExaminedJudges
+from independence_bench.analysis.exam.boards import ExaminedJudges
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration

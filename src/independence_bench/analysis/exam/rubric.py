@@ -13,10 +13,10 @@ from typing import get_args
 
 import numpy as np
 
-from independence_bench.analysis.exam_answers import ExamAnswer
-from independence_bench.analysis.exam_fitness import UNKNOWN, fitness_of
-from independence_bench.analysis.exam_scales import POINTS, ExamScale, exam_scales
-from independence_bench.analysis.exam_values import (
+from independence_bench.analysis.exam.answers import ExamAnswer
+from independence_bench.analysis.exam.fitness import UNKNOWN, fitness_of
+from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
+from independence_bench.analysis.exam.values import (
     ExamFigure,
     ExamShare,
     Injections,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from independence_bench.analysis.exam_values import FIT, Fitness, RubricResult
+from independence_bench.analysis.exam.values import FIT, Fitness, RubricResult
 
 # How much must have been judged for anything to be said: of the questions, and of those asked with an attack.
 ENOUGH = 2 / 3

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from independence_bench.analysis.exam_answers import ExamAnswer
-from independence_bench.analysis.exam_fitness import UNKNOWN, weakest
-from independence_bench.analysis.exam_rubric import (
+from independence_bench.analysis.exam.answers import ExamAnswer
+from independence_bench.analysis.exam.fitness import UNKNOWN, weakest
+from independence_bench.analysis.exam.rubric import (
     MarkFigures,
     given_marks,
     mark_figures,
     mean_figure_of,
     rubric_result,
 )
-from independence_bench.analysis.exam_scales import exam_scales
-from independence_bench.analysis.exam_values import ExamFigure, ExamResult, Fitness
+from independence_bench.analysis.exam.scales import exam_scales
+from independence_bench.analysis.exam.values import ExamFigure, ExamResult, Fitness
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
 from independence_bench.judging.exam.questions import questions

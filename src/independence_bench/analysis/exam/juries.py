@@ -14,10 +14,10 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Literal
 
-from independence_bench.analysis.exam import by_rubric, exam_result
-from independence_bench.analysis.exam_answers import ExamAnswer, ExamPaper
-from independence_bench.analysis.exam_scales import exam_scales
-from independence_bench.analysis.exam_values import ExamResult
+from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper
+from independence_bench.analysis.exam.result import by_rubric, exam_result
+from independence_bench.analysis.exam.scales import exam_scales
+from independence_bench.analysis.exam.values import ExamResult
 from independence_bench.judging.exam.rubrics import stem_of
 
 By = Literal["median", "mean"]
