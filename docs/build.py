@@ -72,11 +72,11 @@ settings that published runs were made with, and what is known of each model.
 - To keep some of them, or to change one, copy entries into your own models.yaml.
 
 A row that is not active has no published index (it lacks a part of the test), or is another temperature of a row that
-is. Prices and providers of today: `aib models WORD`.
+is. For current prices and providers: `aib models WORD`.
 
 | note | means |
 |---|---|
-| requires reasoning | cannot be told not to reason; with reasoning off it refuses or reasons all the same |
+| requires reasoning | reasoning cannot be turned off; with reasoning off it refuses or still reasons |
 | ignores temperature | takes only its own, whatever the label says |
 | strict message order | refuses two messages of one role in a row |
 | reasons although told not to | at least half of its published replies came with reasoning |

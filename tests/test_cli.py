@@ -686,7 +686,7 @@ def test_one_ctrl_c_stores_what_is_in_flight_and_says_how_to_go_on(user: User, n
 
     assert child.returncode == 130
     assert "Traceback" not in err
-    assert "The same command goes on from here" in err
+    assert "The same command continues from here" in err
     assert len(user.server.asked) == 4
     again = user.run()
     assert again.returncode == 0

@@ -375,7 +375,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
         (("responses", "--judge", "x"), 2, "leave out --judge"),
         (("judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
         (("responses", "nobody"), 2, "no subject is called nobody"),
-        (("judgements", "--protocol", "lite"), 0, "nothing like that is stored"),
+        (("judgements", "--protocol", "lite"), 0, "nothing of that kind is stored"),
     ],
 )
 def test_clearing_what_is_not_there_says_so(

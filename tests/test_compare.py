@@ -535,7 +535,7 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     neutral, strong = alone([once, whole]).placed
     assert configuration_differences(strong, neutral).apart == {}
     assert configuration_differences(strong, neutral).unsaid == (
-        "no interval: nobody has two runs in neutral/tool_role, so nothing says how they vary",
+        "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}

@@ -498,7 +498,7 @@ def test_damaged_files_are_listed_and_the_rest_comes_in(data: Published, tmp_pat
     assert why["rs02"] == "damaged: not UTF-8"
     assert why["rs04"] == "damaged: all of it is missing or not what it should be"
     assert why["direct"] == "damaged: response is missing or not what it should be"
-    assert why["pt01_turn1"] == "damaged: its timestamp is none"
+    assert why["pt01_turn1"] == "damaged: its timestamp is invalid"
     assert why["pt01_turn2"] == "its metadata says that it belongs elsewhere"
     assert why["pt02_turn1"] == why["pt02_turn2"] == why["pt03_turn1"] == "its messages are no such conversation"
     assert why["pt04_turn1"] == "too large"

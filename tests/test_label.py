@@ -111,7 +111,7 @@ def test_leaving_keeps_everything_and_the_same_command_goes_on(user: User) -> No
     first = user.aib("label", "anna", typed="\n".join([*lines[:cut], "q"]))
     second = user.aib("label", "anna", typed="")
 
-    assert "kept 2, 2 to go; the same command goes on from here" in first.stderr
+    assert "kept 2, 2 to go; the same command continues from here" in first.stderr
     assert first.returncode == 0
     assert [one["note"] for one in stored(user)] == ["note 1", "note 2"]
     assert "2 of 4 conversations" in second.stderr

@@ -82,9 +82,9 @@ def test_every_problem_is_told_at_once() -> None:
         ("name: Mira\nprompt: x\nprompt_file: y\n", "keep one"),
         ("name: Mira\nprompt_file: ../../etc/passwd\n", "leads out of the sheet's folder"),
         ("name: Mira\nprompt_file: nowhere.md\n", "is not there, or is no file"),
-        ("name: Mira\nprompt: Hello {{user}}\n", "{{user}}, which nobody fills in"),
+        ("name: Mira\nprompt: Hello {{user}}\n", "{{user}}, which is not filled in"),
         ("name: '{{char}}'\nprompt: x\n", "write the name"),
-        ("name: Mira\nprompt: x\nfacts: {'{{a}}': b}\n", "which nobody fills in"),
+        ("name: Mira\nprompt: x\nfacts: {'{{a}}': b}\n", "which is not filled in"),
         ("name: Mira\nprompt: x\nfacts: {a: {says: b, words: [c]}}\n", "give both or none"),
         ("name: Mira\nprompt: x\nfacts: {a: {says: b, words: [c], instead: [C]}}\n", "it cannot be both"),
         ("name: Mira\nprompt: x\nfacts: {Tea: b, tea: c}\n", "is the same topic as Tea"),
@@ -359,6 +359,6 @@ def test_a_written_protocol_is_an_ordinary_one(playing: Path) -> None:
     checked = aib(playing, "check", "folder")
 
     assert checked.returncode == 0, checked.stderr
-    assert "persona-mira is a protocol: 6 stems with 27 branches in all" in checked.stdout
+    assert "persona-mira is a protocol: 6 stems with 27 branches" in checked.stdout
     assert yaml.safe_load((playing / "folder" / "stems" / "name.yaml").read_text())["own_name"] == "Mira"
     assert aib(playing, "persona", "show", "mira.yaml", "--write", "folder").returncode == 2

@@ -258,7 +258,7 @@ def test_ctrl_c_keeps_what_was_bought(tmp_path: Path, serve: Callable[..., Any])
         _, errors = running.communicate()
 
     assert running.returncode == 130
-    assert "stopped: interrupted. The same command goes on from here." in errors
+    assert "stopped: interrupted. The same command continues from here." in errors
     assert 20 <= len(server.judged) < CASES / 2
     server.script = gullible
     assert aib(tmp_path, "-j", "scripted:judge/one", "--yes").returncode == 0

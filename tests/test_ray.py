@@ -118,7 +118,7 @@ def _play(folder: Path, server: Server, database: str) -> None:
         killed = _kill_node(owners(), raylets[1:])
         _, said = second.communicate(timeout=PATIENCE)
         assert second.returncode == 0, said
-        assert "it goes on elsewhere from what is stored" in said
+        assert "it continues elsewhere from what is stored" in said
         assert server.say("select count(distinct owner) from attempts", database=database)[0][0] >= 6 + killed
 
     found = Found(kills=1, bound=WANTED.at_once)

@@ -666,7 +666,7 @@ def test_a_connection_that_is_lost_in_the_middle_fails_in_every_task_that_waited
 
     refused = [str(error) for error in errors if isinstance(error, StoreError)]
     assert len(refused) >= 3
-    assert all("the same command goes on from there" in said and "\n" not in said for said in refused), refused
+    assert all("the same command continues from there" in said and "\n" not in said for said in refused), refused
 
 
 @contextmanager
@@ -734,7 +734,7 @@ def test_a_commit_whose_answer_is_lost_is_not_done_again(postgres: Server) -> No
         with open_store(postgres.url(name)) as store, store.reading() as connection:
             assert len(attempts.attempts_of(connection, ["k"])) == 1
     assert isinstance(error, StoreError)
-    assert "the same command goes on from there" in keeps_its_password(str(error))
+    assert "the same command continues from there" in keeps_its_password(str(error))
 
 
 def test_a_statement_that_meets_a_lost_connection_is_one_line(postgres: Server, database: str) -> None:
@@ -748,7 +748,7 @@ def test_a_statement_that_meets_a_lost_connection_is_one_line(postgres: Server, 
     with open_store(database) as store:
         write(store, "kept")
         for block in (store.reading, store.writing):
-            with pytest.raises(StoreError, match="the same command goes on from there") as raised:
+            with pytest.raises(StoreError, match="the same command continues from there") as raised:
                 lose(block())
             assert "\n" not in str(raised.value)
         assert names(store) == {"kept"}
@@ -763,7 +763,7 @@ def test_a_writer_that_falls_silent_does_not_hold_up_the_others(postgres: Server
             write(other, "other")
 
     with open_store(database, wait=0.3) as silent, open_store(database, wait=20) as other:
-        with pytest.raises(StoreError, match="the same command goes on from there"):
+        with pytest.raises(StoreError, match="the same command continues from there"):
             fall_silent(silent)
         assert names(silent) == {"other"}
 

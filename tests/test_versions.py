@@ -145,7 +145,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
     assert "no subject is called" in only_line(user.aib("compare", "nobody", "--by", "version"), 2)
     shutil.copytree(user.folder / "small", user.folder / "third")
     (user.folder / "third" / "system" / "strong.md").write_text("Another.\n")
-    assert "nobody was played and judged by" in only_line(
+    assert "no subject was played and judged by" in only_line(
         user.aib("compare", "--by", "version", "--against", "third"), 2
     )
 

@@ -35,13 +35,13 @@ Made by `python benchmarks/coverage/assumptions.py --write` with {draws:,} board
 and seed {seed}; do not edit. Drawn as in [coverage.md](coverage.md); what is done about each is in
 [statistics.md](statistics.md). The Monte Carlo error of a coverage near 95 % is {error:.1f} points (a standard error),
 of a share of rankings near 3 % {ranked_error:.1f} points. The promise is {promise:.0f} % in every cell, and at most 5 %
-of rankings with a false "better than"; what is below it, or above, by more than a standard error is **bold**, and said
-again at the end.
+of rankings with a false "better than"; what is below it, or above, by more than a standard error is **bold**, and
+repeated at the end.
 """
 
 TABLES = {
     "days": "Runs that are not independent",
-    "serial": "What no interval can hold",
+    "serial": "What no interval can cover",
     "unlike": "Subjects who are unlike the others",
     "binary": "Hold or fold on tiny boards",
     "wide": "Rankings of equals",

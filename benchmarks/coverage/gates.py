@@ -149,7 +149,7 @@ def simulate(rng: Generator, draws: int, structure: str) -> Iterator[Cell]:
 # ---------------------------------------------------------------- the pages
 
 HEAD = """\
-# Does a gate err as seldom as it says?
+# How often does a gate err?
 
 Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}; do
 not edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
@@ -161,13 +161,13 @@ scenarios. v2's marks are drawn from models fitted to published results, v3's fr
 something shifts each run of a build as a whole (a standard deviation of {spread:g} where a conversation's latent
 variable has 1). *unlike*: what suits the later build in each scenario is drawn anew; *alike*: nothing changes but the
 drop; *in one dimension*: the drop is in resistance (v3: holding under pressure) alone. The margin is {margin:g} points.
-*worse*: exit code 3; *passes*: 0; *open*: 4, which is said. Monte Carlo error near 5 %: {error:.1f} points.
+*worse*: exit code 3; *passes*: 0; *open*: 4, undecided. Monte Carlo error near 5 %: {error:.1f} points.
 
 What is promised: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
 most 5 %; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (where
-whole runs are shifted too far there is none, and the gate says so). Every pair has a drop of its own there, the one
-that another pair's gate printed; shown is their mean. So has every pair the margin from which on, as another pair's
-gate printed, a build that is not worse passes in 80 of 100. Single runs do not show what shifts whole runs.
+whole runs are shifted too far there is none, and the gate says so). For that, each pair's drop is the one that another
+pair's gate printed; the table shows the mean. In the same way each pair is tested at the margin with which, as another
+pair's gate printed, a build that is not worse passes in 80 of 100. Single runs do not show shifts of whole runs.
 """
 
 

@@ -41,7 +41,7 @@ def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
     names = list(known)
     if close := near(typed, names):
         return f"did you mean {' or '.join(close)}?"
-    more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
+    more = f", ... ({len(names)} in total)" if len(names) > SHOWN else ""
     return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 

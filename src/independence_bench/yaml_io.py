@@ -20,7 +20,7 @@ def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
     for c in text:
         if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in TURNING:
-            raise ValueError(f"has the character U+{ord(c):04X} in it, which nobody would see; delete it")
+            raise ValueError(f"has the character U+{ord(c):04X} in it, which is invisible; delete it")
     return text
 
 

@@ -274,7 +274,7 @@ def _no_index(board: Board, marks: Mapping[str, JudgedMark], without: Iterable[s
     if unknown := [name for name in marks if name in protocol.needed and not marks[name].confusion.correctable]:
         return f"No corrected index: in the exam the judge's {', '.join(unknown)} cannot be told from guessing."
     if not board.ranked:
-        return "No corrected index: nobody is ranked."
+        return "No corrected index: no subject is ranked."
     return None
 
 

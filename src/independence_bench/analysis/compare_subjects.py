@@ -262,7 +262,7 @@ class ConfigurationScores:
         if self.shifted:
             return f"no interval: whole runs are shifted in {self.configuration}, beyond what one was found to hold"
         if not self.scores:
-            return f"no interval: nobody has two runs in {self.configuration}, so nothing says how they vary"
+            return f"no interval: no subject has two runs in {self.configuration}, so their spread is unknown"
         return None
 
 

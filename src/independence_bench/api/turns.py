@@ -47,7 +47,7 @@ async def take_turns(
             of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
             say(f"judge {number} of {len(judges)}: {name}{of_budget}")
         if left is not None and left <= 0:
-            say("stopped: the budget is used up. The same command goes on from here.")
+            say("stopped: the budget is used up. The same command continues from here.")
             return False
         report = None
         try:

@@ -125,7 +125,7 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        say("left at once; calls in flight may have been paid. The same command goes on from here.")
+        say("left at once; calls in flight may have been paid. The same command continues from here.")
         click.get_current_context().meta[STOPPED] = True
         return None
 
@@ -215,7 +215,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         say(f"and {len(reasons) - MOST_TROUBLES} more reasons")
     if report.stopped:
         click.get_current_context().meta[STOPPED] = isinstance(report.stopped, Interrupted)
-        say(f"stopped: {report.stopped}. The same command goes on from here.")
+        say(f"stopped: {report.stopped}. The same command continues from here.")
     unpriced = sum(tally.unpriced for tally in report.tallies)
     told = f" ({plural(unpriced, 'call')} without a price)" if unpriced else ""
     say(

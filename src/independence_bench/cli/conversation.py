@@ -95,7 +95,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
             sitting.sit()
         left = len(queue.waiting) - sitting.kept
-        say(f"kept {sitting.kept}, {left} to go" + ("; the same command goes on from here" if left else ""))
+        say(f"kept {sitting.kept}, {left} to go" + ("; the same command continues from here" if left else ""))
     if sitting.stopped:
         raise SystemExit(INTERRUPTED)
 

@@ -73,7 +73,7 @@ def _print(console: Console, *, outcome: Outcome, every: bool) -> None:
         f"from {plural(outcome.files, 'file')}; {outcome.known:,} and {outcome.judgements_known:,} were there already."
     )
     if outcome.dollars:
-        console.print(f"What is new had cost {money(outcome.dollars)}, paid by whoever made it.")
+        console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
     if outcome.cut:
         console.print(f"The source was not read to its end: {outcome.cut}.")
     _list(console, "Skipped", outcome.skipped, every)

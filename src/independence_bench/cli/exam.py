@@ -36,7 +36,11 @@ from independence_bench.store.database import Store, open_store
     "--rubric", "rubrics", multiple=True, metavar="NAME", help="Only this rubric. May be repeated.  [default: all nine]"
 )
 @click.option(
-    "--jury", "juries", multiple=True, metavar="A,B,C", help="These judges together, from what is stored. Asks nobody."
+    "--jury",
+    "juries",
+    multiple=True,
+    metavar="A,B,C",
+    help="These judges together, from stored answers; asks no model.",
 )
 @click.option(
     "--cheapest-jury", "cheapest", is_flag=True, help="The cheapest three of the store that are fit for ranking."

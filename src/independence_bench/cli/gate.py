@@ -152,7 +152,7 @@ def command(
                 _check_functions(gate)
             options = _options(protocol, files, known, opened, roster, limits)
             if not _add_runs(gate, options, opened, add_runs, yes):
-                raise NotComplete("the added runs are not complete, so it stays open; `aib rerun` goes on")
+                raise NotComplete("the added runs are not complete, so it stays undecided; `aib rerun` continues")
             gate = _look(known, opened, protocol, asked)
     for file, text in ((junit_file, junit(gate)), (summary, markdown(gate_view(gate)) + "\n")):
         if file is not None:
@@ -283,9 +283,7 @@ def _options(
     with store.reading() as connection:
         judge = registry.judges_to_ask(connection).get(baseline.judge_hash)
     if judge is None:
-        raise WrongUse(
-            f"{baseline.judge} is nobody who can be asked: play with `aib rerun`, label, and gate without --add-runs"
-        )
+        raise WrongUse(f"{baseline.judge} cannot be asked: play with `aib rerun`, label, and gate without --add-runs")
     return RunOptions(
         protocol=protocol,
         files=files,
@@ -326,7 +324,7 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
         if left is not None:
             left -= report.cost
             if left <= 0:
-                raise NotComplete("the budget is spent, so other builds stay open; the same command goes on")
+                raise NotComplete("the budget is spent, so other builds stay undecided; the same command continues")
     return True
 
 

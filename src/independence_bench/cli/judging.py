@@ -179,7 +179,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     """
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):
-            raise WrongUse(f"{protocol.name} lets nobody choose who to be; v2 does (--protocol v2)")
+            raise WrongUse(f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)")
         readings = names_of(opened, protocol)
         complete = True
         if asked is not None and unsure(readings):
@@ -191,7 +191,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     elif readings:
         show_chosen(names_view(protocol, readings))
     else:
-        say(f"no conversation of {protocol.name} in which somebody chooses who to be is stored; `aib run` does")
+        say(f"no conversation of {protocol.name} in which the model chooses who to be is stored; `aib run` plays them")
     if not complete:
         raise SystemExit(1)
 

@@ -47,7 +47,7 @@ until_options = together(
     click.option(
         "--until-ranked",
         is_flag=True,
-        help="Play until subjects are told apart, where it helps most first; --runs is the maximum for each.",
+        help="Play until subjects are told apart, first where a run helps most; --runs is the maximum for each.",
     ),
 )
 
@@ -76,7 +76,7 @@ def pause_line(wait: Wait, now: float) -> str:
     at = time.strftime("%a %d %b %H:%M", time.localtime(wait.until))
     return (
         f"run {wait.run} of {wait.runs} ({plural(wait.subjects, 'subject')}) waits until {at}, "
-        f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command goes on from here"
+        f"{duration(wait.until - now)} from now · Ctrl-C stops; the same command continues from here"
     )
 
 
@@ -158,7 +158,7 @@ def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
             said.append(f"{one.alike} of {others} cannot be told from it in {plural(target.most, 'run')}")
         if one.open:
             said.append(f"{one.open} of {others} open{_stopped(adaptive)}")
-        return "; ".join(said) or ("apart from every other" if others else "nobody to be ranked with")
+        return "; ".join(said) or ("apart from every other" if others else "no other subject to be ranked with")
     if one.state in (OUT_OF_REACH, ALL_RUNS):
         needed = "more runs than anybody plays" if one.needed is None else f"about {plural(one.needed, 'run')}"
         return f"{needed} needed, --runs {target.most}"

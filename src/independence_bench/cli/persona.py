@@ -127,7 +127,7 @@ def _asked(name: str | None) -> Draft:
         prompt = _several("Its system prompt, line by line; an empty line ends it")
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
         items = {section: _listed(section, question) for section, question in QUESTIONS.items()}
-        says = click.confirm("Does it say that it is an AI when somebody sincerely asks?", default=True, err=True)
+        says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
     except click.Abort:
         raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
     return Draft(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)

@@ -61,7 +61,7 @@ def copy(name: str, folder: Path, store: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise WrongUse(f"{folder} is not empty; name a new folder, for nothing is overwritten")
+            raise WrongUse(f"{folder} is not empty; name a new folder (nothing is overwritten)")
         for file, text in files.items():  # names that the protocol's reader has checked
             (folder / file).parent.mkdir(exist_ok=True)
             with open(folder / file, "x", encoding="utf-8", newline="") as written:
@@ -117,7 +117,7 @@ def check(path: str) -> None:
 def _played(protocol: Protocol) -> str:
     stems = len({scenario.stem for scenario in protocol.scenarios if scenario.stem})
     if protocol.kinds:
-        return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches in all"
+        return f"{plural(stems, 'stem')} with {len(protocol.scenarios)} branches"
     return f"{plural(stems, 'stem')} with five branches each" if stems else plural(len(protocol.scenarios), "scenario")
 
 

@@ -271,7 +271,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
             return compare_versions(change, then, now, [(earlier[one], rows[one]) for one in chosen])
     names = " and ".join(f"{one.name} {one.hash[:8]}" for one in (old, new))
     raise WrongUse(
-        f"nobody was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
+        f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
         "`aib run --protocol` plays each of them"
     )
 

@@ -103,7 +103,7 @@ judged_options = together(judge_option, jury_option, weights_option)
 def jurors(judge: str | None, jury: str | None) -> list[str]:
     """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
     if judge and jury is not None:
-        raise WrongUse("--judge is about single judges, --jury about several together: leave one of them out")
+        raise WrongUse("--judge chooses single judges, --jury several together: leave one of them out")
     names = split(jury)
     if jury is not None and not names:
         raise WrongUse("--jury: name two judges or more, with commas; `aib judges` lists them")

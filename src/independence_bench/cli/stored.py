@@ -69,9 +69,9 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
     its row says so. An index still takes all marks.
     """
     if keep and undo:
-        raise WrongUse("--keep and --undo are two things: leave one of them out")
+        raise WrongUse("--keep and --undo exclude each other: leave one of them out")
     if reason is not None and (undo or not reason.strip()):
-        raise WrongUse("--reason says why a subject is excluded or kept, in some words")
+        raise WrongUse("--reason needs some words that say why a subject is excluded or kept")
     with open_results(store) as opened:
         if not subjects:
             _list(opened)
@@ -108,7 +108,7 @@ def _list(store: Store) -> None:
         where = " (models.yaml)" if one.origin == MODELS_FILE else ""
         printed(out(), label_text(f"{labels[subject]}: {said}{where}: {one.reason}"))
     if not known:
-        say("nobody has decided anything about a subject here; --reason excludes one")
+        say("no subject is excluded or kept here; `aib exclude SUBJECT --reason TEXT` excludes one")
 
 
 @click.command(name="clear")
@@ -132,7 +132,7 @@ def clear(
     with open_store(store, create=False) as opened:
         doomed = _find(opened, what, subjects, protocol_name, judge)
         if not doomed:
-            say("nothing like that is stored")
+            say("nothing of that kind is stored")
             return
         with opened.reading() as connection:
             busy = deletion.held(connection, doomed, time.time())
@@ -140,7 +140,7 @@ def clear(
         if busy:
             raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
         say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
-        say(f"what they cost stays on record: {money(spent.total)} in all, before and after")
+        say(f"what they cost stays on record: the store's total of {money(spent.total)} does not change")
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:

@@ -205,7 +205,7 @@ class Trajectory(BaseModel):
             when = datetime.fromisoformat(self.metadata.timestamp)
             return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
-            raise Foreign("damaged: its timestamp is none") from None
+            raise Foreign("damaged: its timestamp is invalid") from None
 
     @property
     def judge(self) -> str:

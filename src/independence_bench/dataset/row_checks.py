@@ -285,7 +285,7 @@ class Batch:
         if model is None:
             raise Refused("its subject is not here")
         need(row["run"] >= 1, "runs are counted from 1")
-        need({line["speaker"] for line in row["lines"]} <= {"human", "model"}, "somebody else speaks in it")
+        need({line["speaker"] for line in row["lines"]} <= {"human", "model"}, "another speaker is in it")
         complete = row["state"] == "complete"
         agree = row["state"] in ("complete", "invalid") and complete == (row["reason"] is None)
         need(agree, f"is {row['state']}, with the reason {row['reason']!r}")

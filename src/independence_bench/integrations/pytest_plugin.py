@@ -101,7 +101,7 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
         raise NotPlayed(f"{row['label']} is incomplete: {'; '.join(row['missing'][:1])}")
     branches = row.get("branches")
     if branches is None:
-        raise NotPlayed(f"{what} pushes nobody step by step: held() needs a persona or a protocol of stems")
+        raise NotPlayed(f"{what} has no pushes step by step: held() needs a persona or a protocol of stems")
     views = branches["views"]
     if branches["folds"] is None and views["count"]:
         raise NotPlayed(f"{board['judge']} does not say where {row['label']} stood after each push")

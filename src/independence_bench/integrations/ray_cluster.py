@@ -222,7 +222,7 @@ class _Parts:
                 if self._stopping:
                     break
                 if isinstance(cause, errors.TaskCancelledError):
-                    return PartEnd("the cluster", "somebody cancelled it there")
+                    return PartEnd("the cluster", "it was cancelled there")
                 if isinstance(cause, ImportError):
                     return PartEnd("its node", f"this package is not installed there ({cause.name})")
                 if isinstance(error, errors.RayTaskError):
@@ -235,7 +235,7 @@ class _Parts:
             finally:
                 self._at_work.pop(number, None)
             if not self._stopping:
-                self._tell(f"part {number} of {self._count}: {why}; it goes on elsewhere from what is stored")
+                self._tell(f"part {number} of {self._count}: {why}; it continues elsewhere from what is stored")
         return PartEnd("", None if self._stopping else f"{why}, {MOST_LOST} times")
 
 

@@ -174,7 +174,7 @@ class FunctionClient(Client):
         for option, chosen in asked:
             if chosen:
                 raise SubjectError(
-                    f"{PYTHON}:{spec.model} is a function, which is told nothing but messages: leave --{option} out, "
+                    f"{PYTHON}:{spec.model} is a function, which gets nothing but messages: leave --{option} out, "
                     "settle it inside the function and give that another version"
                 )
         function = self._function(spec.model)

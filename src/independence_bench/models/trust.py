@@ -58,7 +58,7 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
 def known_only(endpoint: Endpoint, variables: Mapping[str, str] = os.environ) -> None:
     """For programs that can ask nobody. Raises WrongUse where a person would be asked."""
     if permission := needed_permission(endpoint, variables):
-        raise WrongUse(f"{permission.variable} may not go to {permission.place}: nobody has allowed it")
+        raise WrongUse(f"{permission.variable} may not go to {permission.place}: it has not been allowed")
 
 
 def is_this_machine(url: str) -> bool:

@@ -228,7 +228,7 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
     left_out: dict[str, None] = {}
 
     def gone(match: re.Match[str]) -> str:
-        left_out[f"{match[0]} is filled in by nobody here and was left out"] = None
+        left_out[f"{match[0]} cannot be filled in here and was left out"] = None
         return ""
 
     text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", gone, text)

@@ -153,7 +153,7 @@ def remarks(sheet: Sheet) -> tuple[Problem, ...]:
         said.append(
             Problem(
                 "says_it_is_an_ai",
-                "is false: a sincere question is asked all the same, and denying it never counts as honest",
+                "is false: a sincere question is still asked, and denying it never counts as honest",
             )
         )
     if sheet.name.casefold() not in sheet.prompt.casefold():
@@ -260,12 +260,12 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
     if len(sheet.items) > MOST_ITEMS:
         yield Problem("", f"has {len(sheet.items)} items, more than {MOST_ITEMS}; split it into two sheets")
     if quoted := QUOTE.search(sheet.prompt):
-        yield Problem("prompt", f"has {quoted[0]}, which nobody fills in; write what is to stand there")
+        yield Problem("prompt", f"has {quoted[0]}, which is not filled in; write the text itself")
     for item in sheet.items:
         for key, text in (("", item.topic), ("ask", item.ask or "")):
             if "{{" in text or "}}" in text:
                 where = ".".join(part for part in (item.section, item.topic, key) if part)
-                yield Problem(where, "has {{ or }}, which nobody fills in; write what is to stand there")
+                yield Problem(where, "has {{ or }}, which is not filled in; write the text itself")
     for item in sheet.items:
         where = f"{item.section}.{item.topic}"
         if bool(item.words) != bool(item.instead):
@@ -276,7 +276,7 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
         if both := sorted({one.casefold() for one in item.words} & {one.casefold() for one in item.instead}):
             yield Problem(f"{where}.instead", f"has {both[0]}, as words has; it cannot be both")
     if "{{" in sheet.name or "}}" in sheet.name:
-        yield Problem("name", "has {{ or }}, which nobody fills in; write the name")
+        yield Problem("name", "has {{ or }}, which is not filled in; write the name")
     seen: dict[str, str] = {}
     for item in sheet.items:
         before = seen.setdefault(f"{item.section} {item.topic.casefold()}", item.topic)

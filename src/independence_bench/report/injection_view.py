@@ -73,7 +73,7 @@ def statement(found: ProbeFindings) -> str:
 def cost_line(cost: AsideCost) -> str:
     """What the probe of this judge has cost, in whichever command."""
     if not cost.attempts:
-        return "The probe cost nothing: this judge asks nobody."
+        return "The probe cost nothing: this judge calls no model."
     told = f", {plural(cost.unpriced, 'call')} without a price" if cost.unpriced else ""
     return f"The probe of this judge has cost {money(cost.dollars)} in {plural(cost.attempts, 'call')}{told}."
 

@@ -51,7 +51,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
-        yield Note("  judges are told, and nobody else:", "magenta")
+        yield Note("  only judges are told:", "magenta")
         yield Passage(scenario.reference, indent=4, reflow=True)
     for who, text in spelled_out(scenario.script):
         if who == "model":

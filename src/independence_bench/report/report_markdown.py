@@ -51,7 +51,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     plot, heatmap, *of_stems = pictures
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
-        "Branches: what moves whom": _branches(contents.main, of_stems),
+        "Branches": _branches(contents.main, of_stems),
         "Incomplete subjects": _incomplete(contents.main),
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
@@ -233,7 +233,7 @@ def _who(labels: Sequence[str]) -> Text:
 def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
     complexity = contents.complexity
     if not complexity.scores:
-        yield Note("Nobody is ranked.")
+        yield Note("No subject is ranked.")
         return
     table = difficulty(contents.protocol, complexity)
     yield replace(table, legend=f"Over {plural(len(complexity.scores), 'ranked subject')}. {table.legend}")

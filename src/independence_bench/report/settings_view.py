@@ -84,7 +84,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
 def prices(contents: Contents) -> Iterator[Block]:
     """What one run of each ranked subject cost, beside its index."""
     if not contents.prices:
-        yield Note("Nobody is ranked.")
+        yield Note("No subject is ranked.")
         return
     yield report_table(
         ("Subject", "Index", "Replies", "Judge", "Dollars a run"),

@@ -77,7 +77,7 @@ def money_and_leases(connection: Connection) -> Iterator[str]:
             if row["outcome"] is not None:
                 yield f"{about} has an outcome ({row['outcome']}) and no end"
             elif row["holder"] != row["owner"]:
-                yield f"{about} has no end although nobody is at its call; the next `aib run` counts it as lost"
+                yield f"{about} has no end, and no process is making its call; the next `aib run` counts it as lost"
         elif row["outcome"] is None:
             yield f"{about} has an end and no outcome"
         if row["cost"] is not None and row["cost"] < 0:

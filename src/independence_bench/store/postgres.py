@@ -36,7 +36,7 @@ DEFAULTS = {
 }
 
 
-GONE = "the server has gone away or was restarted; what was stored is safe, the same command goes on from there"
+GONE = "the server has gone away or was restarted; what was stored is safe, and the same command continues from there"
 # SQLSTATE, exact or its class -> what to do; a server says the rest in its own language
 STEPS_BY_STATE = {
     "^53100": "make room on the server's disk; what was stored before is safe",

@@ -238,7 +238,7 @@ def invalid(evidence: AuditEvidence) -> Occurrences:
     """Whole conversations that our rules do not count."""
     for played in evidence.conversations:
         if played.row.state == "invalid" and not played.lacking:
-            judged = ", judged all the same" if evidence.marked(played) else ""
+            judged = ", judged nevertheless" if evidence.marked(played) else ""
             yield _at(played, f"{played.row.reason}{judged}")
 
 

@@ -100,7 +100,7 @@ def sample_marks(
             without_view.append(slot)
             said.append(f"{row['scenario']}: took no option, so there is nothing to judge")
         elif judgement is None or judgement.reason is not None:
-            said.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'nobody was asked'})")
+            said.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})")
         else:
             marks[slot] = judgement.marks
             said.append(f"{row['scenario']}: {judgement.reasoning}")

@@ -85,7 +85,7 @@ def own_tools(tools: Sequence[ToolInfo]) -> tuple[Tool, ...]:
     for tool in tools:
         given = list(tool.parameters.properties.items())
         if len(given) != 1 or given[0][1].type != "string":
-            raise ValueError(f"aib/ models can be given tools that take one text; {tool.name} is none")
+            raise ValueError(f"aib/ models take only tools with one text argument; {tool.name} is not one")
         (name, about), *_ = given
         made.append(Tool(tool.name, tool.description, name, about.description or ""))
     return tuple(made)
