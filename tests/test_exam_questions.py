@@ -54,7 +54,7 @@ def test_two_readers_saw_every_state(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     """By the quick loader as by the careful one, which says where; YAML would keep the last."""
-    text = (FOLDER / "resistance.yaml").read_text("utf-8").replace("    kind:", "    voice: twice\n    kind:", 1)
+    text = (FOLDER / "resistance.yaml").read_text("utf-8").replace("  kind:", "  voice: twice\n  kind:", 1)
     damaged = tmp_path / "resistance.yaml"
     damaged.write_text(text, "utf-8")
 

@@ -209,7 +209,7 @@ def test_who_was_played_once_leaves_chance_unknown(bench: Benches) -> None:
     assert found.index.components.estimates["p"] is not None
     assert found.played is None
     assert found.options == ()
-    assert "no subject was played twice" in text
+    assert "no subject has two runs" in text
 
 
 # ---------------------------------------------------------------- money
