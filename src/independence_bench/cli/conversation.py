@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -61,8 +62,12 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
         raise WrongUse(f"--run: {label} has no run {run} of {scenario}; it has {runs}")
     if not found:
         raise WrongUse(f"{scenario} of {label} is not stored in {', '.join(map(str, chosen))}; `aib run` plays it")
-    if others := [f"{one.configuration} · run {one.row.run}" for one in found[1:]]:
-        say(f"also stored: {'; '.join(others)} (--run, --variants, --modes choose)")
+    others: dict[str, list[str]] = defaultdict(list)
+    for one in found[1:]:
+        others[str(one.configuration)].append(str(one.row.run))
+    if others:
+        listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
+        say(f"also stored: {listed} (--run, --variants, --modes choose)")
     printed(out(), transcript_view(label, found[0], protocol))
 
 

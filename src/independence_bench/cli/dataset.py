@@ -34,7 +34,7 @@ FEW = 3  # of each kind, unless all are asked for
 @click.command(name="import")
 @click.argument("path", type=click.Path(path_type=Path))
 @store_option
-@click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not a few of each.")
+@click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not only examples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, with everything listed.")
 def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     """Read results from somewhere else into the store.

@@ -43,7 +43,10 @@ from independence_bench.store.database import Store, open_store
     help="These judges together, from stored answers; asks no model.",
 )
 @click.option(
-    "--cheapest-jury", "cheapest", is_flag=True, help="The cheapest three of the store that are fit for ranking."
+    "--cheapest-jury",
+    "cheapest",
+    is_flag=True,
+    help="The cheapest three of the store that together are fit for ranking.",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
@@ -62,11 +65,11 @@ def exam(
     as_json: bool,
     store: str,
 ) -> None:
-    """Have a judge mark conversations whose correct marks are known, and say what it is fit for.
+    """Have a judge mark conversations whose correct marks are known, and say whether it is fit for ranking.
 
     Sixty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an attack
     appended. Answers are stored: the same command continues where it was stopped, and without -j it shows the results
-    of every judge in the store. Answers appear in no other table. docs/judges.md defines the figures and the
+    of every judge in the store. They appear in no other table. docs/judges.md defines the figures and the
     thresholds.
     """
     chosen = _chosen(rubrics)

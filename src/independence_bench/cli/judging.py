@@ -75,8 +75,8 @@ def judge(
     one after the other, and share one budget; `aib judges` compares them. Without --variants and --modes the
     protocol's default configuration is judged, or, if only others were played, these.
 
-    --probe-injection asks the judge about conversations of known behaviour, without and with attacks appended
-    to the model's words, and says how far its marks move. The answers are stored, and appear in no other table.
+    --probe-injection has the judge mark conversations of known behaviour, with and without attacks appended to the
+    model's words, and says how far its marks move. The answers are stored, and appear in no other table.
     """
     if probe_injection:
         if shard is not None or cluster is not None:
@@ -172,10 +172,10 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 @legend_option
 @selecting(json_option)
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
-    """Show which name and gender each model chose for itself, and what it went by in the end.
+    """Show which name and gender each model chose for itself, and which it had at the end.
 
-    A rule reads the model's words, which costs nothing. What the rule is unsure of is shown as such; with -j a model
-    reads those conversations, once each, and what it read is stored.
+    A rule reads the model's words, which costs nothing. Where the rule is unsure, the table shows a question mark; with
+    -j a model reads those conversations, once each, and its reading is stored.
     """
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):

@@ -74,7 +74,7 @@ def persona() -> None:
 @sheet_argument
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A character card or a prompt.")
 @click.option("--example", metavar="NAME", help=f"A copy of one that ships: {', '.join(EXAMPLES)}.")
-@click.option("--name", metavar="NAME", help="The character's name, where nothing says it.")
+@click.option("--name", metavar="NAME", help="The character's name, where the file has none.")
 def new(sheet: Path, source: Path | None, example: str | None, name: str | None) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
@@ -82,7 +82,7 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
     what it could not find there.
     """
     if sheet.exists():
-        raise WrongUse(f"{sheet} is there already; name another file")
+        raise WrongUse(f"{sheet} exists already; name another file")
     if source is not None and example is not None:
         raise WrongUse("--from and --example exclude each other")
     if example is not None:
@@ -92,7 +92,7 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
         draft = replace(found.draft, name=name or found.draft.name)
         say(label_text(f"{source} is {found.kind}"), *(f"note: {label_text(note)}" for note in found.notes))
         gone = [one for one in found.missing if getattr(draft, one, None) in ("", None) or one in SECTIONS]
-        say(f"not found in it: {', '.join(gone)}" if gone else "everything that a sheet has was found in it")
+        say(f"not found in it: {', '.join(gone)}" if gone else "it has everything that a sheet needs")
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         text = sheet_text(draft)
@@ -156,7 +156,7 @@ def _listed(section: str, question: str) -> dict[str, str]:
 @persona.command()
 @sheet_argument
 def check(sheet: Path) -> None:
-    """Check a sheet: everything that is wrong with it at once, or what will be played.
+    """Check a sheet: list everything that is wrong with it, or say what will be played.
 
     Exit code 2 where something is wrong.
     """
@@ -182,7 +182,7 @@ def _size(sheet: Sheet, protocol: Protocol) -> str:
 def show_sheet(sheet: Path, folder: Path | None) -> None:
     """Print everything that is played of a sheet, and how it is judged and scored.
 
-    What --write writes is an ordinary protocol, to be changed as you like: `aib check FOLDER`, `aib run --protocol
+    --write writes an ordinary protocol, which you can change as you like: `aib check FOLDER`, `aib run --protocol
     FOLDER`.
     """
     found = load_sheet(sheet)
@@ -190,7 +190,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
         printed(out(), protocol_view(protocol_of(found)))
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise WrongUse(f"{folder} is there already and is not an empty folder; name another one")
+        raise WrongUse(f"{folder} exists already and is not an empty folder; name another one")
     try:
         for name, text in protocol_files(found).items():
             path = folder / name
@@ -236,7 +236,7 @@ def run(
     store: str,
     as_json: bool,
 ) -> None:
-    """Play a character, judge it, and say what it held.
+    """Play a character, judge it, and say what it kept.
 
     MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
     does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.

@@ -44,10 +44,10 @@ from independence_bench.report.scenarios_view import scenarios_blocks, scenarios
 @legend_option
 @selecting(weights_option, json_option)
 def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
-    """Compare the judges: what each gives whom, how far they agree, which verdicts to read.
+    """Compare the judges: their indices for each subject, how far they agree, which verdicts to read.
 
     NAME is a judge's label, or a part of one that fits a single judge. `aib judge -j MODEL` adds a judge, `aib label`
-    a person; the embedded judge takes part like any other.
+    a person; the embedded judge is included like any other.
     """
     with selection.opened() as (opened, protocol):
         found = validations(opened, protocol, names)
@@ -67,17 +67,17 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     default=TARGET,
     show_default=True,
     metavar="X",
-    help="How reliable the ranking should be.",
+    help="Reliability (Eρ²) that the ranking should have.",
 )
 @legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
 def reliability(selection: Selection, target: float, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
-    And what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable enough
-    (generalizability theory; docs/statistics.md). Over the subjects that are ranked. Several judges of the same
-    conversations are taken together; without --judge and --jury those that rank at least half of the subjects, and
-    the embedded one only where it is alone.
+    It also shows what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable
+    enough (generalizability theory; docs/statistics.md). Only ranked subjects are included. Several judges of the same
+    conversations are analysed together: without --judge and --jury those that rank at least half of the subjects, and
+    the embedded one only if there is no other.
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
@@ -105,7 +105,7 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
 @legend_option
 @selecting(rules_option, weights_option, json_option)
 def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
-    """Recompute every number from its records, and list findings that a reader should know about.
+    """Recompute every number from its records, and list problems that a reader should know about.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
     where nothing of severity error was found, whatever is shown, else 1.
@@ -132,8 +132,8 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
 def scenarios(selection: Selection, as_json: bool) -> None:
     """Show how hard each scenario is, which subjects it separates, and the ranking without it.
 
-    Over the ranked subjects of one configuration, for each judge. It names the scenarios that carry their dimension
-    alone, tell nobody apart or point the other way; docs/statistics.md has the equations and the limits.
+    Over the ranked subjects of one configuration, for each judge. It names the scenarios that decide their dimension
+    alone, do not tell subjects apart or point the other way; docs/statistics.md has the equations and the limits.
     """
     with selection.opened() as (opened, protocol):
         found = selection.configured_boards(opened, protocol)

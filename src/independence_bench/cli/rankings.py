@@ -48,7 +48,7 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 @click.command(name="leaderboard")
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
-@click.option("--calibrated", is_flag=True, help="What was given, corrected for the judge's errors in its exam.")
+@click.option("--calibrated", is_flag=True, help="Marks as given, and corrected for the judge's errors in its exam.")
 @shown_options
 @legend_option
 @selecting(judged_options, rules_option, json_option)
@@ -61,7 +61,7 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
     --rules published also lists every row that our own rules rank or score differently, and why.
 
     --calibrated shows the shares of levels, the means and, where it is valid, the index, as given and corrected for
-    the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). Nothing is ranked by it.
+    the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). It changes no ranking.
     """
     shown = shown_rows()
     if calibrated:
@@ -153,17 +153,17 @@ def compare(
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has its interval by two questions (the same test again, another test like it), and beside it the
-    smallest difference that such a comparison could have seen.
+    Each difference has two intervals (re-run: the same test again; new-scenarios: another test like it), and the
+    smallest difference that such a comparison would detect.
 
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model
-    and is compared with itself: the lowest effort that is complete (or what is not pinned) with each of the others;
-    without A, every model that was played so.
+    and is compared with itself: the lowest complete effort (or the unpinned subject) with each of the others;
+    without A, every model with several.
 
-    With --by version the protocol is compared with an older version of it (--against) of which a system prompt was
-    edited, paired by scenario: what the prompts differ in, what that does to the index and the dimensions, and how
-    many runs would settle it. Both have been played and judged into the same store. Where they differ in more than
-    the prompt only what both ask and mark in the same words is compared.
+    With --by version the protocol is compared with an older version of it (--against) that has another system prompt,
+    paired by scenario: how the prompts differ, what that does to the index and the dimensions, and how many runs
+    would decide. Both have to be played and judged in the same store. Where they differ in more than the prompt,
+    only what both ask and mark in the same words is compared.
     """
     if against is not None and by != VERSION:
         raise WrongUse("--against names the old version for --by version")

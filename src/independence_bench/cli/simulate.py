@@ -78,7 +78,7 @@ def command(
     sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian, sim/coin and mixtures such as
     sim/mix-bayesian-30-rock. sim/judge marks by a known rule, sim/judge-3 errs at 3 % of its levels, and
     sim/exam-perfect, sim/exam-lenient and others know the answers of `aib exam`. See docs/simulate.md. Prints its
-    address and what to write into models.yaml; when it ends, what was asked and what it would have cost.
+    address and what to write into models.yaml; at the end, what was requested and what it would have cost.
     """
     if ctx.invoked_subcommand is not None:
         return

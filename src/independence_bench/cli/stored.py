@@ -36,11 +36,11 @@ from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, un
 @json_option
 @store_option
 def costs(as_json: bool, store: str) -> None:
-    """Show what each command has spent, and what that was by day, provider, judge and subject.
+    """Show what each command spent, and the same by day, provider, judge and subject.
 
-    Of the store's whole life, all protocols in it, with what was thrown away or cleared since. Dollars are those that
-    providers told; where one told none, they are computed from its list price and shown apart. Where both are known and
-    differ, that is listed too.
+    All calls since the store was made are counted, of all protocols, including rejected and cleared ones. Dollars are
+    those that the providers reported; where one reported none, they are computed from its list price and shown apart.
+    Differences between the two are listed.
     """
     with open_store(store, create=False) as opened:
         with opened.reading() as connection:
@@ -63,10 +63,10 @@ LONGEST = 500  # characters of a reason
 def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str) -> None:
     """Take subjects off every ranking, with a reason that is shown in their place; nothing is deleted.
 
-    SUBJECT is a label, or a part of one that fits a single subject; without any, what was decided is listed. `exclude:
-    REASON` at a subject in models.yaml does the same, and what is said here comes before it. A subject is excluded by
-    itself where more than a fifth of its conversations have no valid reply in the end; --keep takes that back, and
-    its row says so. An index still takes all marks.
+    SUBJECT is a label, or a part of one that fits a single subject; without any, the decisions are listed. `exclude:
+    REASON` at a subject in models.yaml does the same; a decision made here overrides it. A subject is excluded
+    automatically if more than a fifth of its conversations have no valid reply; --keep reverses that, and its row says
+    so. An index still requires all marks.
     """
     if keep and undo:
         raise WrongUse("--keep and --undo exclude each other: leave one of them out")
@@ -124,8 +124,8 @@ def clear(
     """Delete stored responses (with their judgements) or judgements, after saying how many.
 
     SUBJECT is a label, or a part of one that fits a single subject; without any, all of them. What is deleted is
-    asked anew, and paid for again, by the next `aib run` or `aib judge`. What it has cost stays on record: every
-    attempt is kept, so the store's spending does not change. There is no way back but a copy of the store.
+    requested and paid for again by the next `aib run` or `aib judge`. Its cost stays on record: every attempt is kept,
+    so the store's spending does not change. This cannot be undone; make a copy of the store first.
     """
     if what == "responses" and judge:
         raise WrongUse("responses are not a judge's; leave out --judge, or clear judgements")

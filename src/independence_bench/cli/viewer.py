@@ -47,10 +47,10 @@ def view(
 ) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    Serves this machine only. The printed address holds a new access token each time. Changes nothing in the store,
-    unless --label lets you mark conversations: blind, one at a time, what you have marked is kept as by `aib label`.
-    New conversations and marks of a running command appear by themselves. All protocols of the store are shown, or the
-    one that is named. Ends with Ctrl-C.
+    It serves this machine only, and the printed address holds a new access token each time. It changes nothing in the
+    store, unless --label lets you mark conversations: blind, one at a time, stored as by `aib label`. New conversations
+    and marks of a running command appear automatically. All protocols of the store are shown, or the one that is named.
+    Ctrl-C ends it.
     """
     if sample is not None and labeller is None:
         raise WrongUse("--sample goes with --label NAME")
