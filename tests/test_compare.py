@@ -186,7 +186,7 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
 
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
-    assert "points is seen in 80 of 100 tests like this one" in statement(untold)
+    assert "points is detected in 80 of 100 tests like this one" in statement(untold)
     assert untold.unsaid[0].startswith("no re-run interval")
     assert {pair.stands for pair in untold.apart} == {None}
 

@@ -367,7 +367,7 @@ LIES: list[tuple[str, Lie, str]] = [
     ("transcripts", lambda row: row.update(run=0), "runs are counted from 1"),
     ("transcripts", lambda row: row.update(run=True), "run: Input should be a valid integer"),
     ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."), "holds other words than its hash"),
-    ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "somebody else speaks"),
+    ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "another speaker"),
     ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines.0.notes: Field required"),
     ("transcripts", lambda row: row.update(lines={}), "lines: Input should be a valid list"),
     ("transcripts", lambda row: row.update(system_prompt="Win."), "its script goes otherwise"),

@@ -428,5 +428,5 @@ def test_a_run_of_v3_lite_buys_each_opening_once_and_is_read_as_the_table_says(t
     with closing(sqlite3.connect(tmp_path / "sim.db")) as raw, raw:
         raw.execute('UPDATE readings SET options = replace(options, \'["reask","\', \'["reask","Not \')')
     otherwise = aib(tmp_path, "audit", *of)
-    found = [line for line in otherwise.stdout.splitlines() if "options that are now read otherwise" in line]
+    found = [line for line in otherwise.stdout.splitlines() if "options now read differently" in line]
     assert "24" in found[0].split(), otherwise.stdout

@@ -80,7 +80,10 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         ),
         ("update attempts set outcome = null where id = 1", "has an end and no outcome"),
         ("update attempts set finished_at = null where id = 1", "has an outcome (answered) and no end"),
-        ("update attempts set finished_at = null, outcome = null where id = 1", "although nobody is at its call"),
+        (
+            "update attempts set finished_at = null, outcome = null where id = 1",
+            "has no end, and no process is making its call",
+        ),
         ("update attempts set cost = -1 where id = 1", "has cost -1 dollars"),
         (f"update calls set owner = 'me' where key = {one('calls')}", "has half a lease"),
         (
