@@ -37,6 +37,8 @@ from independence_bench.store.schema import (
 BATCH = 500  # rows that are read at once
 TOGETHER = 100  # transcripts whose replies are looked up at once: a query for each would be most of the time
 SHOWN = 12  # characters of a key
+COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of its replies
+_SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
 
@@ -114,7 +116,7 @@ def each_transcript(connection: Connection) -> Iterator[str]:
     while together := list(islice(rows, TOGETHER)):
         keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
         every = [key for keys in keys_of.values() for key in keys or ()]
-        found = connection.execute(select(replies).where(replies.c.key.in_(every))).mappings()
+        found = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
         stored = {reply["key"]: reply for reply in found}
         asked = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(every)))
         requests = {call.key: call.request for call in asked}
@@ -201,7 +203,7 @@ def told_faults(row: Row, talk: Transcript, said: Sequence[Row]) -> Iterator[str
         usable = reply["state"] == "valid" or not complete
         if not usable or (line.text, line.notes) != (reply["text"], reply["notes"]):
             yield f"does not say at “{line.name}” what its reply says"
-    for count in ("cut_off", "plain_text", "reasoned"):
+    for count in COUNTED:
         if row[count] != sum(bool(reply[count]) for reply in said):
             yield f"miscounts the replies that are {count}"
 

@@ -25,8 +25,8 @@ from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
+from independence_bench.store.check_apart import checking
 from independence_bench.store.database import Store
-from independence_bench.store.integrity import check
 from independence_bench.store.raw_calls import RawAttempt, raw_attempts
 from independence_bench.store.results import Judgement
 
@@ -39,18 +39,13 @@ class AuditedConversation(CountedConversation):
     label: str
     transcript: Transcript
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
+    replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
     reading: Reading | None  # of a stem: which option each reply takes, as it was read when it was played
 
     @property
     def takes_none(self) -> bool:
         """Whether it took no option, so that it ended there and there is nothing to judge."""
         return self.reading is not None and self.reading.choice is None
-
-    @property
-    def replies(self) -> list[tuple[str, Line]]:
-        """(key, line) of each reply in it."""
-        said = [line for line in self.transcript.lines if line.name]
-        return list(zip(self.keys, said, strict=False))
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -103,22 +98,23 @@ class AuditEvidence:
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
-    shown = boards(store, protocol, rules=rules)
-    with store.reading() as connection:
-        every = results_of(connection, protocol)
-        played = tuple(_conversations(connection, shown, every))
-        judges = registry.stored_judges(connection)
-        judgements = judgements_of(connection, every)
-        bodies = RawReadings()
-        _read_replies(connection, played, protocol, bodies)
-        told = {slot: rubric for of in every for slot, rubric in of.rubrics.items()}
-        scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
-        _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in judgements}, bodies)
-        contradictions = tuple(check(connection))
+    with checking(store) as contradictions:
+        shown = boards(store, protocol, rules=rules)
+        with store.reading() as connection:
+            every = results_of(connection, protocol)
+            played = tuple(_conversations(connection, shown, every))
+            judges = registry.stored_judges(connection)
+            judgements = judgements_of(connection, every)
+            bodies = RawReadings()
+            _read_replies(connection, played, protocol, bodies)
+            told = {slot: rubric for of in every for slot, rubric in of.rubrics.items()}
+            scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
+            _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in judgements}, bodies)
+            contradicted = tuple(contradictions(connection))
     given: dict[Key, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
         given[judgement.about].append(judgement)
-    return AuditEvidence(protocol, rules, tuple(shown), played, given, judges, bodies, contradictions)
+    return AuditEvidence(protocol, rules, tuple(shown), played, given, judges, bodies, contradicted)
 
 
 def _conversations(
@@ -131,9 +127,10 @@ def _conversations(
         for one in results.conversations:
             counted[one.row.id].append((one, results.readings.get(one.row.id)))
     for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):
+        replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for one, reading in counted[about.id]:
             row, place = rows[one.configuration, about.subject_hash], (one.configuration, one.scenario, one.key)
-            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys, reading)
+            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys, replies, reading)
 
 
 def _read_replies(

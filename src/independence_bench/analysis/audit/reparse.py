@@ -72,7 +72,10 @@ def _spoken(arguments: str) -> tuple[str, ...]:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text, strict=False)
+        value = _JSON.decode(text)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+_JSON = json.JSONDecoder(strict=False)  # made once: every body is read by it
