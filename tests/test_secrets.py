@@ -1,7 +1,7 @@
 """An API key is seen by its endpoint and is found nowhere afterwards, however a run fails.
 
-Each run here is a process of its own, in Python's development mode, with asyncio's debugging and every log on, against
-a server that was told the key (its own record proves it) and says it back wherever it can.
+Each run in which a key is used is a process of its own, in Python's development mode, with asyncio's debugging and
+every log on, against a server that was told the key (its own record proves it) and says it back wherever it can.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from invoked import invoke
 from scripted import allow, completion, measured
 
 from independence_bench.errors import INTERRUPTED
@@ -417,14 +418,13 @@ def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) 
 )
 def test_a_mistyped_address_of_a_database_is_not_repeated(somebody: Somebody, address: str) -> None:
     """It is no path, and there may be a password in it."""
-    somebody.key = "hunter2"
-    somebody.environment = {"AIB_STORE": address.format("hunter2")}
+    named = {"HOME": str(somebody.folder), "AIB_STORE": address.format("hunter2")}
 
-    code, printed = somebody.aib("leaderboard")
+    done = invoke(somebody.folder, named, "leaderboard")
 
-    assert code == 1
-    assert b"two slashes" in printed
-    assert b"hunter2" not in printed
+    assert done.returncode == 1
+    assert "two slashes" in done.stderr
+    assert "hunter2" not in done.stderr + done.stdout
 
 
 def test_the_password_of_a_database_is_nowhere(somebody: Somebody) -> None:
@@ -447,12 +447,12 @@ def test_dotenv_of_another_folder_is_not_read(somebody: Somebody) -> None:
         shutil.copy(somebody.folder / "models.yaml", below)
         shutil.copytree(somebody.folder / "small", below / "small")
 
-        code, printed = Somebody(below).run()
+        done = invoke(below, {"HOME": str(somebody.folder)}, *RUN, "scripted:acme/one")
 
         assert server.told == []
-    assert code == 1
-    assert b"needs an API key" in printed
-    Somebody(below).assert_clean(printed)
+    assert done.returncode == 1
+    assert "needs an API key" in done.stderr
+    Somebody(below).assert_clean((done.stdout + done.stderr).encode())
 
 
 def test_git_takes_no_dotenv_of_ours() -> None:
