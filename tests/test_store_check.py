@@ -86,6 +86,7 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
             "has no end, and no process is making its call",
         ),
         ("update attempts set cost = -1 where id = 1", "has cost -1 dollars"),
+        ("update attempts set finish_reason = x'00'", "the column finish_reason holds no text in "),
         (f"update calls set owner = 'me' where key = {one('calls')}", "has half a lease"),
         (
             "update attempts set call_key = (select call_key from attempts where id = 1) where id = 2",
@@ -169,6 +170,7 @@ def test_a_large_store_is_checked_beside_what_is_read_of_it(small: Path, tmp_pat
         "update judgements set marks = '7'",
         "update protocols set files = x'789c030000000001'",  # no text at all
         "update subjects set spec = '[1]'",
+        "update attempts set finish_reason = x'00'",
     ],
 )
 def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Path, tmp_path: Path) -> None:
@@ -184,11 +186,12 @@ def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Pat
         ("export", "out", "--raw", "--licence", "unknown"),
         ("extract-names", *of),
         ("audit", *of),
+        ("site", "site", "--raw"),
     ):
         done = aib(tmp_path, *command, "--store", store.name)
         assert "Traceback" not in done.stderr, (command, done.stderr)
         if done.returncode == 1 and "damaged" in done.stderr:
             told += 1
-            assert len(done.stderr.splitlines()) == 1, (command, done.stderr)
+            assert len(done.stderr.strip().splitlines()) == 1, (command, done.stderr)
             assert "restore it from a copy" in done.stderr
     assert told

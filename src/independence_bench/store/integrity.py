@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, RowMapping, Table, func, select
+from sqlalchemy import Connection, RowMapping, String, Table, func, select
 
 from independence_bench.hashing import judgement_key, reply_key, transcript_id
 from independence_bench.protocol.conversation import Transcript
@@ -28,6 +28,7 @@ from independence_bench.store.schema import (
     calls,
     judgements,
     judges,
+    metadata,
     protocols,
     replies,
     subjects,
@@ -58,6 +59,22 @@ def database(connection: Connection) -> Iterator[str]:
             yield f"the file is damaged: {said}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"table {row[0]}, row {row[1]}: what it refers to in table {row[2]} is not there"
+    for table in metadata.tables.values():
+        yield from _no_texts(connection, table)
+
+
+def _no_texts(connection: Connection, table: Table) -> Iterator[str]:
+    """Columns of texts with something else in them, which SQLite keeps. Columns of other types look when they are read.
+
+    An earlier version's store does not have all of them.
+    """
+    there = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table.name})")}
+    columns = [column for column in table.columns if column.name in there and isinstance(column.type, String)]
+    kinds = [func.count().filter(func.typeof(column).not_in(("text", "null"))).label(column.name) for column in columns]
+    counted = connection.execute(select(*kinds).select_from(table)).mappings().one() if kinds else {}
+    for name, rows in counted.items():
+        if rows:
+            yield f"table {table.name}: the column {name} holds no text in {rows} rows"
 
 
 def who_took_part(connection: Connection) -> Iterator[str]:
