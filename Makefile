@@ -12,6 +12,9 @@ WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -pa
 NODE_VERSION := 22.23.3
 export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 
+# what pytest compiles for a worker is read by the next one, also where the machine says otherwise
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test setup docs lint types unit coverage licences integrations web page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and scored, offline

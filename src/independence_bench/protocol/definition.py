@@ -284,6 +284,7 @@ class Protocol(Identified):
     # looked up for every run of every subject, so made once
     _scenarios: Mapping[str, Scenario] = field(init=False, repr=False, compare=False)
     _marks: Mapping[str, Mark] = field(init=False, repr=False, compare=False)
+    _hash: str = field(default="", init=False, repr=False, compare=False)  # "": not asked for yet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios})
@@ -293,7 +294,10 @@ class Protocol(Identified):
     @property
     def hash(self) -> str:
         """Changes with anything in it, titles included; not with comments, layout, or another weighting."""
-        return content_hash(self.written)
+        written = self.written
+        if not written._hash:
+            object.__setattr__(written, "_hash", content_hash(written))
+        return written._hash
 
     @property
     def called(self) -> str:
