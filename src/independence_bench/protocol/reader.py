@@ -54,6 +54,10 @@ def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol
 
 
 class _Reader(ProtocolTexts):
+    def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
+        super().__init__(files, broken)
+        self.known: dict[tuple[str, tuple[str, ...]], Rubric] = {}  # rubrics: many stems ask for the same ones
+
     def protocol(self) -> Protocol:
         """The protocol. Raises ProtocolError, which has all that is wrong."""
         top: ProtocolFile | None = None
@@ -307,7 +311,9 @@ class _Reader(ProtocolTexts):
         found = []
         for name in names:
             with self.noting():
-                found.append(self.rubric(name, wanted_by, judged))
+                if (name, judged) not in self.known:
+                    self.known[name, judged] = self.rubric(name, wanted_by, judged)
+                found.append(self.known[name, judged])
         return tuple(found)
 
     def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
