@@ -258,7 +258,7 @@ def resolution(found: Sequence[Cell]) -> str:
             )
         )
     passes = [f"passes, margin {margin:g}" for margin in MARGINS]
-    columns = ("protocol, place", "runs of each", *passes, f"drop seen, margin {MARGIN:g}", "fails")
+    columns = ("protocol, place", "runs of each", *passes, f"drop detected, margin {MARGIN:g}", "fails")
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
     said = (
