@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from independence_bench.report.columns import shared
+from independence_bench.report.shown import Shown, choose
 from independence_bench.report.table import (
     Block,
     Column,
@@ -125,6 +126,20 @@ def test_a_legend_is_told_once_briefly_or_whole() -> None:
         assert MORE not in whole
     assert "all" in shown(Legend("all", ""), legend=True)
     assert shown(Legend("all", ""), legend=False).strip() == MORE
+    assert shown(Legend("all", "all"), legend=False).strip() == "all"
+
+
+def test_columns_move_together_before_a_word_is_broken() -> None:
+    """A table that is a little too wide has its gaps narrowed; what is chosen among its rows is said."""
+    wide = table(gap=3)
+
+    assert "a-model-with-a-rather-long-name-9b@none  99.5" in shown(wide, width=64)
+    (found,) = [choose([table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))], Shown(find="SHORT")).blocks]
+    text = shown(*found, width=UNBOUNDED)
+    assert LABELS[1] in text
+    assert LABELS[0] not in text
+    assert "all" in text
+    assert text.rstrip().endswith("1 of 2 rows is shown.")
 
 
 def test_remarks_and_groups_go_across_all_columns() -> None:

@@ -91,7 +91,7 @@ class _Screen:
 
     def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
         """What columns mean, as far as it was asked for."""
-        self.withheld = self.withheld or (self.legend is False and bool(everything))
+        self.withheld = self.withheld or (self.legend is False and bool(everything) and everything != brief)
         yield from self._once(brief if self.legend is False else everything)
 
     def _once(self, text: values.Text) -> Iterator[Text]:
