@@ -135,7 +135,7 @@ def test_what_runs_will_tell_of_discrimination_is_said_before_they_are_paid(fold
     assert re.search(r"runs d′ 0\.8 and 1\.2 told apart d′ apart", said)
     assert re.search(r" 1 under 5% \d\.\d 2 ", said)
     assert "Discrimination over 12 stems, for other stems of the same kind" in said
-    assert re.search(r"go together by 0\.\d\d, as in \d stored subjects", said)
+    assert re.search(r"Correlation of a stem's runs: 0\.\d\d, measured on \d stored subjects", said)
 
 
 def test_stems_have_no_published_rules(folder: Path) -> None:
