@@ -63,8 +63,8 @@ def plain(text: str) -> str:
     """*text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
-    text = re.sub(r"(?<!\w)'|'(?!\w)", "", text)
-    return re.sub(r"[ \t]+", " ", text)
+    text = re.sub(r"'(?:(?!\w)|(?<!\w'))", "", text)  # begins with the sign: no other letter is looked at
+    return re.sub(r"[ \t]{2,}|\t", " ", text)
 
 
 def _sentences(said: str) -> list[str]:
