@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -53,7 +54,15 @@ class Interval:
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
     """How many standard errors lie on each side at *level* in (0, 1), by Student's t with *degrees* > 0."""
+    if np.ndim(level) == np.ndim(degrees) == 0:
+        return _t_quantile(float(level), float(degrees))
     return quantile((1 + np.asarray(level)) / 2, degrees)
+
+
+# one at a time it is the most of what an interval costs, and boards have the same degrees again and again
+@lru_cache(maxsize=4096)
+def _t_quantile(level: float, degrees: float) -> Floats:
+    return quantile((1 + level) / 2, degrees)
 
 
 def score_limits(mean: float | Floats, dispersion: float | Floats, critical: float | Floats) -> tuple[Floats, Floats]:
