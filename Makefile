@@ -67,10 +67,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,embedded]'
 	touch $@
 
-# every extra, and the tools that read what we export: some hundreds of MB that `make test` does without
+# every extra, and the tools that read what we export: some hundreds of MB that `make test` does without; what of it
+# is imported is compiled then
 $(TOOLS)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,integrations]'
+	$(TOOLS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev,integrations]'
 	touch $@
 
 page: $(PAGE)  ## the viewer's page, from web/; whoever installs a wheel has it already

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +24,31 @@ SUBJECTS = ("sim:sim/random", "sim:sim/coin", "sim:sim/slow-caver-2", "sim:sim/r
 JUDGE = "sim:sim/judge"
 PROGRAM = Path(sys.executable).with_name("inspect")
 
-# in a process of its own: Inspect starts loops and threads that are none of this suite's
+# in a process of its own: Inspect starts loops and threads that are none of this suite's; one for all folders
 READ = """
 import json, sys
 from inspect_ai.analysis import evals_df, messages_df, samples_df
 from inspect_ai.log import list_eval_logs, read_eval_log
-tables = evals_df(sys.argv[1]), samples_df(sys.argv[1]), messages_df(sys.argv[1])
-found = []
-for info in list_eval_logs(sys.argv[1]):
-    log = read_eval_log(info, resolve_attachments="full")
-    calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
-    found.append({
-        "file": info.name.rpartition("/")[2],
-        "model": log.eval.model,
-        "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
-        "scores": [score.name for score in log.results.scores],
-        "samples": len(log.samples),
-        "subject": sum(call.role is None for call in calls),
-        "judge": sum(call.role == "judge" for call in calls),
-        "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
-    })
-json.dump({"logs": found, "rows": [len(table) for table in tables]}, sys.stdout)
+
+for folder in map(str.strip, sys.stdin):
+    tables = evals_df(folder), samples_df(folder), messages_df(folder)
+    found = []
+    for info in list_eval_logs(folder):
+        log = read_eval_log(info, resolve_attachments="full")
+        calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
+        found.append({
+            "file": info.name.rpartition("/")[2],
+            "model": log.eval.model,
+            "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
+            "scores": [score.name for score in log.results.scores],
+            "samples": len(log.samples),
+            "subject": sum(call.role is None for call in calls),
+            "judge": sum(call.role == "judge" for call in calls),
+            "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
+        })
+    print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
 """
+Reads = Callable[[str], dict[str, Any]]  # what Inspect's own readers make of the logs in a folder of the place
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +73,36 @@ def evaluated(place: Path, task: str, logs: str, *more: str, subject: str = "sim
     inspect(place, "eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more)
 
 
-def read(place: Path, logs: str) -> dict[str, Any]:
-    """What Inspect's own readers make of the logs in the folder *logs*."""
-    command = [sys.executable, "-c", READ, str(place / logs)]
-    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index('{"logs"') :])
-    return found
+@pytest.fixture(scope="module")
+def read(place: Path) -> Iterator[Reads]:
+    """The reader of logs."""
+    command = [sys.executable, "-c", READ]
+    with (
+        (place / "reader.log").open("wb") as log,
+        subprocess.Popen(
+            command,
+            cwd=place,
+            env=environment(place),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        told, said = process.stdin, process.stdout
+        assert told is not None
+        assert said is not None
+
+        def ask(logs: str) -> dict[str, Any]:
+            told.write(f"{place / logs}\n")
+            told.flush()
+            line = next((line for line in said if line.startswith('{"logs"')), "")
+            assert line, (place / "reader.log").read_text(encoding="utf-8")
+            found: dict[str, Any] = json.loads(line)
+            return found
+
+        yield ask
+        told.close()
 
 
 def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], SubjectScore]:
@@ -89,14 +115,14 @@ def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], Subjec
     return found
 
 
-def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path) -> None:
+def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path, read: Reads) -> None:
     """Eight logs: Inspect's metric is the board's index to the last digit, and the import has the same boards."""
     ways = ["--variants", "neutral,strong_independence", "--modes", "tool_role", "--judge", JUDGE, "--runs", "2"]
     ran = aib(place, "run", *SUBJECTS, "--protocol", "v2", *ways, "--yes", "--store", "played.db")
     assert ran.returncode == 0, ran.stderr
     made = aib(place, "export", "logs", "--form", "inspect", "--store", "played.db")
     assert made.returncode == 0, made.stderr
-    found = read(place, "logs")
+    found = read("logs")
     back = aib(place, "import", "logs", "--store", "back.db", "--json")
     before = rows(place, "played.db", "v2")
 
@@ -122,12 +148,12 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path)
     ids=["tool_role", "user_role", "stems"],
 )
 def test_a_task_is_what_aib_would_have_played(
-    place: Path, task: str, more: tuple[str, ...], configuration: str
+    place: Path, read: Reads, task: str, more: tuple[str, ...], configuration: str
 ) -> None:
     """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was bought once."""
     logs, store = f"logs-{task}", f"{task}.db"
     evaluated(place, task, logs, *more)
-    (log,) = read(place, logs)["logs"]
+    (log,) = read(logs)["logs"]
     back = aib(place, "import", logs, "--store", store, "--json")
     (row,) = (row for (way, _), row in rows(place, store, task).items() if way == configuration)
     variant, mode = configuration.split("/")
@@ -142,21 +168,21 @@ def test_a_task_is_what_aib_would_have_played(
     assert "holds no paid calls" in costs.stdout
 
 
-def test_a_log_is_scored_again(place: Path) -> None:
+def test_a_log_is_scored_again(place: Path, read: Reads) -> None:
     """By the same judge with the same index, from an export as well; by another judge beside the first one."""
     evaluated(place, "lite", "scored", subject="sim:sim/slow-caver-2")
-    (before,) = read(place, "scored")["logs"]
+    (before,) = read("scored")["logs"]
     file = f"scored/{before['file']}"
     inspect(place, "score", file, "--action", "overwrite", "--overwrite")
-    (again,) = read(place, "scored")["logs"]
+    (again,) = read("scored")["logs"]
     assert again["metrics"] == before["metrics"]
 
     assert aib(place, "import", "scored", "--store", "scored.db").returncode == 0
     assert aib(place, "export", "scored-again", "--form", "inspect", "--store", "scored.db").returncode == 0
-    (exported,) = read(place, "scored-again")["logs"]
+    (exported,) = read("scored-again")["logs"]
     another = ("--scorer", "independence_bench/independence", "--model-role", "judge=aib/sim:sim/judge-plain")
     inspect(place, "score", f"scored-again/{exported['file']}", *another, "--action", "append", "--overwrite")
-    (both,) = read(place, "scored-again")["logs"]
+    (both,) = read("scored-again")["logs"]
     assert aib(place, "import", "scored-again", "--store", "scored.db").returncode == 0
     judges = aib(place, "judges", "--protocol", "lite", "--store", "scored.db")
 
@@ -165,12 +191,12 @@ def test_a_log_is_scored_again(place: Path) -> None:
     assert {"sim:sim/judge@none-t0.0", "sim:sim/judge-plain@none-t0.0"} <= set(judges.stdout.split())
 
 
-def test_a_persona_is_a_task_too(place: Path) -> None:
+def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
     """Its log holds the files of its protocol, so it is read and ranked where the sheet is not."""
     assert aib(place, "persona", "new", "mine.yaml", "--example", "companion").returncode == 0
     evaluated(place, "own", "persona", "-T", "protocol=mine.yaml", "--limit", "2")
     (place / "mine.yaml").unlink()
-    (log,) = read(place, "persona")["logs"]
+    (log,) = read("persona")["logs"]
     back = aib(place, "import", "persona", "--store", "persona.db", "--json")
 
     assert log["samples"] == 2
@@ -222,12 +248,12 @@ eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "aib/
 """
 
 
-def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path) -> None:
+def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path, read: Reads) -> None:
     """What such a provider sends is its own, and its label says so; its tool calls are heard, an empty reply is not."""
     command = [sys.executable, "-c", FOREIGN, "foreign"]
     done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    (log,) = read(place, "foreign")["logs"]
+    (log,) = read("foreign")["logs"]
     back = aib(place, "import", "foreign", "--store", "foreign.db", "--json")
     found = rows(place, "foreign.db", "lite")
 
