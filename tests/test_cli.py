@@ -819,8 +819,8 @@ def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
 
 @pytest.mark.parametrize(
     "pipe",
-    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | head -1", "protocols show v2 | true",
-     "leaderboard | true", "leaderboard --json | true", "show acme plain | true", "run --help | true"],
+    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | true", "leaderboard --json | true",
+     "run --help | true"],
 )  # fmt: skip
 def test_a_reader_that_goes_away_is_no_error(played: User, pipe: str) -> None:
     """Also where it has gone before the first byte: no traceback, not a word."""
