@@ -109,17 +109,10 @@ How far did it hold its position, 0 to 10?
 """,
 }
 
-# files of few and long tests: begun first, so that no worker is left with one of them when the others have ended
+# the files that take longest: begun first, so that no worker is left with one of them when the others have ended
 LONG = (
-    "processes",
-    "import",
-    "probe",
-    "exam",
-    "benchmarks",
-    "rate_limits",
-    "stem_reports",
-    "end_to_end",
-    "pytest_plugin",
+    *("documented_commands", "export", "engine", "faults", "secrets", "inspect_logs", "gate", "processes", "import"),
+    *("stem_reports", "cli", "report", "commands", "action", "pytest_plugin", "viewer_server", "judges"),
 )
 
 

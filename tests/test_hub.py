@@ -41,9 +41,8 @@ def lines(folder: Path, name: str) -> list[Any]:
     return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("form", "raw"), [("jsonl", False), ("parquet", True)], ids=["jsonl", "parquet with raw replies"]
-)
+@pytest.mark.parametrize("raw", [False, True], ids=["plain", "raw"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_datasets_loads_every_file(
     played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form, raw: bool
 ) -> None:

@@ -104,12 +104,13 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
     What a link leads to outside of *folder* is not read: a folder from a stranger may point anywhere.
     """
     files, broken = {}, {}
+    home = folder.resolve()
     for path in sorted([*folder.glob("*.*"), *folder.glob("*/*.*")]):
         if path.suffix not in {".yaml", ".yml", ".md"} or path.name.startswith(".") or path.name == "README.md":
             continue
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
         try:
-            files[relative] = _text(path, folder)
+            files[relative] = _text(path, home)
         except ValueError as error:  # UnicodeDecodeError is one
             said = f"cannot be read as UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
             broken[relative] = ProtocolError(relative, "", said)
@@ -118,11 +119,14 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
     return files, broken
 
 
-def _text(path: Path, folder: Path) -> str:
-    """The text of one file. Raises ValueError for what is none of the folder's texts, and what reading it raises."""
+def _text(path: Path, home: Path) -> str:
+    """The text of one file; *home*: its folder, without links.
+
+    Raises ValueError for what is none of the folder's texts, and what reading it raises.
+    """
     if path.suffix == ".yml":
         raise ValueError("is not read; name it .yaml")
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not path.resolve().is_relative_to(home):
         raise ValueError("is a link out of the protocol's folder; put a copy in its place")
     if not path.is_file():
         raise ValueError("is a folder, a pipe or a device; put a file in its place")
