@@ -81,7 +81,7 @@ is. For current prices and providers: `aib models WORD`.
 | strict message order | refuses two messages of one role in a row |
 | reasons although told not to | at least half of its published replies came with reasoning |
 | shows no reasoning | was told to reason, and none of its published replies came with any |
-| often speaks beside the tool | a third of its published replies in tool_role or more were plain text |
+| often answers in plain text | a third of its published replies in tool_role or more came without calling the tool |
 | daily limit | free variants have one |
 """
 

@@ -2,11 +2,12 @@
  * What the pages of a served store look like, in figures: rows above the fold, height, sideways overflow, seconds until
  * everything is there, and what axe finds, at three widths in both themes.
  *
- *     node e2e/bars.mjs ADDRESS [--only WORD] [--shots DIR]
+ *     node e2e/bars.mjs ADDRESS [--only WORD] [--shots DIR [--whole]]
  *
  * ADDRESS is what `aib view` prints, with its token, or that of a static site. --only: pages whose name has WORD in it;
- * --shots: a picture of each, of what is seen without scrolling. Exits 1 where something is wider than the window or axe
- * finds something.
+ * --shots: a picture of each, of what is seen without scrolling, or of the --whole page. Pages that the store has nothing
+ * for are left out: stems, the exam of two judges, conversations to label. Exits 1 where something is wider than the
+ * window or axe finds something.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -18,7 +19,7 @@ const WINDOWS = [
   [390, 844],
 ];
 
-/** Name -> address of the page. *board*: an answer of the API; *talk*: id of a conversation. */
+/** Name -> address of the page, or null. *board*, *exam*: answers of the API; *talk*: id of a conversation. */
 const PAGES = {
   "leaderboard": () => "/",
   "leaderboard: table": () => "/?view=table",
@@ -29,19 +30,30 @@ const PAGES = {
   "transcript: side by side": ({ talk }) => `/transcript/${talk}?side=yes&tools=yes`,
   "scenarios": () => "/scenarios",
   "scenario": ({ board }) => `/scenario/${board.scenarios[0].id}`,
+  "stem": ({ board, first, index }) =>
+    index.protocols.some(({ unvalidated }) => unvalidated) ? `/stem/${board.scenarios[0].id}?subject=${first}` : null,
   "compare: nobody": () => "/compare",
   "compare: one": ({ first }) => `/compare?picked=${first}`,
   "compare: two": ({ first, last }) => `/compare?picked=${first},${last}`,
+  "compare: three": ({ first, second, last }) => `/compare?picked=${first},${second},${last}`,
   "compare: settings": () => "/compare?view=settings",
+  "compare: versions": () => "/compare?view=versions",
   "judges": () => "/judges",
   "exam": () => "/exam",
+  "exam: two judges": ({ exam }) =>
+    exam.judges.length > 1 ? `/exam?judge=${exam.judges[0].id}&beside=${exam.judges[1].id}` : null,
+  "label": ({ index }) => (index.offer.label === null ? null : "/label"),
   "names": () => "/names",
   "search": () => "/search?find=stay",
   "methods": () => "/methods",
 };
 
 const { values, positionals } = parseArgs({
-  options: { only: { type: "string", default: "" }, shots: { type: "string", default: "" } },
+  options: {
+    only: { type: "string", default: "" },
+    shots: { type: "string", default: "" },
+    whole: { type: "boolean", default: false },
+  },
   allowPositionals: true,
 });
 const [address] = positionals;
@@ -57,26 +69,26 @@ const browser = await chromium.launch({
 const page = await browser.newPage({ reducedMotion: "reduce" });
 await page.goto(address);
 const answer = async (path) => (await page.request.get(`${root}api/${path}`)).json();
-const { boards } = await answer("index.json");
-const board = await answer(`boards/${boards[0].id}.json`);
-const [first, last] = [board.rows[0], board.rows.filter(({ rank }) => rank !== null).at(-1)].map(
-  (row) => row?.subject.id,
-);
+const index = await answer("index.json");
+const board = await answer(`boards/${index.boards[0].id}.json`);
+const ranked = board.rows.filter(({ rank }) => rank !== null);
+const [first, second, last] = [board.rows[0], board.rows[1], ranked.at(-1)].map((row) => row?.subject.id);
 const subject = await answer(`boards/${board.board.id}/subjects/${first}.json`);
-const context = { board, first, last, talk: subject.transcripts[0].id };
+const context = { index, board, first, second, last, exam: await answer("exam.json"), talk: subject.transcripts[0].id };
 
 let wrong = 0;
 const line = (...cells) => process.stdout.write(`${cells[0].padEnd(26)}${cells.slice(1).join("")}\n`);
 line("page", ..."window theme rows height wider seconds axe".split(" ").map((one) => one.padStart(9)));
 for (const [name, hash] of Object.entries(PAGES)) {
-  if (!name.includes(values.only)) continue;
+  const shown = hash(context);
+  if (shown === null || !name.includes(values.only)) continue;
   for (const [width, height] of WINDOWS) {
     await page.setViewportSize({ width, height });
     for (const theme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme: theme });
       const started = performance.now();
       await page.goto("about:blank");
-      await page.goto(`${root}#${hash(context)}`);
+      await page.goto(`${root}#${shown}`);
       await page.locator("main h1").first().waitFor({ timeout: 60_000 });
       await page.waitForFunction(() => !/(Reading|Preparing) .* …/.test(document.body.innerText), null, {
         timeout: 60_000,
@@ -90,7 +102,10 @@ for (const [name, hash] of Object.entries(PAGES)) {
       for (const one of found) process.stdout.write(`    ${one}\n`);
       wrong += found.length + Number(seen.wide > width);
       if (values.shots)
-        await page.screenshot({ path: `${values.shots}/${name.replace(/\W+/g, "-")}-${width}-${theme}.png` });
+        await page.screenshot({
+          path: `${values.shots}/${name.replace(/\W+/g, "-")}-${width}-${theme}.png`,
+          fullPage: values.whole,
+        });
     }
   }
 }

@@ -16,7 +16,7 @@ class Health:
     judge_failed: int
     replies: int  # that were asked for, invalid ones included
     cut_off: int  # of those: ended by the token limit
-    plain_text: int  # of those: spoken beside the tool
+    plain_text: int  # of those: in plain text, without calling the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
     without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge, and none is missing
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
@@ -43,7 +43,7 @@ class Health:
 
     @property
     def plain_text_share(self) -> float:
-        """Replies spoken beside the tool of all replies asked for, [0, 1]; 0 where none was."""
+        """Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none was."""
         return self.plain_text / self.replies if self.replies else 0.0
 
     @property

@@ -184,11 +184,11 @@ def counts(rows: Sequence[Row]) -> Table:
         *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
         *(Column("Invalid"), Column("Judge failed", short="judge\nfailed")),
     ]
-    brief = "judged: conversations with a verdict, of those planned. plain text: replies beside the tool."
+    brief = "judged: conversations with a verdict, of those planned. plain text: without the tool call."
     legend = (
         "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
         "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
-        "token limit cut off, that were spoken in plain text instead of the tool, that came with reasoning, and that "
+        "token limit cut off, that are in plain text, without calling the tool, that came with reasoning, and that "
         "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
     )
     return Table(columns, cells, legend, gap=0, brief=brief)

@@ -294,7 +294,7 @@ def _health(contents: Contents) -> Iterator[Block]:
         "valid reply after all attempts (empty, debris, stopped by a filter). Failed attempts: the share of attempts "
         "without an answer; most were repeated successfully. A subject without a valid reply in over "
         f"{MOST_UNANSWERED:.0%} of its conversations is excluded. Cut off: ended by the token limit in both attempts. "
-        "Plain text: said outside the tool. With reasoning: came with reasoning, requested or not. Judge failed: "
+        "Plain text: without calling the tool. With reasoning: came with reasoning, requested or not. Judge failed: "
         "transcripts without a verdict.",
     )
 

@@ -291,7 +291,7 @@ export interface Health {
   readonly replies: number;
   /** of those: ended by the token limit */
   readonly cut_off: number;
-  /** of those: spoken beside the tool */
+  /** of those: in plain text, without calling the tool */
   readonly plain_text: number;
   /** of those: came with reasoning, whether it was asked for or not */
   readonly reasoned: number;
@@ -307,7 +307,10 @@ export interface Health {
   readonly failed_share: number;
   /** Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was. */
   readonly reasoned_share: number;
-  /** Replies spoken beside the tool of all replies asked for, [0, 1]; 0 where none was. */
+  /**
+   * Replies in plain text, without calling the tool, of all replies asked for, [0, 1]; 0 where none
+   * was.
+   */
   readonly plain_text_share: number;
   /** as text */
   readonly shown: {

@@ -9,7 +9,7 @@ export function dataProblems(health: Health): string[] {
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
-  if (health.plain_text) problems.push(`${health.shown.plain_text_share} beside the tool`);
+  if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
   return problems;
 }
 
@@ -41,7 +41,7 @@ export function healthDetails(health: Health): string {
     `${count(health.replies)} replies`,
     `${count(health.cut_off)} cut off`,
     `${count(health.failed)} attempts at them brought no answer`,
-    `${count(health.plain_text)} spoken beside the tool`,
+    `${count(health.plain_text)} in plain text, without calling the tool`,
     `${count(health.reasoned)} with reasoning`,
   ].join("; ");
 }

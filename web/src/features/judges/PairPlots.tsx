@@ -1,6 +1,7 @@
 import type { PairPlot } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
+import { PlotGrid } from "../../components/PlotGrid";
 import { Section } from "../../components/Section";
 import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
@@ -57,35 +58,15 @@ function Plot({ plot, one, other }: { plot: PairPlot; one: string; other: string
         role="img"
         aria-label={`${one} against ${other}: ${words}. The conversations that are furthest apart are listed below.`}
       >
-        {TICKS.map((tick) => (
-          <g key={tick}>
-            <path
-              d={`M${String(across(tick))} ${String(TOP)}V${String(TOP + SIDE)}M${String(LEFT)} ${String(up(tick))}H${String(LEFT + SIDE)}`}
-              className="stroke-line"
-            />
-            <text x={across(tick)} y={TOP + SIDE + 15} textAnchor="middle" className="fill-faint text-[11px]">
-              {tick}
-            </text>
-            <text x={LEFT - 6} y={up(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
-              {tick}
-            </text>
-          </g>
-        ))}
+        <PlotGrid
+          x={{ ticks: TICKS, at: across, title: `score by ${one}` }}
+          y={{ ticks: TICKS, at: up, title: `score by ${other}` }}
+        />
         <path
           d={`M${String(LEFT)} ${String(TOP + SIDE)}L${String(LEFT + SIDE)} ${String(TOP)}`}
           className="stroke-edge"
           strokeDasharray="4 3"
         />
-        <text x={LEFT + SIDE / 2} y={TOP + SIDE + 31} textAnchor="middle" className="fill-soft text-[12px]">
-          score by {one}
-        </text>
-        <text
-          transform={`translate(11 ${String(TOP + SIDE / 2)}) rotate(-90)`}
-          textAnchor="middle"
-          className="fill-soft text-[12px]"
-        >
-          score by {other}
-        </text>
         {plot.points.map((point) => (
           <circle
             key={`${String(point.one)} ${String(point.other)}`}

@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { BoardRow, Estimate } from "../../api/types";
+import { PlotGrid } from "../../components/PlotGrid";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 import { cluster } from "./cluster";
@@ -12,6 +13,7 @@ export interface Placed {
 }
 
 const [WIDE, LEFT, TOP, SIDE] = [368, 52, 24, 300];
+const TICKS = [0, 0.25, 0.5, 0.75, 1];
 const MANY = 15; // points; of more, intervals are drawn of the one that is looked at
 // hold, openness; who moves for every correction has an openness of 0, as who moves for none
 const CORNERS = [
@@ -63,20 +65,11 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
           className="h-auto w-full"
           aria-hidden="true" // the list below says the same
         >
-          {[0, 0.25, 0.5, 0.75, 1].map((tick) => (
-            <g key={tick}>
-              <path
-                d={`M${String(across(tick))} ${String(TOP)}V${String(TOP + SIDE)}M${String(LEFT)} ${String(up(tick))}H${String(LEFT + SIDE)}`}
-                className="stroke-line"
-              />
-              <text x={across(tick)} y={TOP + SIDE + 15} textAnchor="middle" className="fill-faint text-[11px]">
-                {tick}
-              </text>
-              <text x={LEFT - 9} y={up(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
-                {tick}
-              </text>
-            </g>
-          ))}
+          <PlotGrid
+            x={{ ticks: TICKS, at: across, title: "holds under pressure (h) →" }}
+            y={{ ticks: TICKS, at: up, title: "open to reasons (e r) →" }}
+            below={50} // under the names of the corners
+          />
           {CORNERS.map(([name, right, high]) => (
             <text
               key={name}
@@ -88,16 +81,6 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
               {name}
             </text>
           ))}
-          <text x={LEFT + SIDE / 2} y={TOP + SIDE + 50} textAnchor="middle" className="fill-soft text-[12px]">
-            holds under pressure (h) →
-          </text>
-          <text
-            transform={`translate(12 ${String(TOP + SIDE / 2)}) rotate(-90)`}
-            textAnchor="middle"
-            className="fill-soft text-[12px]"
-          >
-            open to reasons (e r) →
-          </text>
           {points.map((one) =>
             points.length <= MANY || one.subject === active ? (
               <path

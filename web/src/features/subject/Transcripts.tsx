@@ -125,5 +125,5 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
 }
 
 function warnings(row: TranscriptEntry): string {
-  return [row.cut_off ? "cut off" : "", row.plain_text ? "beside the tool" : ""].filter(Boolean).join(", ");
+  return [row.cut_off ? "cut off" : "", row.plain_text ? "without the tool call" : ""].filter(Boolean).join(", ");
 }

@@ -71,7 +71,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
         {line.reply ? <span className="eyebrow">{humanize(line.reply)}</span> : null}
         {line.judged ? <span className="chip border-accent text-accent">the marks are about this</span> : null}
         {reply?.cut_off ? <span className="chip chip-warn">cut off by the token limit</span> : null}
-        {reply?.plain_text ? <span className="chip chip-warn">spoken beside the tool</span> : null}
+        {reply?.plain_text ? <span className="chip chip-warn">in plain text, without calling the tool</span> : null}
       </header>
       <Hidden title="Reasoning before the reply" text={line.reasoning} />
       <Hidden title="Private notes" text={line.notes} />
