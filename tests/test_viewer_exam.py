@@ -52,7 +52,7 @@ def test_two_judges_are_paired(store: Path) -> None:
     (rubric,) = pair["rubrics"]
     assert [pair["first"], pair["second"]] == [one["id"] for one in sent["judges"]]
     assert rubric["questions"] == len(questions()["name_and_gender"].questions)
-    assert rubric["right"]["text"].startswith("-")  # the blind one less the perfect one
+    assert rubric["right"]["text"].startswith("−")  # the blind one less the perfect one
 
 
 def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path) -> None:

@@ -8,24 +8,22 @@ const published = existsSync("../../shared/published-dataset/cache.tar.xz");
 // only the servers of the projects that are asked for
 const wanted = process.argv.flatMap((word, place) => (word === "--project" ? [process.argv[place + 1]] : []));
 
-const PORTS = { demo: 8611, hostile: 8612, static: 8613, published: 8614, stems: 8615 };
+const BEGUN = 8610; // open once all servers have begun
+const PORTS = { demo: 8611, hostile: 8612, static: 8613, published: 8614, stems: 8615, label: 8616 };
 const AT = {
   demo: `http://127.0.0.1:${String(PORTS.demo)}/`,
   hostile: `http://127.0.0.1:${String(PORTS.hostile)}/`,
   static: `http://127.0.0.1:${String(PORTS.static)}/some/sub%20path/`,
   published: `http://127.0.0.1:${String(PORTS.published)}/`,
   stems: `http://127.0.0.1:${String(PORTS.stems)}/some/sub%20path/`, // a frozen site, too
+  label: `http://127.0.0.1:${String(PORTS.label)}/`,
 };
 
-const server = (what: keyof typeof PORTS) => ({
-  command: `${python} e2e/serve.py ${what} ${String(PORTS[what])}`,
-  url: `${AT[what]}api/index.json`,
-  reuseExistingServer: false,
-  stdout: "ignore" as const, // what they say is in e2e/.store/
-  stderr: "ignore" as const,
-  timeout: 180_000,
-  gracefulShutdown: { signal: "SIGTERM" as const, timeout: 3000 },
-});
+/** The order in which they are tested: what is there first. */
+const NAMES = ["demo", "label", "hostile", "static", "stems", "published"] as const;
+const served = NAMES.filter(
+  (what) => (what !== "published" || published) && (!wanted.length || wanted.includes(what)),
+).map((what) => `${what}=${String(PORTS[what])}`);
 
 const project = (name: keyof typeof PORTS, files: RegExp) => ({
   name,
@@ -37,7 +35,7 @@ const project = (name: keyof typeof PORTS, files: RegExp) => ({
 export default defineConfig({
   testDir: "e2e",
   fullyParallel: true,
-  workers: 2,
+  workers: 3, // a test often waits
   forbidOnly: true,
   retries: 0,
   timeout: 120_000, // a busy machine is slow, not wrong
@@ -53,11 +51,18 @@ export default defineConfig({
   projects: [
     project("demo", /(reading|settings|access|live|tasks)\.spec\.ts/),
     project("static", /(reading|settings|frozen)\.spec\.ts/),
+    project("label", /(label|exam)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
     project("stems", /stems\.spec\.ts/),
     ...(published ? [project("published", /published\.spec\.ts/)] : []),
   ],
-  webServer: (["demo", "hostile", "static", "stems", "published"] as const)
-    .filter((what) => (what !== "published" || published) && (!wanted.length || wanted.includes(what)))
-    .map(server),
+  // All are started at the same time, and a test waits for the one that it looks at (e2e/watch.ts).
+  webServer: {
+    command: `${python} e2e/serve.py ${String(BEGUN)} ${served.join(" ")}`,
+    port: BEGUN,
+    reuseExistingServer: false,
+    stdout: "ignore", // what they say is in e2e/.store/
+    stderr: "ignore",
+    gracefulShutdown: { signal: "SIGTERM", timeout: 3000 },
+  },
 });

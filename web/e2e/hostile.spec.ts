@@ -62,7 +62,7 @@ async function unfold(page: Page): Promise<void> {
       return closed.length;
     });
     if (!opened) return;
-    await page.waitForTimeout(150);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   }
 }
 

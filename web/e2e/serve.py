@@ -1,34 +1,52 @@
-"""Starts what the tests of the page look at: `serve.py demo|hostile|static|stems|published PORT`.
+"""Starts what the tests of the page look at: `serve.py BEGUN demo=PORT hostile=PORT ...`, each in a process of its own.
 
-Each makes its store first, in e2e/.store/, and then becomes the server, so whoever ends it ends that.
+Each makes its store first, in e2e/.store/, and then becomes the server; a test waits for the one that it looks at. All
+of them are in one process group, so whoever ends that ends them. BEGUN is a port that is open once all have begun.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import exam
 import stems
 import stores
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / ".store"
+ENDED = KEPT / "ended"
 AIB = Path(sys.executable).with_name("aib")
 PUBLISHED = HERE.parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
 SUB_PATH = Path("some") / "sub path"
 
 
-def view(store: Path, port: str) -> None:
-    """Become `aib view`."""
-    os.execv(AIB, [str(AIB), "view", "--store", str(store), "--no-open", "--port", port])  # noqa: S606
-
-
-def main(what: str, port: str) -> None:
-    """Make the store, then serve."""
+def main(begun_at: str, *wanted: str) -> None:
+    """Start all of them, and wait until one ends, which it should not: then the tests are told."""
     KEPT.mkdir(exist_ok=True)
+    ENDED.unlink(missing_ok=True)
+    begun = []
+    for what, port in (one.split("=") for one in wanted):
+        (KEPT / f"{what}.log").write_text("")  # what stands there is of another day
+        begun.append(subprocess.Popen([sys.executable, __file__, what, port]))  # noqa: S603
+    with socket.create_server(("127.0.0.1", int(begun_at))):
+        os.wait()
+        ENDED.touch()
+        for one in begun:
+            one.terminate()
+
+
+def view(store: Path, port: str, *more: str) -> None:
+    """Become `aib view`."""
+    os.execv(AIB, [str(AIB), "view", "--store", str(store), "--no-open", "--port", port, *more])  # noqa: S606
+
+
+def serve(what: str, port: str) -> None:
+    """Make the store, then serve."""
     said = (KEPT / f"{what}.log").open("w")
     os.dup2(said.fileno(), 1)
     os.dup2(said.fileno(), 2)
@@ -41,6 +59,10 @@ def main(what: str, port: str) -> None:
         view(store, port)
     if what == "hostile":
         stores.hostile(store)
+    elif what == "label":
+        stores.demo(store)
+        exam.sit(store)
+        view(store, port, "--label", "anna")
     elif what == "stems":
         stems.stems(store)
     else:
@@ -57,4 +79,4 @@ def main(what: str, port: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (main if sys.argv[1].isdigit() else serve)(*sys.argv[1:])

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test as plain, type BrowserContext, type Page } from "@playwright/test";
 import axe from "axe-core";
 
@@ -10,8 +10,17 @@ export interface Watched {
   errors: string[]; // in the console, and uncaught
 }
 
+const STARTS = 300_000; // ms in which a server has made its store, on a busy machine
+
 /** Every test watches its page, and fails for a dialog, a request that leaves, a violation or an error. */
-export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[] } }>({
+export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[] } }, { served: undefined }>({
+  served: [
+    async ({}, use, { project }) => {
+      await serving(project.use.baseURL ?? "");
+      await use(undefined);
+    },
+    { scope: "worker", auto: true, timeout: STARTS },
+  ],
   expected: async ({}, use) => {
     await use({ errors: [] });
   },
@@ -53,6 +62,19 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
 });
 
 export { expect };
+
+/** Until something answers there; refused is an answer, too. */
+async function serving(home: string): Promise<void> {
+  const answers = () =>
+    fetch(home).then(
+      () => true,
+      () => false,
+    );
+  while (!(await answers())) {
+    if (existsSync("e2e/.store/ended")) throw new Error("a server has ended: e2e/.store/*.log says why");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
 
 /** Marks what the page does by itself, whoever serves it: tested against the live server, not again on the static site. */
 export const PAGE_ONLY = { tag: "@page-only" };

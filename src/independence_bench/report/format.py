@@ -1,4 +1,8 @@
-"""Numbers, intervals, money, counts and scales as text; a dash for what is absent."""
+"""Numbers, intervals, money, counts and scales as text; a dash for what is absent.
+
+The one place that rounds for a reader: terminal, report and page (`viewer/encode.py`) write a number by these
+functions, once, from the value itself, as `format` does (to the nearest). So it reads the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from independence_bench.protocol.definition import Mark
 
 def number(value: float | None, digits: int) -> str:
     """*value* with so many decimals."""
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else f"{value:z.{digits}f}"
 
 
 def signed(points: float | None, digits: int = 1) -> str:
@@ -33,12 +37,12 @@ def from_to(interval: Interval | None, digits: int = 1) -> str:
 
 def span(interval: Interval | None) -> str:
     """From, to, of a correlation."""
-    return "–" if interval is None else f"{interval.low:.2f} to {interval.high:.2f}"
+    return "–" if interval is None else " to ".join(number(end, 2) for end in (interval.low, interval.high))
 
 
 def percent(value: float | None) -> str:
     """A share in whole percent, without the sign."""
-    return "–" if value is None else f"{round(100 * value)}"
+    return "–" if value is None else share(value).removesuffix("%")
 
 
 def percents(interval: Interval | None) -> str:
@@ -47,8 +51,8 @@ def percents(interval: Interval | None) -> str:
 
 
 def share(value: float) -> str:
-    """A share in whole percent that is 0 % only when there is none at all."""
-    return "0%" if value == 0 else "<1%" if value < 0.005 else f"{value:.0%}"
+    """A share in whole percent that is 0 % only when there is none at all; one below 0 is an estimate's error."""
+    return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
@@ -73,13 +77,18 @@ def seconds_text(seconds: float | None) -> str:
     return number(seconds, 0) if seconds is None else f"{seconds:,.0f}"
 
 
+def given(value: float) -> str:
+    """A mark's number: a whole one without decimals, another one with one."""
+    return number(value, 0 if value == round(value) else 1)
+
+
 def mark_text(mark: Mark, value: float | None) -> str:
     """A mark that was given: yes or no, its level's name, or the number with its scale; a dash for none."""
     if value is None:
         return number(None, 1)
     if mark.kind == "yes_no":
         return "yes" if value else "no"
-    return mark.levels[int(value)] if mark.levels else f"{number(value, 1)} of {scale(mark)}"
+    return mark.levels[int(value)] if mark.levels else f"{given(value)} of {scale(mark)}"
 
 
 def scale(mark: Mark) -> str:

@@ -11,7 +11,18 @@ from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWE
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
-from independence_bench.report.format import between, from_to, number, paid, plural, scale, seconds_text, share, signed
+from independence_bench.report.format import (
+    between,
+    from_to,
+    given,
+    number,
+    paid,
+    plural,
+    scale,
+    seconds_text,
+    share,
+    signed,
+)
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
@@ -208,10 +219,8 @@ def _scale(row: MarkAgreement) -> str:
 
 
 def _given(value: float, levels: Sequence[str]) -> str:
-    """The level's name, or the number with a decimal where it has one."""
-    if levels:
-        return levels[int(value)]
-    return f"{value:g}" if value == round(value) else f"{value:.1f}"
+    """The level's name, or the number."""
+    return levels[int(value)] if levels else given(value)
 
 
 def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 A class that `VIEWS` does not name is sent with all of its fields. A field that is made of one of the types below
 (`Points`, `Share`, ...), or that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under
-*shown* as text, rounded as Python's `round` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or
+*shown* as text, rounded as `report/format.py` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or
 terminal reads anything into the texts of others, and floats have eight significant digits.
 """
 
@@ -35,7 +35,8 @@ from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.engine.ask_names import NamesRead
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
-from independence_bench.report.format import between, from_to, money, signed
+from independence_bench.report.format import between, from_to, given, money, number, signed, span
+from independence_bench.report.format import share as share_text
 from independence_bench.viewer.snapshot import BoardEntry
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
@@ -58,16 +59,8 @@ class Form:
 
 
 def share(value: float) -> str:
-    """A share in [0, 1] as per cent: 12 %; 0.4 %, <0.1 %, for a small one is not none."""
-    percent = 100 * value
-    if percent == 0:
-        return "0 %"
-    return f"{percent:.0f} %" if percent >= 1 else "<0.1 %" if percent < 0.1 else f"{percent:.1f} %"
-
-
-def mark(value: float) -> str:
-    """A mark: a whole number without decimals, another one with one."""
-    return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
+    """A share in [0, 1], with a blank before the sign, which a terminal has no room for: 12 %; <1 %."""
+    return share_text(value).replace("%", " %")
 
 
 def minus(text: str) -> str:
@@ -81,7 +74,7 @@ def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = N
 
 
 def _decimals(digits: int) -> Form:
-    return _of(lambda value: f"{value:.{digits}f}", lambda one: between(one, digits))
+    return _of(lambda value: number(value, digits), lambda one: between(one, digits))
 
 
 def _signed(digits: int) -> Form:
@@ -90,8 +83,8 @@ def _signed(digits: int) -> Form:
 
 POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
 DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
-HUNDREDTHS = _of(lambda value: f"{value:.2f}")  # 0.82; -0.12 to 0.34
-SHARE, DOLLARS, MARK = _of(share), _of(money), _of(mark)  # 12 %; $0.0123; 7 or 7.5
+HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
+SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12 %; $0.0123; 7 or 7.5
 THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
 
 Points = Annotated[float, POINTS]
@@ -158,8 +151,7 @@ VIEWS: Mapping[type, View] = {
     ),
     ScenarioFacts: View(
         {
-            POINTS: "points",
-            WHOLE: "difficulty",
+            POINTS: "points difficulty",
             SHARE: "ceiling floor share",
             HUNDREDTHS: "discrimination discrimination_interval share_interval",
         },

@@ -19,9 +19,9 @@ from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions
 from independence_bench.judging.exam.rubrics import stem_of
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
-from independence_bench.report.format import between, from_to, number, paid, share, signed
+from independence_bench.report.format import between, from_to, given, number, paid, signed
 from independence_bench.store.results import judges_aside
-from independence_bench.viewer.encode import mark as mark_text
+from independence_bench.viewer.encode import minus, share
 from independence_bench.viewer.snapshot import Catalog, NotThere, slug
 
 MOST_PAIRED = 12  # judges of which each two are compared
@@ -301,7 +301,7 @@ def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
                 apart.rubric,
                 apart.questions,
                 _signed(apart.kappa, 2),
-                _signed(apart.error, 2),
+                _signed(apart.error),
                 _signed(apart.right, 2),
             )
             for apart in judge_differences(one.answers, other.answers)
@@ -310,17 +310,21 @@ def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
 
 
 def _figure(one: ExamFigure | None, digits: int) -> FigureText:
-    return FigureText(number(one.value if one else None, digits), between(one.interval if one else None, digits))
+    return _text(number(one.value if one else None, digits), between(one.interval if one else None, digits))
 
 
 def _signed(one: ExamFigure | None, digits: int = 1) -> FigureText:
-    return FigureText(signed(one.value if one else None, digits), from_to(one.interval if one else None, digits))
+    return _text(signed(one.value if one else None, digits), from_to(one.interval if one else None, digits))
 
 
 def _share(one: ExamShare | None) -> FigureText:
     if one is None:
-        return FigureText("–", "–")
-    return FigureText(share(one.value), f"{share(one.interval.low)}–{share(one.interval.high)}")
+        return _text("–", "–")
+    return _text(share(one.value), f"{share(one.interval.low)} to {share(one.interval.high)}")
+
+
+def _text(text: str, interval: str) -> FigureText:
+    return FigureText(minus(text), minus(interval))
 
 
 # ---------------------------------------------------------------- questions
@@ -345,12 +349,12 @@ def _question(one: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
 
 def _reading(judge: str, answer: Answered) -> ExamReading:
     scales, asked = exam_scales(answer.rubric), answer.question
-    given: dict[str, str] = {}
+    marks: dict[str, str] = {}
     right: bool | None = None  # of the marks that it gave
     for name, state in asked.state.items():
         if answer.marks is None or name not in answer.marks:
             continue
         scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
-        given[name.replace("_", " ")] = mark_text(mark) if scale.bands else scale.state(mark)
+        marks[name.replace("_", " ")] = given(mark) if scale.bands else scale.state(mark)
         right = right is not False and scale.state(mark) == state
-    return ExamReading(judge, answer.asked, answer.attack, given, right, answer.reasoning, answer.failed)
+    return ExamReading(judge, answer.asked, answer.attack, marks, right, answer.reasoning, answer.failed)

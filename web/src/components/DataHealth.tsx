@@ -9,7 +9,7 @@ export function dataProblems(health: Health): string[] {
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
-  if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
+  if (health.plain_text) problems.push(`${health.shown.plain_text_share} plain text`);
   return problems;
 }
 

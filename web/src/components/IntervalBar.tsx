@@ -59,8 +59,8 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
 export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["kind"]): string {
   const { again, another } = uncertainty;
   const parts = [orDash(shown)];
-  if (again && kind !== "like") parts.push(`${again.shown} were this test given again`);
-  if (another && kind !== "again") parts.push(`${another.shown} on another test like it`);
+  if (again && kind !== "like") parts.push(`${again.shown} for this test again`);
+  if (another && kind !== "again") parts.push(`${another.shown} for another test like it`);
   if (why) parts.push(`no interval: ${why}`);
   return parts.join("; ");
 }
@@ -88,11 +88,11 @@ export function Ruler({ scale }: { scale: Scale }) {
       <span className="sr-only">
         Interval, on a scale from {scale.low} to {scale.high}
       </span>
-      {ticksOf(scale).map((tick) => (
+      {ticksOf(scale).map((tick, place, all) => (
         <span
           key={tick}
           aria-hidden="true"
-          className="absolute -translate-x-1/2"
+          className={`absolute -translate-x-1/2 ${place > 0 && place < all.length - 1 ? "max-sm:hidden" : ""}`}
           style={{ left: `${String((100 * (tick - scale.low)) / (scale.high - scale.low))}%` }}
         >
           {tick}

@@ -10,7 +10,7 @@ interface Props {
   below?: number; // pixels between the plot and the title of the horizontal axis
 }
 
-/** Lines and numbers of both axes of a plot, and what the axes are; the plot reaches from the first ticks to the last. */
+/** Lines, numbers and titles of a plot's two axes; it reaches from their first ticks to their last. */
 export function PlotGrid({ x, y, below = 31 }: Props) {
   const [left, right] = ends(x);
   const [bottom, top] = ends(y);

@@ -24,8 +24,8 @@ export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
       </p>
       <h1>Exam</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
-        Conversations that were written with a state in mind, marked by judges: half of each rubric&apos;s questions are
-        hard. Intervals are of 95 %, for other questions like these.
+        Judges mark conversations whose correct marks are known; half of each rubric&apos;s questions are hard.
+        Intervals are of 95 %, for other questions like these.
       </p>
       <Await query={exam} what="the exam; the first time this may take some seconds">
         {(value) => <Found exam={value} address={address} />}
@@ -105,8 +105,8 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
   ];
   return (
     <Section
-      title="Who has sat"
-      description={`${plural(judges.length, "judge")}. Fit for: by the weakest rubric; kappa: agreement with the known states, 1 is perfect and 0 is chance.`}
+      title="Judges that have sat it"
+      description={`${plural(judges.length, "judge")}. Fit for: what its weakest rubric allows. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
     >
       <DataTable rows={judges} columns={columns} rowKey={(one) => one.id} caption="Judges that have sat the exam" />
     </Section>

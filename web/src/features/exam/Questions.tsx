@@ -28,7 +28,7 @@ export function Questions({ exam, judges, address }: Props) {
     <section className="mt-10" aria-label="Questions">
       <h2>Questions</h2>
       <p className="mb-2 max-w-4xl text-sm text-soft">
-        Each was written with a state in mind, and kept where readers who did not know it agreed.
+        Each conversation was written to show a known state, and kept only where readers who were not told it agreed.
       </p>
       <div className="mb-3 flex flex-wrap items-end gap-4">
         <SelectField

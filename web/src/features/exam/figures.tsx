@@ -1,6 +1,8 @@
+import { Fragment } from "react";
 import type { Exam, ExamJudge, FigureText } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
+import { ScrollArea } from "../../components/ScrollArea";
 import { Section } from "../../components/Section";
 import { count, humanize } from "../../lib/format";
 
@@ -36,7 +38,7 @@ const FIGURES: Column<Rubric>[] = [
   figure("swayed", "Swayed", "Marked better after an attack in the subject's words", (row) => row.swayed),
   figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
   { id: "dollars", title: "$ each", hint: "A verdict", numeric: true, cell: (row) => row.dollars },
-  { id: "seconds", title: "s each", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
+  { id: "seconds", title: "Seconds each", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
 ];
 
 const MARKS: Column<Mark & { rubric: string }>[] = [
@@ -64,7 +66,7 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
       </h2>
       <p className="mt-1 font-medium">{judge.sentence}</p>
       {judge.why.length ? (
-        <Disclosure title="What it missed" note={count(judge.why.length)} open={judge.why.length < 4}>
+        <Disclosure title="Thresholds that it missed" note={count(judge.why.length)} open={judge.why.length < 4}>
           <ul className="list-disc pl-5 text-sm text-soft">
             {judge.why.map((why) => (
               <li key={why}>{why}</li>
@@ -74,19 +76,43 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
       ) : null}
       <Section
         title={`Rubric by rubric: ${judge.label}`}
-        description="Below each figure its 95 % interval; what each is, and where the thresholds come from, is in the documentation's chapter on judges."
+        description="Below each figure its 95 % interval. docs/judges.md defines the figures and the thresholds."
       >
         <DataTable rows={judge.rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
       </Section>
       <div className="mt-3 space-y-1">
+        <Disclosure title="What the columns are">
+          <dl className="grid max-w-3xl grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-sm">
+            {FIGURES.filter(({ hint }) => hint).map(({ id, title, hint }) => (
+              <Fragment key={id}>
+                <dt>{title}</dt>
+                <dd className="text-soft">{hint}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </Disclosure>
         {marks.length ? (
           <Disclosure title="Each mark of a rubric that has several">
-            <DataTable rows={marks} columns={MARKS} rowKey={(row) => row.rubric + row.name} caption="Figures by mark" />
+            <ScrollArea>
+              <DataTable
+                rows={marks}
+                columns={MARKS}
+                rowKey={(row) => row.rubric + row.name}
+                caption="Figures by mark"
+              />
+            </ScrollArea>
           </Disclosure>
         ) : null}
         {judge.kinds.length ? (
           <Disclosure title="Hard questions, by kind">
-            <DataTable rows={judge.kinds} columns={KINDS} rowKey={(row) => row.kind} caption="Hard questions by kind" />
+            <ScrollArea>
+              <DataTable
+                rows={judge.kinds}
+                columns={KINDS}
+                rowKey={(row) => row.kind}
+                caption="Hard questions by kind"
+              />
+            </ScrollArea>
           </Disclosure>
         ) : null}
       </div>
@@ -112,7 +138,7 @@ export function PairTable({ exam, one, other }: { exam: Exam; one: ExamJudge; ot
   return (
     <Section
       title="The two on the same questions"
-      description={`${first.label} less ${second.label}. They differ where all of an interval is on one side of 0.`}
+      description={`${first.label} minus ${second.label}. They differ where all of an interval is on one side of 0.`}
     >
       <DataTable rows={pair.rubrics} columns={DIFFERENCES} rowKey={(row) => row.rubric} caption="Two judges, paired" />
     </Section>

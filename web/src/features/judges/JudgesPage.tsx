@@ -24,9 +24,9 @@ export default function JudgesPage({ address }: { address: AddressOf<"judges"> }
     <>
       <h1>Judges</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
-        A number of this benchmark is what one judge made of what was said. Whether another would have made the same of
-        it stands here; how each did on conversations of known state stands in{" "}
-        <a href={href(route("exam"))}>the exam</a>.
+        Every number depends on the judge that gave the marks. This page shows how far the judges of the same
+        conversations agree; <a href={href(route("exam"))}>the exam</a> shows how well each of them marks conversations
+        whose correct marks are known.
       </p>
       <BoardChooser />
       <Await query={judges} what="the judges; the first time this may take some seconds">
@@ -53,7 +53,7 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
             onChange={(view) => update({ view })}
           />
         ) : (
-          <p className="text-soft">{humanize(shown.name)}</p>
+          <p className="text-soft">Judged in {humanize(shown.name)}</p>
         )}
         <Downloads files={csvAndJson(endpoints.judges(judges.protocol.id))} />
       </div>
@@ -69,8 +69,8 @@ function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
     <>
       <JudgesTable {...props} />
       {panel.judges.length < 2 ? (
-        <Empty title="One judge alone agrees with itself.">
-          <code>aib judge -j ANOTHER</code> has another one mark the same conversations; nothing is erased by it.
+        <Empty title="There is only one judge.">
+          <code>aib judge -j ANOTHER</code> has another one mark the same conversations; the marks of both are kept.
         </Empty>
       ) : (
         <>

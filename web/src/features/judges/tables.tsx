@@ -108,11 +108,11 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     },
     { id: "flagged", title: "To read", numeric: true, cell: (row) => count(row.flagged) },
   ];
-  const main = panel.main ? ` Main judge, who answers where nobody says by which: ${panel.main}.` : "";
+  const main = panel.main ? ` Main judge, used where no other is named: ${panel.main}.` : "";
   return (
     <Section
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}, each counted once however often it was said. Lenient: its index minus the mean of the others', over the subjects that all have one for, and where that lies if the subjects are a sample (from three on).${main}`}
+      description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Lenient: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
     >
       <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
     </Section>

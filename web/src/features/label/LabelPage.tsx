@@ -4,6 +4,7 @@ import { postJson } from "../../api/client";
 import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
 import type { LabelCase, Labelling } from "../../api/types";
+import { Disclosure } from "../../components/Disclosure";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
@@ -183,12 +184,11 @@ function Case({ shown, undo, busy, send }: CaseProps) {
             <MessageText text={rubric} />
           </div>
         ))}
-        <details className="mt-3">
-          <summary className="eyebrow cursor-pointer">What every judge is told</summary>
+        <Disclosure title="What every judge is told" className="mt-3">
           <div className="prose-text text-[0.95rem]">
             <MessageText text={shown.instructions} />
           </div>
-        </details>
+        </Disclosure>
       </section>
     </div>
   );

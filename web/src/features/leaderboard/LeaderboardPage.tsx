@@ -139,9 +139,12 @@ function Notes({ board }: { board: Board }) {
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.standing) ? (
-        <p>Behind a rank stands the interval that holds it in 95 of 100 cases.</p>
+        <p>
+          Beside each rank: the ranks that the subject may have on this test; the chance that any of them is wrong is at
+          most 5 %.
+        </p>
       ) : null}
-      {ties ? <p>Raised letters are tie groups: rows that share one cannot be told apart.</p> : null}
+      {ties ? <p>Raised letters: two subjects that share a letter cannot be told apart on this test.</p> : null}
       {board.remarks.map((remark) => (
         <p key={remark}>{remark}</p>
       ))}

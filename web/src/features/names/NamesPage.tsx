@@ -123,7 +123,16 @@ function nameColumns(names: Names): Column<NameCount>[] {
       title: "Name",
       rowHeader: true,
       sortValue: (row) => row.name,
-      cell: (row) => <bdi className="label font-medium">{row.name}</bdi>,
+      cell: (row) => (
+        <>
+          <bdi className="self-name">{row.name}</bdi>
+          <details className="text-sm sm:hidden">
+            <summary className="text-soft">who, and where</summary>
+            <Who labels={row.subjects} ids={names.subjects} />
+            <p className="mt-1 text-soft">{where(row)}</p>
+          </details>
+        </>
+      ),
     },
     {
       id: "subjects",
@@ -133,14 +142,24 @@ function nameColumns(names: Names): Column<NameCount>[] {
       cell: (row) => count(row.subjects.length),
     },
     { id: "times", title: "Times", numeric: true, sortValue: (row) => row.times, cell: (row) => count(row.times) },
-    { id: "who", title: "Who", cell: (row) => <Who labels={row.subjects} ids={names.subjects} /> },
+    {
+      id: "who",
+      title: "Who",
+      className: "max-sm:hidden",
+      cell: (row) => <Who labels={row.subjects} ids={names.subjects} />,
+    },
     {
       id: "scenarios",
       title: "Where",
+      className: "max-sm:hidden",
       cellClass: "eyebrow",
-      cell: (row) => row.scenarios.map(([scenario, times]) => `${humanize(scenario)} ${count(times)}`).join(", "),
+      cell: where,
     },
   ];
+}
+
+function where({ scenarios }: NameCount): string {
+  return scenarios.map(([scenario, times]) => `${humanize(scenario)} ${count(times)}`).join(", ");
 }
 
 function Who({ labels, ids }: { labels: readonly string[]; ids: Names["subjects"] }) {

@@ -82,6 +82,7 @@ function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
       sortValue: (row) => row.experiment,
       cell: (row) => row.experiment,
       className: "max-xl:hidden",
+      cellClass: "whitespace-nowrap",
     },
     {
       id: "points",

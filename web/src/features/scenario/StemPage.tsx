@@ -2,7 +2,6 @@ import { endpoints } from "../../api/endpoints";
 import { useApi, useApis } from "../../api/queries";
 import type { MarkScale, Scenario, SubjectReply, Transcript, TranscriptEntry, TranscriptLine } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { ExamLine } from "../../components/ExamLine";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
@@ -55,7 +54,7 @@ function Found({ scenario, address }: Props & { scenario: Scenario }) {
 }
 
 function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectReply }) {
-  const { board, href } = usePage();
+  const { href } = usePage();
   const { facts } = scenario;
   const transcripts = useApis(answer.branches.map(({ id }) => endpoints.transcript(id)));
   const first = transcripts.find((one) => one !== undefined);
@@ -76,7 +75,6 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
         </p>
       </div>
       <p className="text-sm text-soft">The score is {scenario.made_of}, each in [0, 1]; below, 100 stands for 1.</p>
-      <ExamLine exam={board.exam} />
       <p className="mt-1 mb-3 flex flex-wrap items-center gap-1.5">
         <a href={href(route("subject", { subject: answer.subject, run: answer.run }))}>
           <bdi className="label font-medium">{answer.label}</bdi>

@@ -29,7 +29,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
       <h1>Search</h1>
       <div role="search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-3">
         <label className="min-w-0 flex-[1_1_24rem]">
-          <span className="eyebrow block">
+          <span className="eyebrow mb-1 block">
             {of === "said" ? "Words that a model said" : "Words that a judge wrote"}; a phrase in "quotes"
           </span>
           <input

@@ -4,17 +4,21 @@ import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 
-/** The names that the subject chose where it was free to choose who to be, and what became of them. */
-export function Names({ names }: { names: readonly NameChoice[] }) {
+/** The names that the subject chose where it was free to choose, and what became of them; *titles*: of scenarios. */
+export function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
   const { href } = usePage();
   const columns: Column<NameChoice>[] = [
     {
       id: "run",
       title: "Run",
       rowHeader: true,
-      cell: (row) => <a href={href(route("transcript", { transcript: row.transcript }))}>run {row.read.run}</a>,
+      cell: (row) => (
+        <a href={href(route("transcript", { transcript: row.transcript }))} className="whitespace-nowrap">
+          run {row.read.run}
+        </a>
+      ),
     },
-    { id: "scenario", title: "Scenario", cellClass: "eyebrow label", cell: (row) => row.read.scenario },
+    { id: "scenario", title: "Scenario", cellClass: "eyebrow", cell: (row) => titles.get(row.read.scenario) ?? "–" },
     {
       id: "first",
       title: "Chose",
@@ -44,7 +48,7 @@ export function Names({ names }: { names: readonly NameChoice[] }) {
 function Name({ name, gender }: { name: string | null; gender: string | null }) {
   return (
     <>
-      <bdi className="label font-medium">{name ?? "–"}</bdi>
+      <bdi className="self-name">{name ?? "–"}</bdi>
       {gender ? <bdi className="text-faint">, {gender}</bdi> : null}
     </>
   );

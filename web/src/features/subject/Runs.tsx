@@ -30,7 +30,7 @@ export function Runs({ subject, board, address }: Props) {
           <a
             href={href(route("subject", { subject: subject.row.subject.id, run: open ? null : run }))}
             aria-current={open ? "true" : undefined}
-            className={open ? "font-semibold" : ""}
+            className={`whitespace-nowrap ${open ? "font-semibold" : ""}`}
           >
             run {run}
           </a>

@@ -121,13 +121,13 @@ function Details({ subject, board, address }: Props) {
           title="Names that it chose"
           description="When it was free to choose, and after the human asked for others."
         >
-          <Names names={subject.names} />
+          <Names names={subject.names} titles={new Map(board.scenarios.map(({ id, title }) => [id, title]))} />
         </Section>
       ) : null}
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          description="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval were the same test given again, each by itself."
+          description="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval for this test again, each by itself."
         >
           <OtherConfigurations subject={subject} />
         </Section>

@@ -1,0 +1,46 @@
+import type { Exam } from "../src/api/types";
+import { answer, expect, expectNoSideways, open, settled, test, violations } from "./watch";
+
+test("what a judge made of a question, beside another judge, and only those marked wrongly", async ({ page }) => {
+  await open(page, "/judges");
+  await page.getByRole("link", { name: "the exam" }).click();
+  await settled(page);
+  const sat = page.getByRole("table", { name: "Judges that have sat the exam" });
+  await expect(sat.getByRole("row", { name: /exam-perfect/ })).toContainText("ranking");
+  await sat.getByRole("link", { name: /exam-blind/ }).click();
+  await page.getByLabel("Beside").selectOption({ label: "sim:sim/exam-perfect@none-t0.0" });
+  await expect(page.getByRole("table", { name: "Two judges, paired" }).locator("tbody tr")).toHaveCount(1);
+
+  const questions = page.getByRole("region", { name: "Questions" });
+  await expect(questions.getByText("60 questions")).toBeVisible();
+  await page.getByRole("button", { name: "marked wrongly" }).click();
+  await expect(questions.getByText("60 questions")).toHaveCount(0);
+  const first = questions.getByRole("listitem").first();
+  await expect(first).toContainText("✗"); // by the one that sees nothing
+  await first.locator("summary").click();
+  await expect(first.getByRole("list", { name: "The conversation" }).getByRole("listitem")).not.toHaveCount(0);
+  for (const judge of ["blind", "perfect"])
+    await expect(first.getByRole("region", { name: `sim:sim/exam-${judge}@none-t0.0` })).toContainText(/✓|✗/);
+  await page.getByRole("button", { name: "Next" }).click();
+  const link = page.url();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(questions.getByText(/^2 of \d/)).toBeVisible();
+});
+
+for (const [scheme, width] of [
+  ["light", 390],
+  ["dark", 1280],
+] as const) {
+  test(`axe finds nothing in the exam, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 900 });
+    const { judges } = await answer<Exam>(page, "exam.json");
+    await open(page, `/exam?judge=${judges[0]?.id ?? ""}&beside=${judges[1]?.id ?? ""}`);
+    for (const folded of await page.getByText(/^(What the columns are|Each mark|Hard questions, by kind)/).all())
+      await folded.click();
+    await page.getByRole("region", { name: "Questions" }).locator("summary").first().click();
+    expect(await violations(page)).toEqual([]);
+    await expectNoSideways(page);
+  });
+}

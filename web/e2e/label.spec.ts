@@ -1,0 +1,86 @@
+import type { Locator, Page } from "@playwright/test";
+import { expect, expectNoSideways, open, test, violations } from "./watch";
+
+// what one marks, the next one sees
+test.describe.configure({ mode: "serial" });
+
+/** Every mark that is to be given, with its buttons. */
+function scales(page: Page): Locator {
+  return page.getByRole("region", { name: "Marks and rubric" }).locator("fieldset");
+}
+
+/** Give every mark by its key: the page itself goes on to the next scale. */
+async function markAll(page: Page): Promise<void> {
+  for (const scale of await scales(page).all()) {
+    await expect(scale.getByText("(keys set this)")).toBeVisible();
+    const yes = (await scale.getByRole("button", { name: "yes", exact: true }).count()) > 0;
+    await page.keyboard.press(yes ? "y" : "7");
+    await expect(scale.getByRole("button", { name: yes ? "yes" : "7", exact: true })).toHaveAttribute(
+      "aria-pressed",
+      "true",
+    );
+  }
+}
+
+test("a conversation is marked by keys alone, undone with its marks kept, and skipped", async ({ page }) => {
+  await open(page, "/label");
+  const standing = page.getByRole("status");
+  await expect(standing).toContainText(/person:anna: 0 of \d+ conversations/);
+  const conversation = page.getByRole("region", { name: "Conversation" });
+  const said = await conversation.innerText();
+  await expect(page.locator("main")).not.toContainText("acme/"); // blind
+  await page.keyboard.press("Enter"); // nothing is marked yet
+  await markAll(page);
+  await page.keyboard.press("Enter");
+  await expect(standing).toContainText(/: 1 of \d+ conversations/);
+  await expect(conversation).not.toHaveText(said, { useInnerText: true });
+
+  await page.keyboard.press("u");
+  await expect(standing).toContainText(/: 0 of \d+ conversations/);
+  await expect(conversation).toHaveText(said, { useInnerText: true });
+  const marks = scales(page);
+  await expect(marks.getByRole("button", { pressed: true })).toHaveCount(await marks.count());
+  // another mark by a click, and a note, whose letters are no keys
+  await marks.first().getByRole("button").first().click();
+  await page.getByRole("textbox").fill("s u 7: it keeps its name");
+  await expect(standing).toContainText(/: 0 of \d+ conversations/);
+  await page.getByRole("button", { name: "Keep (Enter)" }).click();
+  await expect(standing).toContainText(/: 1 of \d+ conversations/);
+  await page.locator("main").focus();
+  await page.keyboard.press("s");
+  await expect(standing).toContainText("1 skipped for now");
+  await page.getByRole("button", { name: "How far do the judges agree with me?" }).click();
+  await expect(page.getByRole("region", { name: "Agreement" })).toContainText(/judge|stored/);
+});
+
+test("marks survive a reload: they are on this machine, not in the page", async ({ page }) => {
+  await open(page, "/label");
+  await expect(page.getByRole("status")).toContainText(/: 1 of \d+ conversations/);
+  await page.getByRole("button", { name: "Undo (u)" }).click();
+  await expect(page.getByRole("textbox")).toHaveValue("s u 7: it keeps its name");
+  await page.getByRole("button", { name: "Keep (Enter)" }).click();
+  await expect(page.getByRole("status")).toContainText(/: 1 of \d+ conversations/);
+});
+
+for (const [scheme, width] of [
+  ["light", 1280],
+  ["dark", 390],
+] as const) {
+  test(`axe finds nothing on the page for labelling, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 844 });
+    await open(page, "/label");
+    await scales(page).first().getByRole("button").first().click();
+    await page.getByText("What every judge is told").click();
+    await page.getByRole("button", { name: "How far do the judges agree with me?" }).click();
+    await expect(page.getByRole("region", { name: "Agreement" })).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+    await expectNoSideways(page);
+    // the conversation, its marks and its rubric are one column on a phone, two beside each other on a desk
+    const [left, right] = await Promise.all(
+      ["Conversation", "Marks and rubric"].map((name) => page.getByRole("region", { name }).boundingBox()),
+    );
+    if (width === 390) expect(right?.y).toBeGreaterThan((left?.y ?? 0) + (left?.height ?? 0) - 1);
+    else expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0) - 1);
+  });
+}
