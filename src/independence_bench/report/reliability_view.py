@@ -10,7 +10,7 @@ from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RU
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
-from independence_bench.report.format import money, number, percent, plural
+from independence_bench.report.format import money, number, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
 MOST_OPTIONS = 6
@@ -147,10 +147,15 @@ def _cells(found: Reliability, noise: ReliabilityRow) -> list[Text]:
     """What stands below `_headings`: scenarios, shares of the variance in percent, coefficients."""
     shares, estimates = noise.components.shares, noise.components.estimates
     below = {name: (estimates[name] or 0.0) < 0 for name in shares}
-    shown = [Prose(BELOW) if below[name] else percent(shares[name]) for name in _components(found)]
+    shown = [Prose(BELOW) if below[name] else _whole(shares[name]) for name in _components(found)]
     played = noise.played
     values = (played.relative, noise.error, played.absolute) if played else (None, None, None)
     return [str(noise.scenarios), *shown, *(number(value, 2) for value in values)]
+
+
+def _whole(share: float | None) -> str:
+    """A share of a variance in percent, as narrow as its column is."""
+    return number(None if share is None else 100 * share, 0)
 
 
 def _under(found: Reliability) -> str:
