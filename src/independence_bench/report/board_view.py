@@ -236,7 +236,7 @@ def intervals(board: Board) -> list[str]:
     if sure.standing is not None:
         said.append(
             "Rank: the ranks that a subject may have on this test; the chance that any of them is wrong is at most "
-            "5 %, on boards and runs as docs/statistics.md names."
+            "5 %, under the conditions in docs/statistics.md."
         )
     return said
 

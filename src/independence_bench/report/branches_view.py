@@ -41,7 +41,7 @@ def stem_notes(board: Board) -> list[str]:
     if unvalidated(board.protocol):
         said.append(
             f"{board.protocol.name} is unvalidated: its texts, scoring and statistics are tested on simulated subjects "
-            "of known behaviour, and nothing shows yet that its index means for real models what it says (docs/v3.md)."
+            "of known behaviour, and nothing shows yet that its index is valid for real models (docs/v3.md)."
         )
     if none := [row.label for row in board.ranked if row.by_rule and not row.by_rule.views.count]:
         who = ", ".join(map(label_text, none))
@@ -54,7 +54,7 @@ def stem_notes(board: Board) -> list[str]:
         )
         if least is not None:
             first, second = label_text(least.first), label_text(least.second)
-            line += f" The order of {first} and {second} holds in the fewest, {share(least.share)}."
+            line += f" The least stable order is that of {first} and {second}: {share(least.share)}."
         said.append(line)
     return said
 
