@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from independence_bench.analysis.compare_settings import compare_efforts, price_indices
+from independence_bench.analysis.compare_settings import compare_efforts
 from independence_bench.analysis.compare_subjects import (
     NOT_OURS,
     SubjectComparison,
@@ -29,7 +29,6 @@ from independence_bench.analysis.compare_subjects import (
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.spending import SubjectCost
 from independence_bench.analysis.statistics.paired import linear_limits
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
@@ -168,7 +167,7 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     untold = compared(board, "firm", "near")
     assert untold.index is not None
     assert statement(untold) == (
-        f"A and B cannot be told apart on this test: 4 runs each see a true difference of "
+        f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
         f"{untold.index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
     )
 
@@ -332,18 +331,6 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
     assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
     assert [variant.stands for variant in one.variants] == [None, True]
     assert [variant.stands for variant in two.variants] == [None, False]
-
-
-def test_points_for_a_dollar_have_the_indexs_interval() -> None:
-    """Divided by what a run cost, which is no estimate: $2 for four runs doubles both ends."""
-    board = simulated()
-    row = board.ranked[0]
-
-    (price, *_) = price_indices([row], {row.subject.hash: SubjectCost(1.5, 0.5)})
-
-    assert row.uncertainty.index.again is not None
-    assert price.uncertainty.again == row.uncertainty.index.again.scaled(2)
-    assert price_indices([row], {})[0].uncertainty.again is None
 
 
 # ---------------------------------------------------------------- configurations
