@@ -19,16 +19,14 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.results import Results, judgements_of, results_of
-from independence_bench.analysis.spending import NOT_BOUGHT, in_all
+from independence_bench.analysis.spending import NOT_BOUGHT, Paid, in_all, read_paid
 from independence_bench.analysis.statistics import Floats, d_study
 from independence_bench.analysis.statistics.composite_components import composite_components
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol
 from independence_bench.protocol.scoring import Slot, mean_of, sum_of
-from independence_bench.store import registry, usage
-from independence_bench.store import results as stored_results
+from independence_bench.store import registry
 
 TARGET = 0.8
 TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same brings
@@ -229,16 +227,20 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
     return shares
 
 
-def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_study.StratumPrice]:
+def read_prices(
+    connection: Connection, boards: Sequence[Board], paid: Paid | None = None
+) -> dict[str, d_study.StratumPrice]:
     """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
 
     Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
     have cost on average, tries that were thrown away included, over those that all prices are known of. None: of none.
+    *paid*: what `read_paid` has read already of the first board.
     """
     protocol, configurations = boards[0].protocol.written, boards[0].configurations
-    (results,) = results_of(connection, protocol, configurations)
-    dollars = _reply_dollars(connection, results, boards)
-    judged, asked = _judgement_dollars(connection, results, boards)
+    paid = paid or read_paid(connection, boards[0])
+    results = paid.results
+    dollars = _reply_dollars(paid, boards)
+    judged, asked = _judgement_dollars(connection, paid, boards)
     prices = {}
     for experiment in protocol.experiments:
         mine = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment.name]
@@ -259,12 +261,11 @@ def read_prices(connection: Connection, boards: Sequence[Board]) -> dict[str, d_
     return prices
 
 
-def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Board]) -> dict[str, float | None]:
+def _reply_dollars(paid: Paid, boards: Sequence[Board]) -> dict[str, float | None]:
     """Script hash -> mean dollars of one conversation of the ranked subjects."""
     ranked = {row.subject.hash for row in boards[0].ranked}
-    tries = usage.tries(connection, "reply")
-    keys = stored_results.reply_keys(connection, results.slots)
-    paid: dict[str, list[float]] = defaultdict(list)
+    results, tries, keys = paid.results, paid.replies, paid.keys
+    dollars: dict[str, list[float]] = defaultdict(list)
     # the branches of a stem share their first replies: each has a part of what they cost
     shared = (
         Counter(key for played in results.transcripts for key in keys[played.id]) if results.protocol.has_stems else {}
@@ -273,13 +274,11 @@ def _reply_dollars(connection: Connection, results: Results, boards: Sequence[Bo
         each = {key: in_all([tries.get(key, ())]) for key in keys[played.id]}
         cost = sum_of([one if one is None else one / shared.get(key, 1) for key, one in each.items()])
         if played.subject_hash in ranked and cost is not None:
-            paid[played.script_hash].append(cost)
-    return {script: mean_of(one) for script, one in paid.items()}
+            dollars[played.script_hash].append(cost)
+    return {script: mean_of(one) for script, one in dollars.items()}
 
 
-def _judgement_dollars(
-    connection: Connection, results: Results, boards: Sequence[Board]
-) -> tuple[dict[str, float], float]:
+def _judgement_dollars(connection: Connection, paid: Paid, boards: Sequence[Board]) -> tuple[dict[str, float], float]:
     """(scenario -> mean dollars of one judgement of it, the share of the judges that are asked by a call).
 
     The mean over judges, each known; people and the embedded judge are not bought.
@@ -288,18 +287,19 @@ def _judgement_dollars(
     specs = registry.judge_specs(connection)
     judges = [labels[board.judge] for board in boards if board.judge in labels]
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
-    tries = usage.tries(connection, "judgement")
-    paid: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for judgement in judgements_of(connection, [results]):
-        cost = in_all([tries.get(judgement.key, ())])
+    dollars: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for judgement in paid.judged:
+        cost = in_all([paid.judgements.get(judgement.key, ())])
         if judgement.judge_hash in models and cost is not None:
-            paid[judgement.judge_hash, judgement.rubric_hash].append(cost)
+            dollars[judgement.judge_hash, judgement.rubric_hash].append(cost)
     rubrics: dict[str, set[str]] = defaultdict(set)
-    for (_, name), rubric in results.rubrics.items():
+    for (_, name), rubric in paid.results.rubrics.items():
         rubrics[name].add(rubric)
     found = {}
-    for scenario in results.protocol.scenarios:
-        each = [mean_of([cost for rubric in rubrics[scenario.id] for cost in paid[judge, rubric]]) for judge in models]
+    for scenario in paid.results.protocol.scenarios:
+        each = [
+            mean_of([cost for rubric in rubrics[scenario.id] for cost in dollars[judge, rubric]]) for judge in models
+        ]
         total = sum_of(each)
         if judges and total is not None:
             found[scenario.id] = total / len(judges)

@@ -7,7 +7,7 @@ price of an answer is not known; the embedded judge and people cost 0.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import attrgetter
@@ -21,6 +21,7 @@ from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.results import Judgement
 from independence_bench.store.usage import Try
 
 NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
@@ -41,15 +42,39 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def subject_costs(connection: Connection, board: Board) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once."""
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What counts in configurations that are ranked together, and every attempt at it that was paid for."""
+
+    results: Results
+    keys: Mapping[str, Sequence[str]]  # transcript's id -> keys of its replies
+    judged: Sequence[Judgement]
+    replies: Mapping[str, Sequence[Try]]  # by key
+    judgements: Mapping[str, Sequence[Try]]  # by key
+
+
+def read_paid(connection: Connection, board: Board) -> Paid:
+    """What was paid in the configurations of *board*, by all judges."""
     (results,) = results_of(connection, board.protocol, board.configurations)
-    replies = usage.tries(connection, "reply")
-    judgements = usage.tries(connection, "judgement")
-    keys = stored_results.reply_keys(connection, results.slots)
-    given, bought = _judgements(connection, board, results)
+    return Paid(
+        results,
+        stored_results.reply_keys(connection, results.slots),
+        judgements_of(connection, [results]),
+        usage.tries(connection, "reply"),
+        usage.tries(connection, "judgement"),
+    )
+
+
+def subject_costs(connection: Connection, board: Board, paid: Paid | None = None) -> dict[str, SubjectCost]:
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
+
+    *paid*: what `read_paid` has read already.
+    """
+    paid = paid or read_paid(connection, board)
+    replies, judgements, keys = paid.replies, paid.judgements, paid.keys
+    given, bought = _judgements(connection, board, paid.judged)
     found = {}
-    for subject, mine in results.by_subject.items():
+    for subject, mine in paid.results.by_subject.items():
         said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         every = [one for key in said for one in replies.get(key, ())]
@@ -100,14 +125,16 @@ def in_all(
     return fsum(amounts)
 
 
-def _judgements(connection: Connection, board: Board, results: Results) -> tuple[dict[Key, list[str]], set[str]]:
+def _judgements(
+    connection: Connection, board: Board, judged: Iterable[Judgement]
+) -> tuple[dict[Key, list[str]], set[str]]:
     """(heard and rubric -> keys of what the board's judge, or its jury, made of it; those keys that were bought)."""
     names = board.jurors or (board.judge,)
     judges = {hash_ for hash_, label in registry.stored_judges(connection).items() if label in names}
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()
-    for one in judgements_of(connection, [results]):
+    for one in judged:
         if one.judge_hash in judges:
             given[one.about].append(one.key)
             if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:

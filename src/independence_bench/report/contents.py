@@ -24,7 +24,7 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, measure_boar
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
-from independence_bench.analysis.spending import SubjectCost, subject_costs
+from independence_bench.analysis.spending import SubjectCost, read_paid, subject_costs
 from independence_bench.engine.ask_names import NamesRead, naming_of
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
@@ -99,9 +99,10 @@ def read_contents(
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:
-        spent = subject_costs(connection, main)
+        paid = read_paid(connection, main)
+        spent = subject_costs(connection, main, paid)
         spending = attempts.spending(connection)
-        typical = read_prices(connection, together)
+        typical = read_prices(connection, together, paid)
         updated = usage.newest(connection)
     return Contents(
         protocol=protocol,
