@@ -20,7 +20,7 @@ export function Facts({ subject }: { subject: Subject }) {
     "Reasoning": `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with some`,
     "Temperature": facts.temperature,
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
-    "Cost": `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
+    "Cost": price?.free ? "free" : `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
     "Runs": row.runs,
     "Data": problems.length ? problems.join(", ") : "clean",
   };
