@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,19 +207,24 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
 
 def test_what_there_is_not_is_one_line(place: Path) -> None:
     """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
-    for options, says in (
-        (("independence_bench/own", "-T", "protocol=nowhere"), "no protocol of that name"),
-        (("independence_bench/v2", "-T", "variants=meek"), "has no meek"),
-        (("independence_bench/v2", "-T", "first_run=0"), "runs are counted from 1"),
-    ):
-        told = environment(place) | {"INSPECT_DISPLAY": "plain", "COLUMNS": "400"}
-        command = [PROGRAM, "eval", *options, "--model", "aib/sim:sim/rock"]
-        done = subprocess.run(command, cwd=place, env=told, capture_output=True, text=True)
-        said = " ".join((done.stdout + done.stderr).split())
+    told = environment(place) | {"INSPECT_DISPLAY": "plain", "COLUMNS": "400"}
 
-        assert done.returncode != 0
-        assert says in said
-        assert "Traceback" not in said
+    def tried(case: tuple[str, str, str]) -> tuple[int, str, str]:
+        task, option, says = case
+        command = [PROGRAM, "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock"]
+        done = subprocess.run(command, cwd=place, env=told, capture_output=True, text=True)
+        return done.returncode, " ".join((done.stdout + done.stderr).split()), says
+
+    cases = (
+        ("own", "protocol=nowhere", "no protocol of that name"),
+        ("v2", "variants=meek", "has no meek"),
+        ("v2", "first_run=0", "runs are counted from 1"),
+    )
+    with ThreadPoolExecutor() as at_once:
+        for code, said, says in at_once.map(tried, cases):
+            assert code != 0
+            assert says in said
+            assert "Traceback" not in said
 
 
 FOREIGN = """
