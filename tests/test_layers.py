@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -71,6 +72,7 @@ def short(name: str) -> str:
     return f"{inner}.__init__" if inner else "__init__"
 
 
+@cache
 def parsed(module: str) -> ast.Module:
     """The syntax tree of *module*."""
     return ast.parse(MODULES[module].read_text(encoding="utf-8"))
@@ -143,10 +145,9 @@ def test_nothing_of_ours_is_imported_lazily() -> None:
             for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
         ]
-        lazy += [
-            module for node in inside if own_imports(ast.Module([node], []) if isinstance(node, ast.stmt) else node)
-        ]
+        lazy += [module for node in inside if own_imports(node)]
         called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         if module not in ("__init__", "cli.main", "models.functions"):
             lazy += [module for name in ("importlib.import_module", "import_module", "__import__") if name in called]
