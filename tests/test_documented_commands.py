@@ -267,6 +267,9 @@ CASES = [
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     """Stores of every kind, and an endpoint that costs nothing."""
     folder = tmp_path_factory.mktemp("shelf")
+    theirs = Published()
+    theirs.run("google--gemini-3-flash@none-t0.7", 1)
+    theirs.tar(folder / "cache.tar.xz")
     with simulating(folder, "--ledger", "faults.jsonl") as simulation:
         yield Shelf(folder, simulation.url)
 
@@ -280,9 +283,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     for name in ("faults.jsonl", "kill.jsonl"):
         Path(name).touch()
     write_small(Path("my-protocol"))
-    theirs = Published()
-    theirs.run("google--gemini-3-flash@none-t0.7", 1)
-    theirs.tar(Path("cache.tar.xz"))
+    shutil.copy(shelf.folder / "cache.tar.xz", "cache.tar.xz")
     return tmp_path
 
 

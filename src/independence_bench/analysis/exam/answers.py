@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from sqlalchemy import Connection
 
@@ -36,7 +37,13 @@ class ExamAnswer:
 
 def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
     """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
-    return answers_to(connection, {case.key(judge_hash): case for case in exam_cases(rubrics)})
+    return answers_to(connection, _cases_by_key(judge_hash, tuple(rubrics)))
+
+
+# every board asks it of every judge that has sat
+@lru_cache(maxsize=64)
+def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
+    return {case.key(judge_hash): case for case in exam_cases(rubrics)}
 
 
 def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[ExamAnswer, ...]:
