@@ -184,7 +184,7 @@ def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
     said = " ".join(done.stdout.split())
     assert "assumed, cautiously: no stored subject has two runs" in said
     assert "An interval of 20 at an index of 80.0 (assumed: no subject is stored) takes" in said
-    assert "Another test like it: nothing can be said" in said
+    assert "Width of the new-scenarios interval: not known" in said
     assert answered(folder) == []
 
 
