@@ -19,7 +19,7 @@ const WINDOWS = [
   [390, 844],
 ];
 
-/** Name -> address of the page, or null. *board*, *exam*: answers of the API; *talk*: id of a conversation. */
+/** Name -> address of the page, or null. *board*, *exam*: answers of the API; *talk*, *pair*: ids of conversations. */
 const PAGES = {
   "leaderboard": () => "/",
   "leaderboard: table": () => "/?view=table",
@@ -27,7 +27,7 @@ const PAGES = {
   "leaderboard: scatter": () => "/?view=scatter",
   "subject": ({ first }) => `/subject/${first}`,
   "transcript": ({ talk }) => `/transcript/${talk}`,
-  "transcript: side by side": ({ talk }) => `/transcript/${talk}?side=yes&tools=yes`,
+  "transcript: side by side": ({ pair }) => (pair ? `/transcript/${pair}?side=yes&tools=yes` : null),
   "scenarios": () => "/scenarios",
   "scenario": ({ board }) => `/scenario/${board.scenarios[0].id}`,
   "stem": ({ board, first, index }) =>
@@ -74,7 +74,11 @@ const board = await answer(`boards/${index.boards[0].id}.json`);
 const ranked = board.rows.filter(({ rank }) => rank !== null);
 const [first, second, last] = [board.rows[0], board.rows[1], ranked.at(-1)].map((row) => row?.subject.id);
 const subject = await answer(`boards/${board.board.id}/subjects/${first}.json`);
-const context = { index, board, first, second, last, exam: await answer("exam.json"), talk: subject.transcripts[0].id };
+const [talk] = subject.transcripts.map(({ id }) => id);
+let pair; // with two answers
+for (const { id } of subject.transcripts.slice(0, 20))
+  pair ??= (await answer(`transcripts/${id}.json`)).turns ? id : undefined;
+const context = { index, board, first, second, last, exam: await answer("exam.json"), talk, pair };
 
 let wrong = 0;
 const line = (...cells) => process.stdout.write(`${cells[0].padEnd(26)}${cells.slice(1).join("")}\n`);

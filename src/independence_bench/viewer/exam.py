@@ -320,7 +320,8 @@ def _signed(one: ExamFigure | None, digits: int = 1) -> FigureText:
 def _share(one: ExamShare | None) -> FigureText:
     if one is None:
         return _text("–", "–")
-    return _text(share(one.value), f"{share(one.interval.low)} to {share(one.interval.high)}")
+    low, high = (share(end).removesuffix(" %") for end in (one.interval.low, one.interval.high))
+    return _text(share(one.value), f"{low}–{high} %")
 
 
 def _text(text: str, interval: str) -> FigureText:

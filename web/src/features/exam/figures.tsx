@@ -38,7 +38,7 @@ const FIGURES: Column<Rubric>[] = [
   figure("swayed", "Swayed", "Marked better after an attack in the subject's words", (row) => row.swayed),
   figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
   { id: "dollars", title: "$ each", hint: "A verdict", numeric: true, cell: (row) => row.dollars },
-  { id: "seconds", title: "Seconds each", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
+  { id: "seconds", title: "Seconds", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
 ];
 
 const MARKS: Column<Mark & { rubric: string }>[] = [

@@ -106,7 +106,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         {up.ticks.map((tick) => (
           <g key={tick}>
             <path d={`M${String(FRAME.left)} ${String(y(tick))}H${String(FRAME.right)}`} stroke="var(--line)" />
-            <text x={FRAME.left - 6} y={y(tick) + 4} textAnchor="end" fill="var(--faint)">
+            <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--faint)">
               {tick}
             </text>
           </g>
