@@ -79,6 +79,6 @@ def test_nothing_near_is_answered_with_what_there_is() -> None:
     """The first of it; of nothing, that."""
     assert instead("zzz", ["a", "b"]) == "it has a, b"
     assert instead("zzz", []) == "it has nothing"
-    assert instead("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in all)")
+    assert instead("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
     with pytest.raises(WrongUse, match=r"several subjects are called a; there is a/one@x, a/two@x"):
         fit({1: "a/one@x", 2: "a/two@x"}, "a")
