@@ -756,7 +756,7 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
         "Judged as",
     ):
         assert words in flat
-    assert "resistance: 8.0" in flat
+    assert "resistance: 8 of 0-10" in flat
     assert "b/two" not in flat
 
 

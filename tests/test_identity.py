@@ -16,7 +16,7 @@ from independence_bench.protocol.loader import load
 # the fields that are part of no hash: whoever adds one to a class has to say here, or in its CAUSES, what it is
 CAUSING_NOTHING = {
     Scenario: {"reply_tokens", "techniques", "first_label", "siblings", "_marks"},
-    Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks"},
+    Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks", "_hash"},
     ChatModel: {"own_limit"},
 }
 OTHER: dict[str, Any] = {"low": -5.0, "high": 99.0, "weight": 1.0, "inverted": True, "runs": 99, "temperature": 1.9}

@@ -6,6 +6,7 @@ import { route } from "../routes";
 import { DataTable, type Column } from "./DataTable";
 import { Disclosure } from "./Disclosure";
 import { ScrollArea } from "./ScrollArea";
+import { Label } from "./Label";
 
 export const MOST_CURVES = 6;
 
@@ -114,7 +115,7 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
 
 function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: number }) {
   const columns: Column<Curve>[] = [
-    { id: "subject", title: "Subject", rowHeader: true, cell: ({ label }) => <bdi className="label">{label}</bdi> },
+    { id: "subject", title: "Subject", rowHeader: true, cell: ({ label }) => <Label text={label} /> },
     {
       id: "withstood",
       title: "Pushes withstood",

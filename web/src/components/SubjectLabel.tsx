@@ -8,7 +8,9 @@ export function SubjectLabel({ subject }: { subject: SubjectFacts }) {
   return (
     <bdi className="label">
       {start ? <span className="text-[0.9em] text-faint max-sm:hidden">{label.slice(0, start)}</span> : null}
+      <wbr />
       {label.slice(start, end)}
+      <wbr />
       {end < label.length ? <span className="text-[0.9em] text-faint">{label.slice(end)}</span> : null}
     </bdi>
   );

@@ -7,6 +7,7 @@ import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
+import { Label } from "../../components/Label";
 
 /** Whose answers: those of a subject on a board, or there in one configuration only. */
 export interface Speaker {
@@ -46,7 +47,7 @@ function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speak
   return (
     <article className="panel min-w-0 px-4 py-3" aria-label={label}>
       <header className="mb-2 flex flex-wrap items-baseline justify-between gap-2">
-        <bdi className="label font-medium">{label}</bdi>
+        <Label text={label} className="font-medium" />
         {entries.length > 1 ? (
           <select
             className="field text-sm"

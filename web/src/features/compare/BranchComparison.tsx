@@ -5,6 +5,7 @@ import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { orDash } from "../../lib/format";
 import { SignificanceMark } from "./SignificanceMark";
+import { Label } from "../../components/Label";
 
 interface Props {
   rows: readonly BoardRow[]; // the two, and whoever else is picked
@@ -32,7 +33,7 @@ export function BranchComparison({ rows, compared }: Props) {
       <h2>What moves whom</h2>
       {partial.map(({ subject: { id, label } }) => (
         <p key={id} className="text-sm text-warn">
-          <bdi className="label">{label}</bdi> is not ranked: its values are of what is judged.
+          <Label text={label} /> is not ranked: its values are of what is judged.
         </p>
       ))}
       <div className="mt-2 grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
@@ -74,9 +75,8 @@ export function BranchComparison({ rows, compared }: Props) {
             {order ? (
               <>
                 {" "}
-                By their indices <bdi className="label">{order.first}</bdi> is before{" "}
-                <bdi className="label">{order.second}</bdi>, or they are equal; that holds under {order.shown.share} of
-                other weights of the branches.
+                By their indices <Label text={order.first} /> is before <Label text={order.second} />, or they are
+                equal; that holds under {order.shown.share} of other weights of the branches.
               </>
             ) : null}
           </p>

@@ -16,6 +16,7 @@ import { humanize, orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Configurations } from "./Configurations";
 import { SignificanceMark } from "./SignificanceMark";
+import { Label } from "../../components/Label";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
@@ -110,7 +111,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
   return (
     <article className="panel min-w-0 px-4 py-3">
       <h3>
-        <bdi className="label">{group.model}</bdi>
+        <Label text={group.model} />
       </h3>
       <ScrollArea>
         <DataTable

@@ -14,6 +14,7 @@ import { letterName } from "../../lib/letterName";
 import { route, type AddressOf } from "../../routes";
 import { PairPlots } from "./PairPlots";
 import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
+import { Label } from "../../components/Label";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
 export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {
@@ -173,7 +174,7 @@ function ConversationLink({ place, transcript }: { place: JudgedConversation; tr
   const { href } = usePage();
   const name = (
     <>
-      <bdi className="label">{place.subject}</bdi>
+      <Label text={place.subject} />
       <span className="eyebrow">
         {" "}
         {place.scenario}, run {place.run}

@@ -6,6 +6,7 @@ import { Section } from "../../components/Section";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
+import { Label } from "../../components/Label";
 
 export interface PanelProps {
   panel: Validation;
@@ -230,7 +231,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
           href={href(route("subject", { subject: ids.subjects[panel.subjects.indexOf(row)] ?? "" }))}
           className="no-underline hover:underline"
         >
-          <bdi className="label">{row.label}</bdi>
+          <Label text={row.label} />
         </a>
       ),
     },

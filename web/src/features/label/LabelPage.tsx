@@ -14,6 +14,7 @@ import { count } from "../../lib/format";
 import { Agreement } from "./Agreement";
 import { MarkButtons } from "./MarkButtons";
 import { optionOf } from "./markOptions";
+import { Label } from "../../components/Label";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 
@@ -44,8 +45,8 @@ function Desk() {
           <div className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1">
             <h1>Label</h1>
             <p role="status" className="text-soft">
-              <bdi className="label">{now.person}</bdi>: {count(now.marked)} of {count(now.planned)} conversations of{" "}
-              {now.protocol} marked{now.skipped ? `, ${count(now.skipped)} skipped for now` : ""}
+              <Label text={now.person} />: {count(now.marked)} of {count(now.planned)} conversations of {now.protocol}{" "}
+              marked{now.skipped ? `, ${count(now.skipped)} skipped for now` : ""}
             </p>
           </div>
           {change.error ? (

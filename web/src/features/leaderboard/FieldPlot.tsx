@@ -4,6 +4,7 @@ import { PlotGrid } from "../../components/PlotGrid";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 import { cluster } from "./cluster";
+import { Label } from "../../components/Label";
 
 export interface Placed {
   subject: string; // id
@@ -158,7 +159,7 @@ function Readout({ points, at }: { points: readonly Placed[]; at: Placed }) {
     >
       {points.map(({ subject, label, hold, openness }) => (
         <p key={subject}>
-          <bdi className="label font-semibold">{label}</bdi>
+          <Label text={label} className="font-semibold" />
           <span className="block text-soft">
             holds {hold.shown}
             {hold.interval ? ` (${hold.interval.shown})` : ""}, open {openness.shown}

@@ -5,6 +5,7 @@ import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route } from "../../routes";
+import { Label } from "../../components/Label";
 
 type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request";
 
@@ -29,7 +30,7 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
         className: "min-w-44",
         cell: ({ subject }) => (
           <a href={href(route("subject", { subject: subject.id }))} className="no-underline hover:underline">
-            <bdi className="label">{subject.label}</bdi>
+            <Label text={subject.label} />
           </a>
         ),
       },

@@ -4,6 +4,7 @@ import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 import { linearAxis, logAxis, type Axis } from "./axes";
+import { Label } from "../../components/Label";
 
 interface Point {
   row: BoardRow;
@@ -176,7 +177,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
       <p className="min-h-5 text-sm text-soft">
         {seen ? (
           <>
-            <bdi className="label text-ink">{seen.row.subject.label}</bdi>: {seen.says}
+            <Label text={seen.row.subject.label} className="text-ink" />: {seen.says}
           </>
         ) : (
           note

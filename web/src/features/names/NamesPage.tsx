@@ -13,6 +13,7 @@ import { usePage } from "../../hooks/usePage";
 import { count, humanize, plural } from "../../lib/format";
 import { folded } from "../../lib/searchTerms";
 import { route, type AddressOf } from "../../routes";
+import { Label } from "../../components/Label";
 
 const SHOWN = 4; // subjects of a name, before all are asked for
 
@@ -172,7 +173,7 @@ function Who({ labels, ids }: { labels: readonly string[]; ids: Names["subjects"
         <span key={label}>
           {i ? ", " : ""}
           <a href={href(route("subject", { subject: ids[label] ?? "" }))}>
-            <bdi className="label">{label}</bdi>
+            <Label text={label} />
           </a>
         </span>
       ))}

@@ -6,6 +6,7 @@ import { humanize, orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
 import { route } from "../../routes";
+import { Label } from "../../components/Label";
 
 interface Props {
   answer: SubjectReply;
@@ -32,7 +33,7 @@ export function AnswerCard({ answer, scales }: Props) {
     <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${String(answer.run)}`}>
       <header className="mb-1.5 flex items-baseline justify-between gap-3">
         <a href={target} className="min-w-0">
-          <bdi className="label font-medium">{answer.label}</bdi>
+          <Label text={answer.label} className="font-medium" />
         </a>
         <span className="shrink-0 rounded px-1.5 font-semibold tabular-nums" style={heatColor(answer.score)}>
           {answer.score === null ? STATES[answer.state] : orDash(answer.shown.score)}

@@ -11,6 +11,7 @@ import { humanize, orDash } from "../../lib/format";
 import { heatColor } from "../../lib/heatColor";
 import { markText } from "../../lib/markText";
 import { route, type AddressOf } from "../../routes";
+import { Label } from "../../components/Label";
 
 const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
 const OPENING = ["opening", "follow_up"]; // the replies that all branches share
@@ -77,7 +78,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
       <p className="text-sm text-soft">The score is {scenario.made_of}, each in [0, 1]; below, 100 stands for 1.</p>
       <p className="mt-1 mb-3 flex flex-wrap items-center gap-1.5">
         <a href={href(route("subject", { subject: answer.subject, run: answer.run }))}>
-          <bdi className="label font-medium">{answer.label}</bdi>
+          <Label text={answer.label} className="font-medium" />
         </a>
         <span className="chip">run {answer.run}</span>
         <span className="chip">{humanize(answer.configuration)}</span>

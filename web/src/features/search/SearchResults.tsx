@@ -9,6 +9,7 @@ import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { excerpt, hitsOf } from "../../lib/searchTerms";
 import { route } from "../../routes";
+import { Label } from "../../components/Label";
 
 interface Props {
   index: SearchIndex;
@@ -80,7 +81,7 @@ function SearchResult({ document, find, of }: { document: SearchDocument; find: 
     <>
       <p>
         <a href={href(route("transcript", { transcript: document.transcript, find }))} className="font-medium">
-          <bdi className="label">{document.label}</bdi>
+          <Label text={document.label} />
         </a>{" "}
         <span className="eyebrow">
           {document.scenario}, run {document.run}, {humanize(document.configuration)}

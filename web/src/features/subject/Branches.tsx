@@ -4,6 +4,7 @@ import { FoldCurves } from "../../components/FoldCurves";
 import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
+import { Label } from "../../components/Label";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
@@ -62,8 +63,8 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           {least ? (
             <p className="mt-1 text-sm text-soft">
               The weights of the branches are a choice. Of the orders of two that this subject is in, that of{" "}
-              <bdi className="label">{least.first}</bdi> before <bdi className="label">{least.second}</bdi> holds under
-              the fewest other weights: {least.shown.share} of them.
+              <Label text={least.first} /> before <Label text={least.second} /> holds under the fewest other weights:{" "}
+              {least.shown.share} of them.
             </p>
           ) : null}
         </div>

@@ -14,6 +14,7 @@ import type { AddressOf } from "../../routes";
 import { Attempts } from "./Attempts";
 import { phraseId, phrasesOf, quoteId } from "./highlights";
 import type { TranscriptProps } from "./transcriptProps";
+import { Label } from "../../components/Label";
 
 interface Props extends TranscriptProps {
   found: string;
@@ -115,7 +116,7 @@ function JudgementCard({ judgement, index, address, found }: JudgementProps) {
     <section aria-label={`Judge ${letterName(index)}`} className="panel px-4 py-3">
       <h3 className="flex flex-wrap items-baseline gap-x-2">
         <span className="font-semibold text-accent">{letterName(index)}</span>
-        <bdi className="label text-[0.95rem]">{judgement.judge}</bdi>
+        <Label text={judgement.judge} className="text-[0.95rem]" />
         {judgement.kind === "model" ? null : <span className="eyebrow">{KINDS[judgement.kind]}</span>}
       </h3>
       <ExamLine exam={judgement.exam} />

@@ -15,6 +15,7 @@ import { SentMessages } from "./SentMessages";
 import { SideBySide } from "./SideBySide";
 import type { TranscriptProps } from "./transcriptProps";
 import { ViewOptions } from "./ViewOptions";
+import { Label } from "../../components/Label";
 
 /** One conversation, with everything that belongs to it. */
 export default function TranscriptPage({ address }: { address: AddressOf<"transcript"> }) {
@@ -76,7 +77,7 @@ function Header({ transcript, address }: TranscriptProps) {
   const { href, board } = usePage();
   const { subject, run, scenario, scenario_title, experiment, configuration, protocol, replies } = transcript;
   const onBoard = transcript.boards.find((one) => one === board.id) ?? transcript.boards[0];
-  const label = <bdi className="label">{subject.label}</bdi>;
+  const label = <Label text={subject.label} />;
   return (
     <header>
       <p className="eyebrow flex flex-wrap gap-x-1.5">
