@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from independence_bench.judging.self_names import CLEAR, LONGEST, NAME, Choice, distinct, names_in, plain, trimmed
+from independence_bench.judging.name_patterns import CLEAR, NAME, Cued
+from independence_bench.judging.self_names import LONGEST, Choice, distinct, names_in, plain, trimmed
 
 _MARKS = r"[ \t>*_#•-]{0,12}"  # what a list or a heading begins with
 _LABEL = re.compile(
@@ -31,12 +32,14 @@ _QUOTED = re.compile(
     rf"(?m)^{_MARKS}(?:(?i:profile|personality|persona|identity|version) ?)?(?:#? ?\d{{1,2}}|[A-C]) ?[.:)–—-]"
     rf"[^\n\"“”]{{0,60}}[\"“]{NAME}[\"”][ \t*_]{{0,8}}$"
 )
-_ITSELF = re.compile(
-    r"(?m)(?:^|[.!?…:;,—–-] ?)(?i:(?:hi|hey|hello)(?: there)?[,.!—– -]{1,3})?(?i:i'm|i am|i'm still|i'll be|i will be"
-    r"|i want to be|(?:i'm|i am) going to (?:be|call myself)|i've decided to be|my name is"
-    r"|(?:you can |i |i'm |i'll |and )?call(?:ing)? (?:me|myself)"
-    rf"|i(?:'d|'ll| will| would)? (?:choose|take|go by|like to go by)(?: the name)?) {NAME}"
-    r"(?=[.,;:!—–-]|$| and | [–—-])"
+_ITSELF = Cued(
+    re.compile(
+        r"(?m)(?:^|[.!?…:;,—–-] ?)(?i:(?:hi|hey|hello)(?: there)?[,.!—– -]{1,3})?(?i:i'm|i am|i'm still|i'll be"
+        r"|i will be|i want to be|(?:i'm|i am) going to (?:be|call myself)|i've decided to be|my name is"
+        r"|(?:you can |i |i'm |i'll |and )?call(?:ing)? (?:me|myself)"
+        rf"|i(?:'d|'ll| will| would)? (?:choose|take|go by|like to go by)(?: the name)?) {NAME}"
+        r"(?=[.,;:!—–-]|$| and | [–—-])"
+    )
 )
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "sir", "calm", "quiet", "softly"})  # of which no name is made here
 

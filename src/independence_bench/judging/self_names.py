@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from independence_bench.judging.name_patterns import CLEAR, WEAK, Cued
+
 State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: nobody asked for it, and it gave none
 GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
 LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
@@ -73,53 +75,6 @@ def _sentences(said: str) -> list[str]:
 
 # ---------------------------------------------------------------- names
 
-# one capital and at least one more letter; up to three such words. Written in scripts with capitals only
-NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]+){0,2})"
-_BEGINS = r"(?<![\w'’-])"  # what begins with a name looks at each word once, not at each of its letters
-_CHOOSING = (
-    r"(?:choose|chose|'ve chosen|have chosen|pick|picked|'ve picked|have picked|take|select|selected|'ve selected"
-    r"|adopt|want|prefer|claim|like|use|decided on|'ve decided on|settled on|'ve settled on|settle on|landed on"
-    r"|'ve landed on)"
-)
-CLEAR = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?i:\bmy (?:chosen |new |own |real )?name(?: is|'s| will be| would be| shall be| remains| stays"
-        rf"| is still| is now)"
-        rf"(?: going to be| now| just| simply| still)?:? ){NAME}",
-        rf"(?i:(?:^|\b)(?:my |chosen |new )*name ?(?:is )?:\s*){NAME}",
-        rf"(?i:\b(?:go|going|goes|went) by(?: the name)?(?: of)?(?: just| simply)?:? ){NAME}",
-        rf"(?i:\b(?:call me|called|known as|refer to me as|address me as|name myself|named myself)(?: by)?"
-        rf"(?: just| simply)?:? ){NAME}",
-        rf"(?i:\b(?:i|i'll|i'd|we|let's|i'm|will|would|to|and) ?(?:will |would |have |'m |am |be )*(?:going |go )"
-        rf"(?:to go )?"
-        rf"with(?: the name)?(?: of)?:? ){NAME}",
-        rf"(?i:\b(?:the |a )?name,? (?:that )?i(?:'d|'ll|'ve)? ?(?:will |would |have |genuinely |really |truly "
-        rf"|actually |most )*"
-        rf"{_CHOOSING}(?: to go by| to be called| for myself| to use| most)* ?(?:is|would be|are|'s)?:? ){NAME}",
-        rf"(?i:\bi(?:'d|'ll|'ve)? ?(?:will |would |have |can |shall |must |am |'m |genuinely |'ve |think |choosing "
-        rf"|to |"
-        rf"(?:going|like|love|want) to )*(?:{_CHOOSING}|choosing|picking|taking|be|be called|like to be called|use)"
-        rf"(?: to be called| to be)?(?: the| a)?(?: new)?(?: names?)?(?: of| for myself:?| is|:)? ){NAME}",
-        rf"(?i:\bthe name(?: of)? ){NAME}",
-        rf"(?i:\b(?:keep|keeping|staying|stay|stick|sticking|remain|remaining)(?: with| as)?(?: my name,?"
-        rf"| the name,?)?(?: is| as)? ){NAME}",
-        rf"{_BEGINS}{NAME}(?i:,? (?:is|as|will be|would be) (?:my|the) (?:chosen |new |preferred |own )*name\b)",
-        rf"{_BEGINS}{NAME}(?i: is (?:the name|what i(?:'ll| will|'d| would)? (?:choose|chose|go by|'ve chosen|like)"
-        rf"|who i am|me\b))",
-        rf"(?i:\bfor a name,? (?:i(?:'ll|'d)? (?:say|go with|choose|pick) )?){NAME}",
-        rf"(?i:^(?:i'm|i am|it's|so,? i'm|then i'm|okay,? i'm|alright,? i'm|so:?|i'm still"
-        rf"|i am still) ){NAME}(?=[,.;:!—–-]|\s*$| and | because)",
-    )
-)
-_WEAK = (
-    re.compile(rf"(?i:\b(?:i'm|i am)(?: still| now| just)? ){NAME}"),
-    re.compile(rf"^{NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))"),
-    re.compile(
-        rf"{_BEGINS}{NAME}(?i: (?:feels|resonates|sounds|seems|works|appeals|fits|has a|suits|carries|means"
-        r"|comes from))",
-    ),
-)
 _DECLINED_NAME = re.compile(
     r"(?i)\b(?:i )?(?:don't|do not|doesn't|does not|won't|will not|can't|cannot|wouldn't|would not|'d rather not"
     r"|would rather not"
@@ -156,7 +111,7 @@ _NOT = re.compile(
 
 def _name(said: str) -> tuple[str | None, State]:
     """The name that is chosen in *said*."""
-    clear, weak = (distinct(names_in(said, patterns)) for patterns in (CLEAR, _WEAK))
+    clear, weak = (distinct(names_in(said, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
         return (clear[0], "chosen") if len(clear) == 1 else _of_several(said, clear)
     if _DECLINED_NAME.search(said):
@@ -173,10 +128,13 @@ def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
     return None, "unsure"
 
 
-def names_in(said: str, patterns: Iterable[re.Pattern[str]]) -> Iterator[str]:
+def names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
     for sentence in _sentences(said):
-        for pattern in patterns:
+        folded = sentence.casefold()
+        for pattern, words in patterns:
+            if words and not any(word in folded for word in words):
+                continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
                 if not _NOT.search(before) and (name := trimmed(match["name"])):
@@ -336,6 +294,7 @@ def _taken(said: str) -> set[str]:
     return {
         kind
         for sentence in _sentences(said)
+        if _ANY.search(sentence)  # each of the patterns has one of its words
         for pattern in _TAKEN
         for match in pattern.finditer(sentence)
         for kind in [_kind(match)]
