@@ -49,7 +49,7 @@ def check(data: bytes) -> None:
     assert_storable(draft.name, draft.prompt, draft.voice, *texts, *found.notes)
     written = read_mapping(sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}"))
     assert written["name"] == draft.name
-    assert written["prompt"].rstrip("\n") == draft.prompt.rstrip("\n"), (written["prompt"], draft.prompt)
+    assert written.get("prompt", "").rstrip("\n") == draft.prompt, (written.get("prompt"), draft.prompt)
     for section, items in draft.items.items():
         assert written[section] == dict(items)
 
@@ -84,4 +84,4 @@ SEEDS = (
     b"\x03" + flatten(json.loads(CARD), WORDS),
     b"\x04You are Ada Lovelace.\r\nLikes: rain\n**Never**: lies {{weather}}\nVoice: dry: but warm",
 )
-FOUND: tuple[bytes, ...] = ()
+FOUND = (b"\x03\x05\x02\x04\x03",)  # a name and no prompt

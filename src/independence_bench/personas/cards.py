@@ -269,7 +269,8 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 def sheet_text(draft: Draft) -> str:
     """*draft* as a sheet's file; what it does not say stands there as a comment."""
-    parts = [_entry({"name": draft.name}), _entry({"prompt": f"{draft.prompt}\n"})]
+    parts = [_entry({"name": draft.name})]
+    parts.append(_entry({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n")
     parts.append(_entry({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
     for section, about in SECTIONS.items():
         here = draft.items.get(section)
