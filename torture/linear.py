@@ -41,7 +41,7 @@ LIMIT = 1.0  # seconds of CPU
 SHARES = (256, 64, 16, 4, 1)  # parts of the size, one after the other: the whole of what is slow may take hours
 MOST_TOLD = 4  # inputs, of each pattern
 # matched whole, against names that are never longer than so many characters
-SHORT = {"dataset.published._FOLDER[0]": 250}
+SHORT = {"dataset.published_format._FOLDER[0]": 250}
 LAMP, RUG = frozenset({"lamp"}), frozenset({"rug"})  # words of two options
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]

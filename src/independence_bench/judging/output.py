@@ -20,7 +20,7 @@ from independence_bench.protocol.definition import Mark
 REASONING = "analysis"
 
 # each part can match in one way only: a judge that ends in thousands of empty lines must not take minutes
-_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
+_FENCED = re.compile(r"\A```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
