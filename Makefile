@@ -6,7 +6,8 @@ TOOLS := .venv-integrations
 DEMO_STORE := demo.db
 
 PAGE := src/independence_bench/viewer/page/index.html
-WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' 2>/dev/null)
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' \
+  -not -path 'web/test-results/*' 2>/dev/null)
 
 # The page's tools ask for Node 22; where the system's is older, npm's own package of it is installed in .node/
 NODE_VERSION := 22.23.3
@@ -15,12 +16,19 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 # what pytest compiles for a worker is read by the next one, also where the machine says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test setup docs lint types unit coverage licences integrations web page node chromium weights postgres torture clean
+.PHONY: demo test prepared setup docs lint types unit coverage licences tools integrations web page-checks e2e page node \
+  chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and scored, offline
 	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
 
-test: setup weights postgres lint types unit web  ## everything that CI runs
+test:  ## lint, types, all tests, and the page in a real browser
+	$(MAKE) --jobs=2 --output-sync=target prepared
+	$(MAKE) --jobs=2 --output-sync=target lint types page-checks
+	$(MAKE) unit
+	$(MAKE) e2e
+
+prepared: setup weights postgres chromium  ## what the tests need
 
 lint:
 	$(BIN)/ruff check src tests docs training benchmarks torture action
@@ -36,8 +44,13 @@ unit:
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
-web: $(VENV)/.ready page chromium  ## the viewer's page: lint, types, units, and a real browser against server and static site
-	cd web && npm run lint && npm run types && npm test && npm run e2e
+web: page-checks e2e  ## all tests of the viewer's page
+
+page-checks: web/node_modules/.ready  ## of the page: lint, types, units
+	cd web && npm run lint && npm run types && npm test
+
+e2e: $(VENV)/.ready page chromium  ## the page in a real browser, from a server and from a static site
+	cd web && npm run e2e
 
 docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
 	$(BIN)/python docs/build.py
@@ -45,7 +58,9 @@ docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file t
 licences: $(VENV)/.ready  ## what users get beside our own code, and under which licences
 	$(BIN)/python docs/licences.py
 
-integrations: $(TOOLS)/.ready page postgres  ## what is packed; other tools, in an environment that has them
+tools: $(TOOLS)/.ready  ## the environment of `make integrations`
+
+integrations: tools page postgres  ## what is packed; other tools, in an environment that has them
 	$(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
@@ -87,9 +102,9 @@ web/node_modules/.ready: web/package-lock.json | node
 # the tests start a server of their own; Debian's package puts its programs beside PATH
 INITDB = $(shell command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -n 1)
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
-# $(call debian,packages): by Debian's own packages where something is missing
-debian = { $(AS_ROOT) apt-get update -q && \
-  $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1); }
+# $(call debian,packages): by Debian's own packages where something is missing, one at a time
+debian = flock Makefile $(AS_ROOT) sh -c 'apt-get update -q && \
+  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1)'
 
 postgres:  ## PostgreSQL's server for the tests
 	@test -n "$(INITDB)" || $(call debian,postgresql)
@@ -99,8 +114,10 @@ node:  ## to build the page, and for its tests
 	@node -e '[a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2212 ? 1 : 0)' || \
 	  npm install --silent --no-save --prefix .node node@$(NODE_VERSION) npm@10
 
+# its headless shell is the quicker one; whoever has the whole browser already is not asked for a password
 chromium:  ## the browser that the page is tested in
-	@command -v chromium >/dev/null || $(call debian,chromium)
+	@command -v chromium-headless-shell >/dev/null || { test -n "$(AS_ROOT)" && command -v chromium >/dev/null; } || \
+	  $(call debian,chromium-headless-shell) || command -v chromium >/dev/null || $(call debian,chromium)
 
 weights: $(VENV)/.ready
 	$(BIN)/aib embedded install

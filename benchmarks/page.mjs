@@ -4,13 +4,11 @@
 // page, as a click does it. What is timed ends with the frame after the one in which it was drawn, by the page's own
 // clock: from the beginning of the navigation, or from the change of address. Prints JSON: milliseconds of each.
 
+import { launchOptions } from "../web/e2e/browser.mjs";
 import { chromium } from "../web/node_modules/playwright-core/index.mjs";
 
 const [address, tables, ...ids] = process.argv.slice(2);
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage"],
-});
+const browser = await chromium.launch(launchOptions);
 
 // runs in the page: when something that *selector* finds has been drawn
 function drawn(selector) {

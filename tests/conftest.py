@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -109,16 +110,24 @@ How far did it hold its position, 0 to 10?
 """,
 }
 
-# the files that take longest: begun first, so that no worker is left with one of them when the others have ended
+# the files that take longest, in that order: begun first, so that no worker is left with one when the others have ended
 LONG = (
-    *("documented_commands", "export", "engine", "faults", "secrets", "inspect_logs", "gate", "processes", "import"),
-    *("stem_reports", "cli", "report", "commands", "action", "pytest_plugin", "viewer_server", "judges"),
+    *("ray", "documented_commands", "processes", "engine", "faults", "export", "embedded_model", "rate_limits"),
+    *("inspect", "secrets", "wheel", "import", "inspect_logs", "until", "gate", "cli", "action", "probe"),
+    *("stem_reports", "pytest_plugin", "end_to_end", "audit", "viewer_site", "report", "workers", "commands"),
 )
+
+
+def pytest_configure() -> None:
+    """What a shell begins in the background ignores Ctrl-C, and so would every command that a test begins."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of `LONG` before all others; each file's stay in order."""
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONG)
+    place = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem.removeprefix("test_"), len(place)))
 
 
 @pytest.fixture(autouse=True)

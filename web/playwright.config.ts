@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { defineConfig } from "@playwright/test";
+import { launchOptions } from "./e2e/browser.mjs";
 
 // Debian's browser; none is downloaded. The servers are the project's own, over stores that e2e/stores.py writes.
 const python = process.env["AIB_PYTHON"] ?? "../.venv/bin/python";
@@ -42,10 +43,7 @@ export default defineConfig({
   expect: { timeout: 20_000 },
   reporter: [["list"]],
   use: {
-    launchOptions: {
-      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-dev-shm-usage"],
-    },
+    launchOptions,
     viewport: { width: 1280, height: 900 },
   },
   projects: [

@@ -12,6 +12,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
+import { launchOptions } from "./browser.mjs";
 
 const WINDOWS = [
   [1440, 900],
@@ -62,10 +63,7 @@ const root = address.replace(/[?#].*$/, "");
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 if (values.shots) mkdirSync(values.shots, { recursive: true });
 
-const browser = await chromium.launch({
-  executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage"],
-});
+const browser = await chromium.launch(launchOptions);
 const page = await browser.newPage({ reducedMotion: "reduce" });
 await page.goto(address);
 const answer = async (path) => (await page.request.get(`${root}api/${path}`)).json();
