@@ -31,6 +31,7 @@ from independence_bench.errors import BenchError
 
 STORE = Path(__file__).parents[1] / "tests" / "data" / "f7ce088" / "store.sqlite3.xz"
 LONGEST = 60.0  # seconds of CPU
+REPORTED = 20  # stores: then it says how far it is
 COMMANDS = (
     "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
     "judges", "extract-names", "costs", "reliability", "scenarios", "audit", "show acme/one negotiation",
@@ -187,6 +188,8 @@ def main() -> int:
                 if problem and problem not in wrong:
                     wrong[problem] = command
                     print(f"{number} {damage.__name__} ({said}): aib {command}: {problem}", flush=True)
+            if (read := number - wanted.seed + 1) % REPORTED == 0:
+                print(f"{read} of {wanted.stores} read", file=sys.stderr, flush=True)
     print(f"{wanted.stores} stores, {len(COMMANDS)} commands each: {len(wrong)} ways to go wrong")
     return 1 if wrong else 0
 

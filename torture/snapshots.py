@@ -46,6 +46,7 @@ def main() -> int:
                     if way not in ways:
                         ways.add(way)
                         print(f"seed {seed}, copy {copy.stem}: {wrong}", flush=True)
+        print(f"{read} of {wanted.snapshots} read ({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
         seed += 1
     print(
         f"{read} snapshots, {len(COMMANDS)} commands and every path of each ({time.monotonic() - began:.0f} s): "
