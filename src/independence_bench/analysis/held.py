@@ -107,7 +107,7 @@ def held(store: Store, protocol: Protocol, judge: str | None) -> dict[str, HeldS
             for one in judgements_of(connection, [found])
             if one.judge_hash == judges.get(judge or "") and one.reason is None
         }
-        said = {row.id: transcript for row, transcript, _ in results.words_of(connection, set(found.slots))}
+        said = {id_: transcript for id_, transcript, _ in results.words_of(connection, set(found.slots))}
     return {labels[subject]: HeldStems(tuple(_stems(found, subject, given, said))) for subject in found.by_subject}
 
 

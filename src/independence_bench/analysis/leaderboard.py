@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
+from sqlalchemy import Connection
+
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.branches import branch_statistics
-from independence_bench.analysis.exam.boards import BoardExam, examined_judges
+from independence_bench.analysis.exam.boards import BoardExam, ExaminedJudges, examined_judges
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
     FAILED_JUDGE,
@@ -150,17 +152,48 @@ def boards(
     Raises WrongUse for a jury that is none.
     """
     with store.reading() as connection:
-        subjects = registry.stored_subjects(connection)
-        labels = registry.stored_judges(connection)
-        every = results_of(connection, protocol)
-        judgements = judgements_of(connection, every)
-        failed = usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots})
-        since = registry.judging_since(connection)
-        decided = registry.decided(connection)
-        examined = examined_judges(connection, protocol)
+        records = read_records(connection, protocol)
+    return boards_of(records, protocol, judge, jury, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRecords:
+    """Everything of a protocol that its boards are made of."""
+
+    subjects: Mapping[str, ChatModel]  # by hash
+    labels: Mapping[str, str]  # of judges, by hash
+    every: Sequence[Results]
+    judgements: Sequence[Judgement]  # that count
+    failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
+    since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
+    decided: Mapping[str, Decision]  # by subject's hash
+    examined: ExaminedJudges
+
+
+def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
+    """What the store has of *protocol*."""
+    every = results_of(connection, protocol)
+    return BoardRecords(
+        registry.stored_subjects(connection),
+        registry.stored_judges(connection),
+        every,
+        judgements_of(connection, every),
+        usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
+        registry.judging_since(connection),
+        registry.decided(connection),
+        examined_judges(connection, protocol),
+    )
+
+
+def boards_of(
+    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+) -> list[Board]:
+    """The same as `boards` of what was read before."""
+    subjects, labels, examined = records.subjects, records.labels, records.examined
+    failed, since, decided = records.failed, records.since, records.decided
     units, people = protocol.units, examined.people
     by_judge: dict[str, dict[Key, Judgement]] = defaultdict(dict)
-    for judgement in judgements:
+    for judgement in records.judgements:
         by_judge[judgement.judge_hash][judgement.about] = judgement
     jurors: dict[str, Mapping[Key, Judgement]] = {}
     if jury:
@@ -180,7 +213,7 @@ def boards(
             for exam in [examined.of([one])]
         ]
     made = []
-    for results in every:
+    for results in records.every:
         found = []
         names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
         for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, {})]:

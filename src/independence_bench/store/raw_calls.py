@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from sqlalchemy import Connection, and_, null, select
@@ -36,10 +37,11 @@ def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) ->
     stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
     wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
     wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
+    asked = lru_cache(maxsize=128)(_text)  # a run asks much of what the one before it asked
     for key, outcome, status, served, raw, request, *kept_as in connection.execute(
         wanted.execution_options(yield_per=200)
     ):
-        yield RawAttempt(key, outcome, status, served, _text(raw), _text(request), *kept_as)
+        yield RawAttempt(key, outcome, status, served, _text(raw), asked(request), *kept_as)
 
 
 def _text(blob: bytes | None) -> str | None:

@@ -324,13 +324,11 @@ def reasonings(connection: Connection, rubrics: Collection[str]) -> Iterator[tup
         yield row[0], row[1], row[2], row[3]
 
 
-def words_of(
-    connection: Connection, scripts: Collection[str]
-) -> Iterator[tuple[TranscriptRow, Transcript, tuple[str, ...]]]:
-    """Every transcript of the given script hashes with what was said and the keys of its replies, in a fixed order."""
-    wanted = select(*_ROW, transcripts.c.lines, transcripts.c.reply_keys).where(_played(scripts)).order_by(*_IN_ORDER)
-    for row in connection.execute(wanted.execution_options(yield_per=500)):
-        *about, packed, keys = row
+def words_of(connection: Connection, scripts: Collection[str]) -> Iterator[tuple[str, Transcript, tuple[str, ...]]]:
+    """(id, what was said, keys of its replies) of every transcript of the given script hashes, in a fixed order."""
+    columns = (transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
+    wanted = select(*columns).where(_played(scripts)).order_by(*_IN_ORDER)
+    for transcript_id, packed, keys in connection.execute(wanted.execution_options(yield_per=500)):
         with undamaged():
             talk, read = read_lines(packed), tuple(json.loads(keys))
-        yield TranscriptRow(*about), talk, read
+        yield transcript_id, talk, read

@@ -67,9 +67,9 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
     texts: dict[str, str] = {}
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
     with catalog.store.reading() as connection:
-        for row, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
-            if row.id in stored:
-                texts[stored[row.id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
+        for row_id, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
+            if row_id in stored:
+                texts[stored[row_id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
         for one in stored.values():
             lines[one.row.subject_hash].append(listed.line(connection, one))
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]

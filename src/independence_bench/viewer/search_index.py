@@ -218,12 +218,12 @@ def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterato
         numbers[one.row.id].append(number)
     for batch in _batches(results.words_of(connection, {one.row.script_hash for one in stored}), BATCH):
         thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
-        for row, transcript, keys in batch:
-            if row.id in numbers:
+        for row_id, transcript, keys in batch:
+            if row_id in numbers:
                 spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
                 for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts)):
                     if text:
-                        yield numbers[row.id], text
+                        yield numbers[row_id], text
 
 
 def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:

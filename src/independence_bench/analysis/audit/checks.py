@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
@@ -160,14 +160,18 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
             others = bodies.replaced.get(key, [])
             if key in bodies.silent:  # what is known only from a later request may stand elsewhere in other words
                 others = [*others, *loose_replies(bodies, played, before)]
-            # compared without white space: lines of one speaker are joined by some when they are sent
-            history, own = ("".join("".join(texts).split()) for texts in (bodies.histories.get(key, ()), said))
+            history = bodies.histories.get(key)
             if any(other.strip() != line.text.strip() for other in others):
                 yield _at(played, f"{line.name}: its own record says other words than the later turns answer")
-            elif key in bodies.histories and history != own and played.row.state == "complete":
+            elif history is not None and played.row.state == "complete" and not _same_words(history, said):
                 was = "it was asked with other replies in its history than the conversation has"
                 yield _at(played, f"{line.name}: {was}")
             said.append(line.text)
+
+
+def _same_words(history: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether both are the same but for white space: lines of one speaker are joined by some when they are sent."""
+    return [*history] == [*said] or "".join("".join(history).split()) == "".join("".join(said).split())
 
 
 def known_futures(evidence: AuditEvidence) -> Occurrences:
@@ -176,7 +180,7 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
         asks = played.scenario.asks
         texts = {line.name: line.text.strip() for _, line in played.replies}
         for key, line in played.replies:
-            if line.name in asks:
+            if line.name in asks[:-1]:
                 turn = asks.index(line.name)
                 there = {text.strip() for text in evidence.bodies.histories.get(key, ())}
                 there -= {"", *(texts.get(name, "") for name in asks[:turn])}

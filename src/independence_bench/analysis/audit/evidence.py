@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
-from independence_bench.analysis.leaderboard import Board, boards
-from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
+from independence_bench.analysis.leaderboard import Board, boards_of, read_records
+from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
@@ -21,7 +21,6 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Reading, Transcript
 from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
-from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
@@ -98,23 +97,20 @@ class AuditEvidence:
 
 def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
-    with checking(store) as contradictions:
-        shown = boards(store, protocol, rules=rules)
-        with store.reading() as connection:
-            every = results_of(connection, protocol)
-            played = tuple(_conversations(connection, shown, every))
-            judges = registry.stored_judges(connection)
-            judgements = judgements_of(connection, every)
-            bodies = RawReadings()
-            _read_replies(connection, played, protocol, bodies)
-            told = {slot: rubric for of in every for slot, rubric in of.rubrics.items()}
-            scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
-            _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in judgements}, bodies)
-            contradicted = tuple(contradictions(connection))
+    with checking(store) as contradictions, store.reading() as connection:
+        records = read_records(connection, protocol)
+        shown = boards_of(records, protocol, rules=rules)
+        played = tuple(_conversations(connection, shown, records.every))
+        bodies = RawReadings()
+        _read_replies(connection, played, protocol, bodies)
+        told = {slot: rubric for of in records.every for slot, rubric in of.rubrics.items()}
+        scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
+        _read_verdicts(connection, scenarios, {one.key: one for one in records.judgements}, bodies)
+        contradicted = tuple(contradictions(connection))
     given: dict[Key, list[Judgement]] = defaultdict(list)
-    for judgement in judgements:
+    for judgement in records.judgements:
         given[judgement.about].append(judgement)
-    return AuditEvidence(protocol, rules, tuple(shown), played, given, judges, bodies, contradicted)
+    return AuditEvidence(protocol, rules, tuple(shown), played, given, records.labels, bodies, contradicted)
 
 
 def _conversations(
@@ -126,11 +122,12 @@ def _conversations(
     for results in every:
         for one in results.conversations:
             counted[one.row.id].append((one, results.readings.get(one.row.id)))
-    for about, transcript, keys in stored_results.words_of(connection, {script for of in every for script in of.slots}):
+    scripts = {script for of in every for script in of.slots}
+    for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
-        for one, reading in counted[about.id]:
-            row, place = rows[one.configuration, about.subject_hash], (one.configuration, one.scenario, one.key)
-            yield AuditedConversation(about, *place, row.subject, row.label, transcript, keys, replies, reading)
+        for one, reading in counted[transcript_id]:
+            row, place = rows[one.configuration, one.row.subject_hash], (one.configuration, one.scenario, one.key)
+            yield AuditedConversation(one.row, *place, row.subject, row.label, transcript, keys, replies, reading)
 
 
 def _read_replies(
