@@ -304,7 +304,7 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         measures = measure_board(V2, V2.configurations, subjects).compared
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                again = score_differences(measures[scenario.id, dimension], [first], [second])[0].uncertainty.again
+                again = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.again
                 assert again is not None
                 held.append(again.holds(chances[first] - chances[second]))
 

@@ -17,9 +17,9 @@ from math import sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics import Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
-from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
+from independence_bench.analysis.statistics.generalization import Answers, all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Interval, Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
@@ -123,7 +123,7 @@ class BoardUncertainty:
 
     def apart(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        return score_differences(self.measures[score], [first], [second])[0]
+        return score_differences([self.measures[score]], [first], [second])[0][0]
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
@@ -146,9 +146,9 @@ class BoardUncertainty:
 
     def differences(self, first: Sequence[int], second: Sequence[int]) -> dict[Compared, list[ScoreDifference]]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
-        degrees = {one: 0.0 if one[0] is None else SCENARIO_DEGREES for one in self.compared}
-        points = {one: replace(measure, unit=100.0) for one, measure in self.compared.items()}
-        return {one: score_differences(points[one], first, second, degrees[one]) for one in points}
+        degrees = [0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared]
+        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
+        return dict(zip(self.compared, score_differences(points, first, second, degrees), strict=True))
 
     def unsaid(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -230,22 +230,28 @@ def measure_board(
 
 
 def score_differences(
-    of_one: Measure, first: Sequence[int], second: Sequence[int], more: float = 0.0
-) -> list[ScoreDifference]:
-    """One score of pairs of subjects, by number, the first minus the second; *more* degrees for its p.
+    scores: Sequence[Measure], first: Sequence[int], second: Sequence[int], more: Sequence[float] = ()
+) -> list[list[ScoreDifference]]:
+    """Of each score, those of pairs of subjects, by number, the first minus the second; *more*: degrees for its p.
 
-    A hundred pairs take little longer than one.
+    A hundred pairs, or scores, take little longer than one.
     """
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
+    asked = [(of.measured, of.noise, degrees) for of, degrees in zip(scores, more or [0.0] * len(scores), strict=True)]
+    told = all_differences(asked, one, other)
+    return [_in_pairs(of, both, one, other) for of, both in zip(scores, told, strict=True)]
+
+
+def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> list[ScoreDifference]:
     found: list[list[tuple[Interval | None, float | None, float | None]]] = []
-    for told in pair_differences(of_one.measured, of_one.noise, one, other, more):
+    for told in both:
         if told is None:
             found.append([(None, None, None)] * len(one))
             continue
-        columns = _in_unit(told.limits, of_one.unit), _known(told.seen * of_one.unit), _known(told.p)
+        columns = _in_unit(told.limits, score.unit), _known(told.seen * score.unit), _known(told.p)
         found.append(list(zip(*columns, strict=True)))
-    mean = of_one.measured.mean
-    apart = (mean[one] - mean[other]) * of_one.unit
+    mean = score.measured.mean
+    apart = (mean[one] - mean[other]) * score.unit
     return [
         ScoreDifference(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
         for difference, again, another in zip(apart.tolist(), *found, strict=True)

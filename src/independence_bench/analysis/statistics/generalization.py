@@ -7,7 +7,8 @@ are shifted together by more than any interval was found to hold, the first ques
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from independence_bench.analysis.statistics.intervals import (
     Limits,
     differences,
     intervals,
+    joined,
     no_narrower,
     p_values,
     smallest_seen,
@@ -34,6 +36,10 @@ class PairDifferences:
     p: Floats  # at which 0 would be on the edge of the interval
 
 
+Answers = tuple[PairDifferences | None, PairDifferences | None]  # again, another
+Asked = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
+
+
 def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
     """(again, another): low and high of each subject; None where nothing can be said."""
     shown = not measured.run_effects.beyond
@@ -46,12 +52,38 @@ def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[
 
 def pair_differences(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
-) -> tuple[PairDifferences | None, PairDifferences | None]:
+) -> Answers:
     """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
-    again, another = (
-        sides and PairDifferences(differences(*sides), smallest_seen(*sides), p_values(*sides, more))
-        for sides in _sides(measured, noise, first, second)
-    )
+    return all_differences([(measured, noise, more)], first, second)[0]
+
+
+def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> list[Answers]:
+    """`pair_differences` of each score that is *asked* about, at once: on a small board one takes as long as all."""
+    sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
+    more = [degrees for *_, degrees in asked]
+    both = (_differences([of[question] for of in sides], more) for question in range(2))
+    return [_answers(measured, *of_both) for (measured, *_), *of_both in zip(asked, *both, strict=True)]
+
+
+def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float]) -> list[PairDifferences | None]:
+    """Those of each score, whose two sides have a number for each pair of subjects."""
+    found: list[PairDifferences | None] = [None] * len(sides)
+    alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(list)
+    for place, pair in enumerate(sides):
+        if pair is not None:
+            alike[tuple((side.shared, side.exact) for side in pair)].append((place, pair))
+    for those in alike.values():
+        places, pairs = zip(*those, strict=True)
+        one, other = map(joined, zip(*pairs, strict=True))
+        degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
+        columns = *differences(one, other), smallest_seen(one, other), p_values(one, other, degrees)
+        for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
+            found[place] = PairDifferences((low, high), seen, p)
+    return found
+
+
+def _answers(measured: dispersion.Measured, again: PairDifferences | None, another: PairDifferences | None) -> Answers:
+    """What is shown of both; the second is never surer than the first."""
     shown = None if measured.run_effects.beyond else again
     if again is None or another is None:
         return shown, another
