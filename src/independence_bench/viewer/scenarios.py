@@ -70,8 +70,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         for row_id, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
             if row_id in stored:
                 texts[stored[row_id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
-        for one in stored.values():
-            lines[one.row.subject_hash].append(listed.line(connection, one))
+    for one in stored.values():
+        lines[one.row.subject_hash].append(listed.line(one))
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
     pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None

@@ -6,10 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from independence_bench.protocol.definition import Mark
-from independence_bench.store import results
 from independence_bench.viewer.postings import distances
 from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 
@@ -49,7 +46,7 @@ class SearchFacets:
 Documents = Sequence[tuple[Edition, StoredTranscript]]
 
 
-def search_facets(catalog: Catalog, connection: Connection, stored: Documents) -> SearchFacets:
+def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
     """The facets of the documents *stored*, whose places are their numbers."""
     labels = [catalog.labels[one.row.subject_hash] for _, one in stored]
     titles = [one.scenario.title for _, one in stored]
@@ -61,9 +58,7 @@ def search_facets(catalog: Catalog, connection: Connection, stored: Documents) -
         subject=tuple(of_subject[label] for label in labels),
         scenarios=tuple(scenarios),
         scenario=tuple(of_scenario[title] for title in titles),
-        marks=tuple(
-            mark for edition in catalog.editions.values() for mark in _marks(catalog, connection, edition, stored)
-        ),
+        marks=tuple(mark for edition in catalog.editions.values() for mark in _marks(catalog, edition, stored)),
     )
 
 
@@ -82,12 +77,13 @@ def band_of(mark: Mark, value: float) -> tuple[int, str]:
     return part, f"{edges[part]} to {edges[part + 1] - 1}"
 
 
-def _marks(catalog: Catalog, connection: Connection, edition: Edition, stored: Documents) -> list[SearchMark]:
+def _marks(catalog: Catalog, edition: Edition, stored: Documents) -> list[SearchMark]:
     """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
     main = next((board.main_judge for board in catalog.boards(edition).values()), None)
     given = {
-        one.about: one.marks
-        for one in results.judgement_rows(connection, {one.key[1] for one in edition.transcripts})
+        about: one.marks
+        for about, every in catalog.judgements(edition).items()
+        for one in every
         if one.reason is None and catalog.judges.get(one.judge_hash) == main
     }
     found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))

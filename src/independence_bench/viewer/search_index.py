@@ -205,7 +205,7 @@ def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
             firsts = tuple(next(iter(shard.words)) for shard in shards)
             parts.append(SearchPart(of, len(postings), firsts, COVERS[of]))
         if documents:
-            files["facets/0"] = search_facets(catalog, connection, stored)
+            files["facets/0"] = search_facets(catalog, stored)
     blocks = enumerate(_batches(documents, BLOCK))
     files |= {f"documents/{number}": SearchDocuments(tuple(block)) for number, block in blocks}
     return Search(SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)), files)

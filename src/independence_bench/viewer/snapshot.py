@@ -39,7 +39,7 @@ from independence_bench.report.exam_words import exam_line
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import TranscriptRow
+from independence_bench.store.results import Judgement, TranscriptRow, judgement_rows
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -245,6 +245,18 @@ class Catalog:
                 return examined_judges(connection, edition.protocol)
 
         return self.kept(("exam", edition.id), read)
+
+    def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
+        """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
+
+        def read() -> dict[Key, list[Judgement]]:
+            found: dict[Key, list[Judgement]] = defaultdict(list)
+            with self.store.reading() as connection:
+                for one in judgement_rows(connection, {one.key[1] for one in edition.transcripts}):
+                    found[one.about].append(one)
+            return found
+
+        return self.kept(("judgements", edition.id), read)
 
     def contents(self, entry: BoardEntry, board: Board) -> Contents:
         """The report on *board* alone."""

@@ -122,8 +122,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in detail.scored]
     listed = listing(catalog, entry, board)
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
-    with catalog.store.reading() as connection:
-        entries = tuple(listed.line(connection, one) for one in stored)
+    entries = tuple(map(listed.line, stored))
     why, played = boards.unsaid(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,

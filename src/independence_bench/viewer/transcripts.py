@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
-from sqlalchemy import Connection
-
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_scoring import branch_worth
-from independence_bench.store import results
+from independence_bench.store.results import Judgement
 from independence_bench.viewer.encode import GivenMark, Whole
 from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
@@ -73,13 +71,13 @@ class Listing:
         """Whether the transcript is one behind the board's rows."""
         return stored.configuration in self.entry.configurations and stored.row.subject_hash in self.rows
 
-    def line(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
+    def line(self, stored: StoredTranscript) -> TranscriptEntry:
         """One line of a list."""
         if stored.scenario.branch is not None:
-            return self._branch(connection, stored)
+            return self._branch(stored)
         subject, run, slot = stored.row.subject_hash, stored.row.run, (stored.configuration, stored.scenario.id)
         marks = self.marks(subject, run, slot)
-        state, why = ("judged", None) if marks else self._why_unmarked(connection, stored)
+        state, why = ("judged", None) if marks else self._why_unmarked(stored)
         return _entry(stored, state, why, self.score(subject, run, slot), marks)
 
     def marks(self, subject: str, run: int, slot: Slot) -> Marks:
@@ -113,17 +111,17 @@ class Listing:
             found.append(StemEntry(branches[0].id, scenario, run, configuration, state, why, score, tuple(branches)))
         return tuple(found)
 
-    def _branch(self, connection: Connection, stored: StoredTranscript) -> TranscriptEntry:
+    def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
         """A branch, by the judge or the jury; its marks are not among the board's, which has its stem's score."""
         if stored.no_view:
             return _entry(stored, "no view", None, 0.0, {})
         given = [
             one
-            for one in results.judgements_of(connection, *stored.key)
+            for one in self._judgements(stored)
             if self.catalog.judges.get(one.judge_hash) in self.entry.judges and one.reason is None
         ]
         if not given or len(given) < len(self.entry.judges) or stored.row.state == "invalid":
-            return _entry(stored, *self._why_unmarked(connection, stored), None, {})
+            return _entry(stored, *self._why_unmarked(stored), None, {})
         levels = {mark.name for mark in stored.scenario.marks if mark.levels}
         marks = {
             name: fsum(one.marks[name] for one in given) / len(given)
@@ -136,10 +134,13 @@ class Listing:
         mean = mean_of(worths)
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
-    def _why_unmarked(self, connection: Connection, stored: StoredTranscript) -> tuple[State, str | None]:
+    def _judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
+        return self.catalog.judgements(self.entry.edition).get(stored.key, ())
+
+    def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        for one in results.judgements_of(connection, *stored.key):
+        for one in self._judgements(stored):
             judge = self.catalog.judges.get(one.judge_hash)
             if one.reason is not None and judge is not None and judge in (self.entry.judge, *self.entry.judges):
                 return "judge failed", one.reason
