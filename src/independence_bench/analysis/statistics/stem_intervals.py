@@ -132,20 +132,20 @@ class Contrast:
         """Low and high, so many (None: those of 95 %) standard errors away."""
         if critical is None:
             critical = t_quantile(LEVEL, self._stems - 1.0)
-        return self._limits(self._measured(), critical)
+        low, high = self._limits(self._measured(), critical)
+        most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
+        return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def _limits(self, parts: Sequence[_Measured], critical: float | Floats) -> Limits:
+        """Those that the sum could have, were it not bounded."""
         value = self._sum(parts)
         below = above = np.zeros(())
         for part in parts:
-            ends = np.stack(score_limits(part.mean, part.dispersion, critical))
-            low, high = self._placed(ends)
+            low, high = map(self._placed, score_limits(part.mean, part.dispersion, critical))
             down, up = part.placed - low, high - part.placed
             below = below + np.square(down if part.sign > 0 else up)
             above = above + np.square(up if part.sign > 0 else down)
-        low, high = value - self.scale * np.sqrt(below), value + self.scale * np.sqrt(above)
-        most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
-        return np.clip(low, -most, most), np.clip(high, -most, most)
+        return value - self.scale * np.sqrt(below), value + self.scale * np.sqrt(above)
 
     def _measured(self) -> list[_Measured]:
         return [_Measured(part.sign, mean, self._placed(mean), self._dispersion(part)) for part, mean in self._means()]
