@@ -242,8 +242,7 @@ def test_what_was_evaluated_is_not_evaluated_again(base: str) -> None:
     second = reply(base, longer, max_tokens=5)
 
     reused = second["usage"]["prompt_tokens_details"]["cached_tokens"]
-    assert reused >= first["usage"]["prompt_tokens"]
-    assert second["timings"]["prompt_n"] == second["usage"]["prompt_tokens"] - reused
+    assert first["usage"]["prompt_tokens"] - 1 <= reused < second["usage"]["prompt_tokens"]
 
 
 @needs_model
@@ -291,7 +290,7 @@ def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
     before = children()
 
     async def both() -> tuple[str, str, int]:
-        async with serve(INSTALLED, context_per_slot=512) as one, serve(INSTALLED, slots=2) as two:
+        async with serve(INSTALLED, context=512) as one, serve(INSTALLED) as two:
             return one, two, len(children())
 
     one, two, meanwhile = asyncio.run(both())
@@ -310,7 +309,7 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
         "import asyncio, subprocess, os\n"
         "from independence_bench.models.local import server, weights\n"
         "async def main():\n"
-        "    async with server.serve(weights.require(), context_per_slot=512) as base:\n"
+        "    async with server.serve(weights.require(), context=512) as base:\n"
         "        pid = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())],"
         " capture_output=True, text=True).stdout.split()[0]\n"
         "        print(base, pid, flush=True)\n"
@@ -334,7 +333,7 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
     before = children()
 
     async def crash() -> None:
-        async with serve(INSTALLED, context_per_slot=512) as base:
+        async with serve(INSTALLED, context=512) as base:
             (child,) = set(children()) - set(before)
             os.kill(child, signal.SIGKILL)
             assert ends(child)
@@ -351,7 +350,7 @@ def test_an_error_of_the_block_s_own_passes_through() -> None:
     assert INSTALLED is not None
 
     async def fail() -> None:
-        async with serve(INSTALLED, context_per_slot=512):
+        async with serve(INSTALLED, context=512):
             raise LookupError("ours")
 
     with pytest.raises(LookupError, match="ours"):
@@ -640,20 +639,25 @@ async def _named(name: str) -> AsyncIterator[tuple[str, int]]:
         server.close()
 
 
-def test_two_processes_give_the_replies_of_one(base: str) -> None:
-    """Which process draws a reply changes nothing in it, and both are gone at the end."""
+def test_a_reply_follows_from_its_request_alone(base: str) -> None:
+    """Which process draws it, and what was asked there before, changes no digit; both are gone at the end."""
     assert INSTALLED is not None
+    # token by token here, all at once there
+    drawn = reply(base, PLAIN, max_tokens=40)["choices"][0]["message"]["content"]
+    longer = [*PLAIN, {"role": "assistant", "content": drawn}, {"role": "user", "content": "Why?"}]
 
-    def replies(address: str) -> list[str]:
+    def chances(address: str) -> list[Any]:
         with ThreadPoolExecutor() as pool:
-            asked = functools.partial(reply, address, PLAIN, max_tokens=8)
+            asked = functools.partial(reply, address, longer, max_tokens=8, logprobs=True)
             made = list(pool.map(lambda seed: asked(seed=seed), range(2)))
-        return [one["choices"][0]["message"]["content"] for one in made]
+        return [one["choices"][0]["logprobs"] for one in made]
 
-    async def both() -> list[str]:
+    async def both() -> list[Any]:
         async with serve_all(INSTALLED, 2) as address:
-            said = await asyncio.to_thread(replies, address)
+            said = await asyncio.to_thread(chances, address)
         assert not listens(address)
         return said
 
-    assert asyncio.run(both()) == replies(base)
+    of_one = chances(base)
+    assert of_one[0] != of_one[1]
+    assert asyncio.run(both()) == of_one

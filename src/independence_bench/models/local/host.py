@@ -1,20 +1,22 @@
 """The child process that runs the embedded model: one chat-completions server on a loopback port.
 
-Started by `server.py` as `python -m independence_bench.models.local.host WEIGHTS SLOTS CONTEXT`. Writes its
+Started by `server.py` as `python -m independence_bench.models.local.host WEIGHTS FOLDER CONTEXT`. Writes its
 address as one line to its standard output as soon as it answers; everything else, the runtime's log included,
-goes to standard error. It ends when its standard input is closed, which also happens when its parent is
-killed. Knows nothing of the benchmark.
+goes to standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
+its parent is killed. Knows nothing of the benchmark.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import sys
-import urllib.request
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
+from independence_bench.models.local.canonical import answering
 from independence_bench.models.local.weights import SMOLLM2
 
 # What a request gets that does not say otherwise. At temperature 0 the model repeats itself for ever; with
@@ -23,10 +25,7 @@ TEMPERATURE: Final = 0.7
 REPEAT_PENALTY: Final = 1.1
 REPLY_TOKENS: Final = 512  # only for a request without max_tokens, which would run to the end of the context
 
-# Conversations that lost their slot keep their evaluated prefix here: 23 kB a token, so about 11,000 tokens.
-PREFIX_CACHE_MIB: Final = 256
-
-# One compute thread, whatever the slots: two threads wait for each other at every layer, and on two cores
+# One compute thread: two threads wait for each other at every layer, and on two cores
 # that something else is using as well they fell to a tenth of the speed of one.
 THREADS: Final = 1
 
@@ -36,7 +35,7 @@ def chat_template() -> str:
     return files(__package__).joinpath("chat_template.jinja").read_text(encoding="utf-8")
 
 
-def main(weights: Path, slots: int, context_per_slot: int) -> None:
+def main(weights: Path, folder: Path, context: int) -> None:
     """Serve *weights* until standard input is closed. Never returns normally."""
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -48,16 +47,17 @@ def main(weights: Path, slots: int, context_per_slot: int) -> None:
     settings.model.path = str(weights)
     settings.model_alias = {SMOLLM2.model}
     settings.chat_template = chat_template()
-    settings.n_parallel = slots
-    settings.n_ctx = slots * context_per_slot
+    settings.n_parallel = 1
+    settings.n_ctx = context
     settings.fit_params = False  # the context is what was asked for, whatever memory is free
     settings.n_predict = REPLY_TOKENS
     settings.cpuparams.n_threads = THREADS
     settings.cpuparams_batch.n_threads = THREADS
     settings.sampling.temp = TEMPERATURE
     settings.sampling.penalty_repeat = REPEAT_PENALTY
-    settings.cache_prompt = True
-    settings.cache_ram_mib = PREFIX_CACHE_MIB
+    settings.cache_ram_mib = 0  # what a prompt begins with is kept by `canonical.py`
+    settings.cache_idle_slots = False
+    settings.slot_save_path = f"{folder}{os.sep}"
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0  # the system chooses a free one, so there is no race for it
     settings.cors_origins = "http://127.0.0.1"  # not every page open in the user's browser
@@ -68,16 +68,20 @@ def main(weights: Path, slots: int, context_per_slot: int) -> None:
     settings.verbosity = 2  # warnings and errors; no conversation is logged
 
     server = xllamacpp.Server(settings)  # returns when the model is loaded, raises when it cannot be
-    address = str(server.listening_address)
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{address}/health", timeout=30):
+    asyncio.run(_serve(str(server.listening_address), folder, report))
+
+
+async def _serve(server: str, folder: Path, report: IO[str]) -> None:
+    async with answering(server, folder) as address:
         print(address, file=report, flush=True)
-    sys.stdin.buffer.read()
-    os._exit(0)  # nothing to save, and the runtime's own shutdown would wait for calls in flight
+        await asyncio.to_thread(sys.stdin.buffer.read)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)  # nothing to save, and the runtime's own shutdown would wait for calls in flight
 
 
 if __name__ == "__main__":
     try:
-        main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
     except Exception as error:
         # an ordinary exit: the runtime logs from a thread of its own and says its last words then
         sys.exit(f"{type(error).__name__}: {error}")

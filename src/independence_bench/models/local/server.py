@@ -16,9 +16,9 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -52,7 +52,8 @@ def processes_here() -> int:
 async def serve_all(weights: Path, processes: int) -> AsyncIterator[str]:
     """As `serve`, by so many *processes* (1 or more) behind one address; the weights are in memory once."""
     async with AsyncExitStack() as stack:
-        urls = [await stack.enter_async_context(serve(weights)) for _ in range(processes)]
+        states = Path(stack.enter_context(_folder()))
+        urls = [await stack.enter_async_context(serve(weights, states=states)) for _ in range(processes)]
         if len(urls) == 1:
             yield urls[0]
             return
@@ -62,20 +63,22 @@ async def serve_all(weights: Path, processes: int) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def serve(
-    weights: Path, *, slots: int = 1, context_per_slot: int = 8192, log: Path | None = None
+    weights: Path, *, context: int = 8192, states: Path | None = None, log: Path | None = None
 ) -> AsyncIterator[str]:
     """Serve *weights* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is left.
 
-    *slots* is the number of replies generated at once (1 or more). *context_per_slot* is in tokens, at most
-    8192 (what the model was trained for), and costs 23 kB of memory each. The child's log goes to *log*,
-    which is replaced, or nowhere. Raises EmbeddedError if the runtime is not installed, if the server does
-    not start, or if it ended before the block did; an error of the block's own is then the cause.
+    One reply is generated at a time. *context* is in tokens, at most 8192 (what the model was trained for), and costs
+    23 kB of memory each. Evaluated prompts are kept in the folder *states*, or in one of its own that goes with it;
+    servers of the same weights may share it. The child's log goes to *log*, which is replaced, or nowhere. Raises
+    EmbeddedError if the runtime is not installed, if the server does not start, or if it ended before the block did;
+    an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise EmbeddedError("the embedded model needs its runtime: pip install xllamacpp")
     with (
+        nullcontext(states) if states else _folder() as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
-        _child(weights, slots, context_per_slot, trace) as child,
+        _child(weights, Path(folder), context, trace) as child,
     ):
         address = await _address(child, trace)
         try:
@@ -90,14 +93,19 @@ async def serve(
             raise _ended(child, trace, "ended while it was in use")
 
 
+def _folder() -> TemporaryDirectory[str]:
+    """A folder for evaluated prompts. A child that is just being killed may still write into it."""
+    return TemporaryDirectory(prefix="aib-embedded-", ignore_cleanup_errors=True)
+
+
 @contextmanager
-def _child(weights: Path, slots: int, context_per_slot: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """The host process. It has nothing to save, so it is killed when the block is left.
+def _child(weights: Path, folder: Path, context: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """The host process. It has nothing to save, so it is killed when the block is left, before its folder goes.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
     # -P: a file in the current folder must not stand in for a module of ours
-    command = [sys.executable, "-P", "-m", host.__name__, str(weights), str(slots), str(context_per_slot)]
+    command = [sys.executable, "-P", "-m", host.__name__, str(weights), str(folder), str(context)]
     with subprocess.Popen(  # noqa: S603 - our own arguments, no shell
         command,
         stdin=subprocess.PIPE,

@@ -1,0 +1,140 @@
+"""Before the model's own server: every prompt is evaluated in the same steps, and a reply follows from its request.
+
+    async with answering("http://127.0.0.1:40001", folder) as address: ...
+
+Sums of floats depend on how many tokens are evaluated together. A prompt of which a part was there already, as of any
+conversation that goes on, has other sums than one that is evaluated as a whole; now and then that changes a token,
+and with it the rest of a reply. Here a prompt is always evaluated up to the end of its beginning (system prompt and
+tools), then up to each of the human's turns, whether these steps were just taken or have to be taken again. What the
+server holds after a step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it
+is there. Several servers of the same weights may share a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from independence_bench.hashing import content_hash
+
+HOST = "127.0.0.1"
+COMPLETIONS = "/v1/chat/completions"
+HUMAN = ("user", "tool")  # roles of what the human says
+NOBODY = {"role": "user", "content": "."}  # stands behind a beginning, whatever follows
+# of a request: all that its prompt may depend on
+SHOWN = ("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
+MOST_BYTES = 256 * 2**20  # of the files: 23 kB a token, so about 11,000 tokens
+LONGEST = 64 * 2**20  # bytes of a request
+Body = dict[str, Any]
+
+
+@asynccontextmanager
+async def answering(server: str, folder: Path) -> AsyncIterator[str]:
+    """The address before *server*, which has one slot and keeps its files in *folder*, until the block is left."""
+    app = web.Application(client_max_size=LONGEST)
+    async with aiohttp.ClientSession(server, timeout=aiohttp.ClientTimeout(None)) as session:
+        before = _Before(session, folder)
+        app.router.add_post(COMPLETIONS, before.completion)
+        app.router.add_route("*", "/{path:.*}", before.other)
+        # whoever goes away is not answered: the server stops, too
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, HOST, 0)
+            await site.start()
+            yield f"http://{HOST}:{runner.addresses[0][1]}"
+        finally:
+            await runner.cleanup()
+
+
+class _Before:
+    """Sends one request after the other to a server, from the state that belongs to it."""
+
+    def __init__(self, session: aiohttp.ClientSession, folder: Path) -> None:
+        self.session, self.folder = session, folder
+        self.lock = asyncio.Lock()
+
+    async def other(self, request: web.Request) -> web.Response:
+        """Whatever is no completion, as it is."""
+        async with self.session.request(request.method, request.path_qs, data=await request.read()) as answer:
+            return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
+
+    async def completion(self, request: web.Request) -> web.Response:
+        """A reply. What the server says it had evaluated already is what it had before the last step."""
+        sent = await request.read()
+        async with self.lock:
+            there = await self._prepare(sent)
+            headers = {"Content-Type": "application/json"}
+            async with self.session.post(COMPLETIONS, data=sent, headers=headers) as answer:
+                body, status, kind = await answer.read(), answer.status, answer.content_type
+        if there is not None and status == 200 and kind == "application/json":
+            said = json.loads(body)
+            said["usage"]["prompt_tokens_details"]["cached_tokens"] = there
+            body = json.dumps(said).encode()
+        return web.Response(body=body, status=status, content_type=kind)
+
+    async def _prepare(self, sent: bytes) -> int | None:
+        """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as it will say."""
+        try:
+            prompts = prompts_of(json.loads(sent))
+            names = [f"{content_hash(prompt)}.state" for prompt in prompts]
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return None
+        known = len(prompts) - 1
+        while known >= 0 and not await self._restored(names[known]):
+            known -= 1
+        if known < 0:
+            await self._slot("erase")
+        there = None
+        for prompt, name in list(zip(prompts, names, strict=True))[known + 1 :]:
+            async with self.session.post(COMPLETIONS, json={**prompt, "max_tokens": 0}) as answer:
+                if answer.status != 200:
+                    return None
+                usage = (await answer.json())["usage"]
+            there = usage["prompt_tokens_details"]["cached_tokens"]
+            await self._keep(name)
+        return there
+
+    async def _restored(self, name: str) -> bool:
+        """Whether the state of that name is there, and is now the server's."""
+        path = self.folder / name
+        with suppress(OSError):
+            os.utime(path)  # the last to go
+            return await self._slot("restore", name)
+        return False
+
+    async def _keep(self, name: str) -> None:
+        """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or none."""
+        part = f"{os.getpid()}.part"
+        if await self._slot("save", part):
+            os.replace(self.folder / part, self.folder / name)
+        found = [(path, path.stat()) for path in self.folder.glob("*.state")]
+        left = sum(stat.st_size for _, stat in found)
+        for path, stat in sorted(found, key=lambda one: one[1].st_mtime_ns):
+            if left > MOST_BYTES:
+                path.unlink(missing_ok=True)
+                left -= stat.st_size
+
+    async def _slot(self, action: str, name: str = "") -> bool:
+        async with self.session.post("/slots/0", params={"action": action}, json={"filename": name}) as answer:
+            return answer.status == 200
+
+
+def prompts_of(body: Mapping[str, Any]) -> list[Body]:
+    """The prompts that are evaluated one after the other for the request *body*, each of them the start of the next.
+
+    Raises ValueError, TypeError, AttributeError or KeyError where it has no list of messages.
+    """
+    messages = list(body["messages"])
+    first = [message for message in messages[:1] if message.get("role") == "system"]
+    turns = [messages[: place + 1] for place, message in enumerate(messages) if message.get("role") in HUMAN]
+    shown = {name: body[name] for name in SHOWN if name in body}
+    return [{**shown, "messages": told} for told in ([*first, NOBODY], *turns)]
