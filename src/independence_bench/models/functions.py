@@ -39,7 +39,7 @@ MOST_SECONDS = 86_400.0
 LONGEST_VERSION = 64
 CONVERSATION = "conversation"  # the argument that a function which keeps state may take
 
-_NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
+_NAME = re.compile(r"\A([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)\Z", re.ASCII)
 _SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD)$")
 _SHORTEST_SECRET = 12  # characters of such a variable, with a digit: other values are words
 
@@ -70,7 +70,7 @@ def load_function(model: str) -> UserFunction:
     Modules are looked for where Python looks, then in the working folder.
     """
     named = f"{PYTHON}:{model}"
-    if (found := _NAME.fullmatch(model)) is None:
+    if (found := _NAME.match(model)) is None:
         raise SubjectError(f"{named!r} is not a Python function; write {PYTHON}:MODULE:FUNCTION")
     module, name = found.groups()
     if (here := os.getcwd()) not in sys.path:
