@@ -903,8 +903,8 @@ def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> N
     assert (len(found.scores), topic.dimension, topic.scenarios) == (72, "stability", 5)
     assert topic.share == pytest.approx(0.668, abs=0.001)
     assert topic.explained == pytest.approx(0.782, abs=0.001)
-    assert facts["pt04"].verdicts == (ScenarioVerdict("carries its dimension alone", "stability"),)
-    assert {one.id for one in found.scenarios if ScenarioVerdict("tells nobody apart") in one.verdicts} == {
+    assert facts["pt04"].verdicts == (ScenarioVerdict("decides its dimension alone", "stability"),)
+    assert {one.id for one in found.scenarios if ScenarioVerdict("does not tell subjects apart") in one.verdicts} == {
         "pt01",
         "pt02",
     }

@@ -352,8 +352,8 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
 
     found, facts = measured(*subjects)
 
-    assert facts[held[4]].verdicts == (ScenarioVerdict("carries its dimension alone", "stability"),)
-    assert ScenarioVerdict("tells nobody apart") in facts[held[1]].verdicts
+    assert facts[held[4]].verdicts == (ScenarioVerdict("decides its dimension alone", "stability"),)
+    assert ScenarioVerdict("does not tell subjects apart") in facts[held[1]].verdicts
     assert facts[held[1]].ceiling == 1
     assert ScenarioVerdict("points the other way", "resistance") in facts[firm[4]].verdicts
     assert all(ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])

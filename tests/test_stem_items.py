@@ -62,7 +62,7 @@ def test_of_three_stems_an_even_share_is_not_too_much() -> None:
     assert named(measured(LITE, 1), "carries too much") == set()
     assert named(measured(LITE, 2.5), "carries too much") == set()  # 56 %
     most = measured(LITE, 4)  # 67 %: and the interval of six subjects in one order is all above a half
-    alone = named(most, "carries its dimension alone")
+    alone = named(most, "decides its dimension alone")
 
     assert len(alone) == 4
     assert not named(most, "carries too much") & alone

@@ -45,9 +45,9 @@ TIMES_EVEN = 1.75
 MOST_AT_AN_END = 0.9  # of the subjects, in every branch
 
 VerdictKind = Literal[
-    "carries its dimension alone",
+    "decides its dimension alone",
     "carries too much",
-    "tells nobody apart",
+    "does not tell subjects apart",
     "at one end in every branch",
     "points the other way",
 ]
@@ -166,7 +166,7 @@ def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> Ite
         return found
     scenarios = []
     for facts in found.scenarios:
-        alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "carries its dimension alone"}
+        alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "decides its dimension alone"}
         more = [
             ScenarioVerdict("carries too much", one.dimension)
             for one in facts.within
@@ -359,13 +359,13 @@ def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Scen
     if subjects < items.FEWEST_SAMPLED or not facts.within:
         return ()
     found = [
-        ScenarioVerdict("carries its dimension alone", one.dimension)
+        ScenarioVerdict("decides its dimension alone", one.dimension)
         for one in facts.within
         if one.scenarios >= FEWEST_BESIDE and one.share_interval and one.share_interval.low > ALONE
     ]
     at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
     if at_an_end or all(abs(one.share or 0.0) < HARDLY for one in facts.within):
-        found.append(ScenarioVerdict("tells nobody apart"))
+        found.append(ScenarioVerdict("does not tell subjects apart"))
     correlations = [(None, facts.discrimination), *((one.dimension, one.item_rest) for one in facts.within)]
     found += [
         ScenarioVerdict("points the other way", dimension)

@@ -40,7 +40,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
 def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Prose], subjects: int) -> Text:
     within = next((one for one in facts.within if one.dimension == verdict.dimension), None)
     match verdict.kind:
-        case "carries its dimension alone":
+        case "decides its dimension alone":
             assert within is not None  # noqa: S101 - that verdict is about a dimension
             return (
                 *("decides ", titles[within.dimension]),
@@ -60,7 +60,7 @@ def _says(verdict: ScenarioVerdict, facts: ScenarioFacts, titles: dict[str, Pros
             )
         case "at one end in every branch":
             return "has nine of ten subjects or more at one end in every branch."
-        case "tells nobody apart":
+        case "does not tell subjects apart":
             carried = [(f"{percent(one.share)}% in ", titles[one.dimension]) for one in facts.within]
             return (
                 f"does not tell subjects apart: of {facts.transcripts:,} conversations {percent(facts.ceiling)}% get "

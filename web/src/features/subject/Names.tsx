@@ -26,7 +26,7 @@ export function Names({ names, titles }: { names: readonly NameChoice[]; titles:
     },
     {
       id: "final",
-      title: "In the end",
+      title: "Final",
       cell: (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />,
     },
     { id: "kept", title: "Kept", cell: kept },
