@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from independence_bench.errors import EmbeddedError
-from independence_bench.models.local import weights
+from independence_bench.models.local import canonical, weights
 from independence_bench.models.local.balance import balanced
 from independence_bench.models.local.server import identity, serve, serve_all
 
@@ -281,6 +281,26 @@ def test_unsaid_sampling_is_ours(base: str) -> None:
 
     assert sampling["temperature"] == pytest.approx(0.7)
     assert sampling["repeat_penalty"] == pytest.approx(1.1)
+
+
+@needs_model
+def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> None:
+    """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its owner's."""
+    assert INSTALLED is not None
+    old = tmp_path / "old.state"
+    with old.open("wb") as file:
+        file.truncate(canonical.MOST_BYTES)  # a hole: it takes no room
+    os.utime(old, (1, 1))
+
+    async def asked() -> dict[str, Any]:
+        async with serve(INSTALLED, context=512, states=tmp_path) as address:
+            return await asyncio.to_thread(reply, address, PLAIN, max_tokens=1)
+
+    assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
+
+    left = sorted(path.suffix for path in tmp_path.iterdir())
+    assert left == [".state"] * len(canonical.prompts_of({"messages": PLAIN}))
+    assert not old.exists()
 
 
 @needs_model

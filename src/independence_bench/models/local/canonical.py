@@ -116,12 +116,16 @@ class _Before:
         part = f"{os.getpid()}.part"
         if await self._slot("save", part):
             os.replace(self.folder / part, self.folder / name)
-        found = [(path, path.stat()) for path in self.folder.glob("*.state")]
-        left = sum(stat.st_size for _, stat in found)
-        for path, stat in sorted(found, key=lambda one: one[1].st_mtime_ns):
+        found = []
+        for path in self.folder.glob("*.state"):
+            with suppress(OSError):  # another server may take it away meanwhile
+                stat = path.stat()
+                found.append((stat.st_mtime_ns, stat.st_size, path))
+        left = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
             if left > MOST_BYTES:
                 path.unlink(missing_ok=True)
-                left -= stat.st_size
+                left -= size
 
     async def _slot(self, action: str, name: str = "") -> bool:
         async with self.session.post("/slots/0", params={"action": action}, json={"filename": name}) as answer:
