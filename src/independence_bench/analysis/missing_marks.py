@@ -48,11 +48,12 @@ def left_out(
     """
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
+    by_scenario = {scenario.id: _needed(protocol, scenario) for scenario in protocol.scenarios}
     for one in conversations:
         for given in judges:
             judgement = given.get(one.key)
             if judgement is not None and judgement.reason is None:
-                needed = _needed(protocol, one.scenario)
+                needed = by_scenario[one.scenario.id]
                 wanted.update({_called(mark) for mark in needed})
                 gone.update({_called(mark) for mark in needed - judgement.marks.keys()})
     ordered = sorted(wanted, key=lambda mark: (-gone[mark] / wanted[mark], mark)) if gone else ()

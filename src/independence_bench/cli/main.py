@@ -46,7 +46,7 @@ COMMANDS = {
     "show": ("conversation", "Print one conversation with its marks."),
     "exclude": ("stored", "Exclude a subject from the rankings, with a reason that is shown."),
     "costs": ("stored", "Show what each command spent, by model, beside list prices."),
-    "audit": ("quality", "Recompute every number and list problems in the data."),
+    "audit": ("audit", "Recompute every number and list problems in the data."),
     "export": ("dataset", "Write everything that is stored as a data set."),
     "extract-names": ("judging", "List the names and genders that models chose for themselves."),
     "clear": ("stored", "Delete stored responses or judgements; what they cost stays on record."),

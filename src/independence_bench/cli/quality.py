@@ -1,4 +1,4 @@
-"""`aib judges`, `aib reliability`, `aib audit`, `aib scenarios`: how reliable the numbers are."""
+"""`aib judges`, `aib reliability`, `aib scenarios`: how reliable the numbers are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.audit.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit.audit import audit as audit_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
@@ -27,12 +25,8 @@ from independence_bench.cli.selection import (
     judge_option,
     judged_options,
     jurors,
-    rules_option,
     selecting,
 )
-from independence_bench.errors import WrongUse
-from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.audit_view import audit_json, audit_view
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.reliability_view import reliability_json, reliability_view
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
@@ -90,39 +84,6 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
         click.echo(reliability_json([measured]))
     else:
         show(reliability_view(measured))
-
-
-@click.command(name="audit")
-@click.argument("path", required=False, metavar="[STORE]")
-@click.option(
-    "--severity",
-    "lowest",
-    type=click.Choice(SEVERITIES),
-    default="note",
-    show_default=True,
-    help="The lowest severity to show.",
-)
-@legend_option
-@selecting(rules_option, weights_option, json_option)
-def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
-    """Recompute every number from its records, and list problems that a reader should know about.
-
-    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
-    where nothing of severity error was found, whatever is shown, else 1.
-    """
-    context = click.get_current_context()
-    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
-        raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened() as (opened, protocol):
-        found = audit_of(opened, protocol, RULES[selection.rules])
-        if not found.conversations and not found.findings:
-            raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")
-    if as_json:
-        click.echo(audit_json(found, lowest))
-    else:
-        show(audit_view(found, lowest))
-    if found.errors:
-        context.exit(1)
 
 
 @click.command(name="scenarios")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, null, select
 
@@ -13,8 +13,7 @@ from independence_bench.store.blobs import Damaged, unpack
 from independence_bench.store.schema import attempts, calls, judgements, replies
 
 
-@dataclass(frozen=True, slots=True)
-class RawAttempt:
+class RawAttempt(NamedTuple):
     """An attempt that has ended, as it came, and what is stored of it where the stored answer is of this attempt."""
 
     key: str  # of the call
