@@ -112,9 +112,10 @@ How far did it hold its position, 0 to 10?
 
 # the files that take longest, in that order: begun first, so that no worker is left with one when the others have ended
 LONG = (
-    *("ray", "documented_commands", "processes", "engine", "faults", "export", "embedded_model", "rate_limits"),
-    *("inspect", "secrets", "wheel", "import", "inspect_logs", "until", "gate", "cli", "action", "probe"),
-    *("stem_reports", "pytest_plugin", "end_to_end", "audit", "viewer_site", "report", "workers", "commands"),
+    *("ray", "documented_commands", "processes", "rate_limits", "engine", "faults", "export", "embedded_model"),
+    *("inspect", "until", "secrets", "wheel", "import", "inspect_logs", "gate", "cli", "action", "probe", "end_to_end"),
+    *("stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems", "benchmarks", "organisms", "exam", "workers"),
+    *("snapshots", "demo", "audit", "viewer_site", "simulate", "budget_runs", "calibration", "report", "commands"),
 )
 
 

@@ -87,7 +87,7 @@ def _play(folder: Path, server: Server, database: str) -> None:
         pass  # its tables
     where = {"AIB_STORE": _with_password(server, database), "LAB_KEY": KEY}
     with (
-        simulating(folder, "--seed", "1", "--ledger", "ledger.jsonl", "--latency", "published", "--scale", "0.1"),
+        simulating(folder, "--seed", "1", "--ledger", "ledger.jsonl", "--latency", "published", "--scale", "0.05"),
         three_nodes(folder, where) as (address, raylets),
     ):
         models = folder / "models.yaml"

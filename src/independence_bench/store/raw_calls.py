@@ -36,7 +36,7 @@ def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) ->
     stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
     wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
     wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
-    asked = lru_cache(maxsize=128)(_text)  # a run asks much of what the one before it asked
+    asked = lru_cache(maxsize=32)(_text)  # a run asks much of what the one before it asked; a request may be large
     for key, outcome, status, served, raw, request, *kept_as in connection.execute(
         wanted.execution_options(yield_per=200)
     ):

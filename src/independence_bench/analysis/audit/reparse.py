@@ -49,7 +49,7 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
     return published_verdict(scores, scenario.marks)
 
 
-@lru_cache(maxsize=128)  # a run asks much of what the one before it asked
+@lru_cache(maxsize=32)  # a run asks much of what the one before it asked; a request may be large
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:
     """(what the model had said by the history in *request*, what the human said last); ((), "") where it is none."""
     messages = _object(request).get("messages")
