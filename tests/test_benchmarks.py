@@ -175,7 +175,7 @@ def test_coverage() -> None:
 
 @pytest.mark.torture
 def test_assumptions_of_coverage() -> None:
-    """Every table is made with a handful of boards, and says in the end which promises are not kept."""
+    """Every table is made with a handful of boards, and the page begins with what is below the requirement."""
     ran = subprocess.run(
         [sys.executable, str(BENCHMARKS / "coverage" / "assumptions.py"), "--draws", "4"],
         capture_output=True,
@@ -186,13 +186,13 @@ def test_assumptions_of_coverage() -> None:
 
     assert ran.returncode in (0, 1), ran.stderr
     assert [line[3:] for line in ran.stdout.splitlines() if line.startswith("## ")] == [
+        "Below the requirement",
         "Runs that are not independent",
-        "What no interval can hold",
-        "Subjects who are unlike the others",
-        "Hold or fold on tiny boards",
+        "What no interval can cover",
+        "Subjects unlike the others",
+        "Held or folded, on tiny boards",
         "Rankings of equals",
         "Unequal runs",
-        "Where the promise is not kept",
     ]
 
 
@@ -221,7 +221,7 @@ def test_adaptive() -> None:
 
 @pytest.mark.torture
 def test_coverage_of_stems() -> None:
-    """With a handful of draws every quantity has its row, and each cell below the promise is named."""
+    """With a handful of draws every quantity has its row, and each cell below the requirement is named."""
     ran = subprocess.run(
         [sys.executable, str(BENCHMARKS / "coverage" / "stems.py"), "--draws", "8"],
         capture_output=True,
@@ -233,7 +233,7 @@ def test_coverage_of_stems() -> None:
     assert ran.returncode in (0, 1), ran.stderr
     for name in ("d'", "pushes withstood, and h", "bands of the curve"):
         assert sum(line.startswith(f"| {name} | ") for line in ran.stdout.splitlines()) == 1
-    assert ("Every cell with shifts as believed" in ran.stdout) != ("Cells below the promise:" in ran.stdout)
+    assert ("Every cell with such shifts" in ran.stdout) != ("Cells below the requirement:" in ran.stdout)
 
 
 @pytest.mark.torture

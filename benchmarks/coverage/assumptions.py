@@ -31,19 +31,21 @@ HOLDS = -0.7  # beyond it a subject holds, else it folds: three in four hold
 HEAD = """\
 # Where assumptions fail
 
-Made by `python benchmarks/coverage/assumptions.py --write` with {draws:,} boards a cell ({ranked:,} for rankings)
-and seed {seed}; do not edit. Drawn as in [coverage.md](coverage.md); what is done about each is in
-[statistics.md](statistics.md). The Monte Carlo error of a coverage near 95 % is {error:.1f} points (a standard error),
-of a share of rankings near 3 % {ranked_error:.1f} points. The promise is {promise:.0f} % in every cell, and at most 5 %
-of rankings with a false "better than"; what is below it, or above, by more than a standard error is **bold**, and
-repeated at the end.
+Intervals and rankings rest on assumptions: runs are independent, subjects vary alike, boards are not tiny. This page
+shows what happens where an assumption is wrong. Made by `python benchmarks/coverage/assumptions.py --write` with
+{draws:,} boards a cell ({ranked:,} for rankings) and seed {seed}; do not edit. Boards are drawn as in
+[coverage.md](coverage.md); what is done about each assumption is in [statistics.md](statistics.md).
+
+The requirement is a coverage of {promise:.0f} % in every cell, and at most 5 % of rankings with a false "better
+than". A number that misses it by more than a standard error is **bold** and listed first. The standard error of a
+coverage near 95 % is {error:.1f} points, of a share of rankings near 3 % {ranked_error:.1f} points.
 """
 
 TABLES = {
     "days": "Runs that are not independent",
     "serial": "What no interval can cover",
-    "unlike": "Subjects who are unlike the others",
-    "binary": "Hold or fold on tiny boards",
+    "unlike": "Subjects unlike the others",
+    "binary": "Held or folded, on tiny boards",
     "wide": "Rankings of equals",
     "unequal": "Unequal runs",
 }
@@ -103,7 +105,7 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, 
 
 
 def days(rng: Generator, draws: int) -> Iterator[Checked]:
-    """A day or a provider shifts whole runs, each subject's by itself; the worst of three places, or pairs."""
+    """A bad day or a provider shifts whole runs, of each subject separately; the worst of three places, or pairs."""
     test, table = whole_index(models()), TABLES["days"]
     for spread in DAYS:
         for subjects, runs in ((1, 2), (3, 2), (3, 5), (20, 2), (20, 5)):
@@ -124,10 +126,10 @@ def days(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def serial(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Most of what shifts a run stays to the next, or is the same for all subjects; the worst of three places."""
+    """Most of a run's shift remains in the next run, or all subjects have the same shift; the worst of three places."""
     test, table = whole_index(models()), TABLES["serial"]
     for name, kind in (
-        ("nine tenths stay from one run to the next", Days(0.26, serial=0.9)),
+        ("nine tenths remain in the next run", Days(0.26, serial=0.9)),
         ("the same for all subjects", Days(0.26, common=True)),
     ):
         for runs in (2, 5):
@@ -136,7 +138,7 @@ def serial(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One or two subjects who vary among others who never do; the difference is that of the first two."""
+    """One or two subjects that vary, among others that never do; the difference is between the first two."""
     test, table = whole_index(models()), TABLES["unlike"]
     for noisy, still in ((1, 18), (2, 18), (1, 2), (2, 1)):
         for runs in (2, 3, 5):
@@ -152,7 +154,7 @@ def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def binary(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Marks at the two ends, on boards of one, two and three, the worst of three places; rankings of equals."""
+    """Marks at the two ends only, boards of one to three subjects, the worst of three places; rankings of equals."""
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
     table = TABLES["binary"]
     for number in (1, 2, 3, 15):
@@ -175,7 +177,7 @@ def binary(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def wide(rng: Generator, draws: int) -> Iterator[Checked]:
-    """Rankings of equals, low ones, who vary most: v2's marks, and the same held or folded."""
+    """Rankings of equal subjects, low ones, because these vary most: v2's marks, and the same held or folded."""
     held = {name: replace(model, thresholds=np.array([HOLDS])) for name, model in models().items()}
     for name, of in (("v2's marks", models()), ("hold or fold", held)):
         test = whole_index(of)
@@ -205,7 +207,10 @@ PARTS = (days, serial, unlike, binary, wide, unequal)
 
 def page(found: Sequence[Checked], about: dict[str, float]) -> str:
     """All of it as Markdown."""
-    lines = [HEAD.format(**about, promise=100 * PROMISE)]
+    broken = [one for one in found if not one.kept]
+    lines = [HEAD.format(**about, promise=100 * PROMISE), "## Below the requirement\n"]
+    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)} %" for one in broken] or ["Nowhere."]
+    lines.append("")
     for table in dict.fromkeys(one.table for one in found):
         mine = [one for one in found if one.table == table]
         columns = list(dict.fromkeys(one.asked for one in mine))
@@ -217,10 +222,7 @@ def page(found: Sequence[Checked], about: dict[str, float]) -> str:
             for situation in dict.fromkeys(one.situation for one in mine)
         ]
         lines += markdown(("", *columns), rows)
-    broken = [one for one in found if not one.kept]
-    lines.append("## Where the promise is not kept\n")
-    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)} %" for one in broken] or ["Nowhere."]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _shown(one: Checked | None) -> str:

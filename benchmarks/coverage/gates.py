@@ -151,23 +151,24 @@ def simulate(rng: Generator, draws: int, structure: str) -> Iterator[Cell]:
 HEAD = """\
 # How often does a gate err?
 
-Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}; do
-not edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md),
-*Gates*.
+Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}; do not
+edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md), *Gates*.
 
-A *pair* is a build and a later one whose true index is lower by exactly so many points, over very many runs of the same
-scenarios. v2's marks are drawn from models fitted to published results, v3's from the model of
-[coverage.md](coverage.md), *Protocols with stems*, where low, middle and ceiling are 42, 79 and 99. *shifted*:
-something shifts each run of a build as a whole (a standard deviation of {spread:g} where a conversation's latent
-variable has 1). *unlike*: what suits the later build in each scenario is drawn anew; *alike*: nothing changes but the
-drop; *in one dimension*: the drop is in resistance (v3: holding under pressure) alone. The margin is {margin:g} points.
-*worse*: exit code 3; *passes*: 0; *open*: 4, undecided. Monte Carlo error near 5 %: {error:.1f} points.
+A *pair* is a build and a later one whose true index is lower by an exact number of points, over very many runs of the
+same scenarios. v2's marks are drawn from models fitted to published results, v3's from the model of
+[coverage.md](coverage.md), *Protocols with stems*, where low, middle and ceiling are 42, 79 and 99. *shifted*: each
+run of a build is shifted as a whole (standard deviation {spread:g}; a conversation's latent variable has 1).
+*unlike*: the later build is better in some scenarios and worse in others, drawn anew; *alike*: nothing differs but
+the drop; *in one dimension*: the drop is in resistance (v3: in holding under pressure) alone. The margin is
+{margin:g} points. *worse*: exit code 3; *passes*: 0; *open*: 4, undecided. Monte Carlo error near 5 %: {error:.1f}
+points.
 
-What is promised: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
-most 5 %; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (where
-whole runs are shifted too far there is none, and the gate says so). For that, each pair's drop is the one that another
-pair's gate printed; the table shows the mean. In the same way each pair is tested at the margin with which, as another
-pair's gate printed, a build that is not worse passes in 80 of 100. Single runs do not show shifts of whole runs.
+The requirements: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
+most 5 %; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (if
+runs vary too much together there is none, and the gate says so). To test the last one, the drop of each pair is the
+one that the gate of another pair printed; the table shows the mean. In the same way each pair is tested at the margin
+with which, according to another pair's gate, a build that is not worse passes in 80 of 100. Single runs do not show
+shifts of whole runs.
 """
 
 
@@ -205,8 +206,8 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
         lines.append(f"{title}\n")
         if looks == 2:
             lines.append(
-                f"Each at 97.5 % instead of 95. What is open after the first look is played on, to {1 + ADDED} times "
-                "its\nruns. The printed drop is that of the first look.\n"
+                f"Each look is at 97.5 % instead of 95. If the first is open, more runs are played, to {1 + ADDED} "
+                "times its\nruns. The printed drop is that of the first look.\n"
             )
         rows = []
         for none in by["none"]:

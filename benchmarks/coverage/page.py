@@ -15,17 +15,26 @@ PROMISE = 0.93  # coverage of what is called 95 %, in every cell
 ERROR = 0.05  # of rankings with anything false in them
 TITLES = {"again": "the same test again", "another": "another test like it"}
 HEAD = """\
-# Do the intervals keep their promise?
+# How often do the intervals hold?
 
-Made by `python benchmarks/coverage{arguments}` with {draws:,} draws a cell ({slow:,} for methods that resample)
-and seed {seed}, in {minutes:.0f} minutes; do not edit. How it is drawn, and why ours is as it is:
-[statistics.md](statistics.md).
+Made by `python benchmarks/coverage{arguments}` with {draws:,} draws a cell ({slow:,} for methods that resample) and
+seed {seed}, in {minutes:.0f} minutes; do not edit. How boards are drawn, and why our method was chosen:
+[statistics.md](statistics.md#how-the-methods-were-chosen).
 
-A *cell* is a test (one mark, or the index), a subject's place, and numbers of subjects on the board, of scenarios and
-of runs. Places are *low*, *middle* and *ceiling*: -1.5, 0 and +1.5 standard deviations of subjects; at the ceiling most
-marks are the highest. *Coverage*: of the draws, those whose 95 % interval holds the truth; the promise is
-{promise:.0f} % in every cell. The *oracle* is the central 95 % of the true errors, which nobody knows who has only the
-marks: at the ceiling a few marks look the same whether a subject always gets a 10 or nearly always.
+{short}
+A *cell* is one situation: a test (one mark, or the index), the place of a subject, and the numbers of
+subjects on the board, of scenarios and of runs. Places are *low*, *middle* and *ceiling*: -1.5, 0 and +1.5 standard
+deviations of subjects; at the ceiling most marks are the highest. *Coverage* is the share of draws whose 95 %
+interval contains the true value; the requirement is {promise:.0f} % in every cell. The *oracle* is the central 95 %
+of the true errors, which nobody can know from the marks alone: at the ceiling a few marks look the same whether a
+subject always gets a 10 or nearly always.
+"""
+SHORT = """\
+**In short.** Of {cells:,} cells, {kept:,} meet the requirement; the lowest coverage is {lowest} %. Of rankings, at
+most {wrong} % contain a false "better than"; at most 5 % may. The intervals are wider than the narrowest possible
+ones, by a median factor of {narrow:.2f} to {wide:.2f}, because they have to hold for subjects at both ends of the
+scale. Usual methods do not hold there (*Other methods*). Three more pages: [where assumptions
+fail](coverage-assumptions.md), [the errors of a gate](coverage-gates.md), [the exam of judges](coverage-exam.md).
 """
 EVERY = """\
 Every cell is in [cells.csv](../benchmarks/coverage/cells.csv), every kind of ranking in
@@ -49,7 +58,25 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
 
 def page(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, object]) -> str:
     """The whole page."""
-    return "\n".join([HEAD.format(promise=100 * PROMISE, **about), *_summary(cells, families), EVERY])
+    head = HEAD.format(promise=100 * PROMISE, short=_short(cells, families), **about)
+    return "\n".join([head, *_summary(cells, families), EVERY])
+
+
+def _short(cells: Sequence[Cell], families: Sequence[Family]) -> str:
+    """The result in a paragraph; "" where a part of it was not simulated."""
+    groups = [mine for _, mine in _groups(cells)]
+    if not groups or not families:
+        return ""
+    coverages = [one.coverage for mine in groups for one in mine]
+    medians = [_median(mine) for mine in groups]
+    return SHORT.format(
+        cells=len(coverages),
+        kept=sum(one >= PROMISE for one in coverages),
+        lowest=percent(min(coverages)),
+        wrong=percent(max(one.error for one in families)),
+        narrow=min(medians),
+        wide=max(medians),
+    )
 
 
 def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[str, float, float, bool]]:
@@ -65,7 +92,7 @@ def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[st
 
 
 def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    """Ours, by what is promised; one judge promises nothing of others."""
+    """Ours, by kind; one judge's interval does not cover other judges."""
     ours = [one for one in cells if one.method == OURS and one.judges != 1]
     kinds: dict[str, Callable[[Cell], bool]] = {
         "marks": lambda one: one.test not in ("index", "difference", "published subjects"),
@@ -82,7 +109,7 @@ def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 
 
 def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]:
-    yield "## Ours\n"
+    yield "## Our intervals\n"
     rows = []
     for name, mine in _groups(cells):
         worst = min(mine, key=lambda one: one.coverage)
@@ -115,7 +142,7 @@ def _median(cells: Sequence[Cell]) -> float:
 def _ranking(families: Sequence[Family]) -> Iterator[str]:
     if not families:
         return
-    yield 'Rankings with at least one false "better than", % (the promise is at most 5), and pairs told apart, %:\n'
+    yield 'Rankings with at least one false "better than", % (at most 5 may), and pairs told apart, %:\n'
     rows = []
     for equal in ("all", "half"):
         for question, title in TITLES.items():
@@ -133,10 +160,10 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
     methods = _methods(cells)
     if len(methods) < 2:
         return
-    yield "## Methods beside each other\n"
+    yield "## Other methods\n"
     yield (
         "One mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios, all three places. *Kept*: cells of at least 93 %.\n"
-        "*Narrowest*: cells in which the method is the narrowest of those that keep the promise there.\n"
+        "*Narrowest*: cells in which the method is the narrowest of those that reach 93 % there.\n"
     )
     for question, title in TITLES.items():
         by_cell: dict[object, list[Cell]] = defaultdict(list)
@@ -196,8 +223,8 @@ def _usual(cells: Sequence[Cell]) -> Iterator[str]:
     methods = [method for method in _methods(mine) if method != OURS]
     if not methods:
         return
-    yield "What is usually put around a benchmark's mean over runs, on the index (v2, 20 subjects), coverage in %"
-    yield "(width / oracle), mean of the three places. *ours* looks at the conversations and at the other subjects:\n"
+    yield "The usual intervals of a benchmark's mean over runs, for the index (v2, 20 subjects): coverage in %"
+    yield "(width / oracle), mean of the three places. *ours* also uses single conversations and other subjects:\n"
     runs = sorted({one.runs for one in mine})
     rows = []
     for method in (OURS, *methods):
@@ -215,8 +242,8 @@ def _one_judge(cells: Sequence[Cell]) -> Iterator[str]:
     if not mine:
         return
     yield "## Judges\n"
-    yield "Coverage in % of the index under the mean of all judges that there could be, five runs. The interval of one"
-    yield "judge's marks knows nothing of other judges; from two on they are in it:\n"
+    yield "Coverage in % of the index that the mean of all possible judges would give, five runs. The interval of one"
+    yield "judge's marks does not include the differences between judges; from two judges on it does:\n"
     rows = []
     for subjects in sorted({one.subjects for one in mine}):
         for question, title in TITLES.items():

@@ -40,14 +40,15 @@ SECTION = "## Protocols with stems\n"
 HEAD = """\
 Made by `python benchmarks/coverage/stems.py --write` with {draws:,} draws a cell ({boards:,} boards for the index,
 {ranked:,} for rankings) and seed {seed}, in {minutes:.1f} minutes of one core; do not edit this section. The rest of
-this page is about protocols whose scenarios are scored one by one; here the units are stems: 12 of them (v3-lite) or 28
-(v3), with 1, 3 or 5 runs.
+this page is about protocols whose scenarios are scored one by one; here the units are stems: 12 of them (v3-lite) or
+28 (v3), with 1, 3 or 5 runs.
 
-No model was played under v3 when this was written, so nothing here is fitted to results. What a reply does is a step of
-a normal variable: what the subject is like, the stem (a standard deviation of {low:g} or {high:g}), the run (none, or
-{run:g}, for all branches of the run alike or for each by itself) and a residual of 1. Criteria c of {criteria} are
-taken together. *Coverage*: of the draws, those whose 95 % interval holds the mean over all stems and runs that could be
-drawn; the promise is {promise:.0f} % in every cell, and the Monte Carlo error near 95 % is {error:.1f} points.
+No model had been played under v3 when this was made, so nothing here is fitted to results. A reply's level is a step
+function of a normal variable: the sum of the subject, the stem (standard deviation {low:g} or {high:g}), the run (0,
+or {run:g}, the same for all branches of the run or separate for each) and a residual of 1. Criteria c of {criteria}
+are taken together. *Coverage* is the share of draws whose 95 % interval contains the mean over all stems and runs
+that could be drawn; the requirement is {promise:.0f} % in every cell, and the Monte Carlo error near 95 % is
+{error:.1f} points.
 """
 
 # ---------------------------------------------------------------- the page
@@ -135,7 +136,7 @@ def section(
     lines += markdown(("", *columns), rows)
     lines += [
         "Tables of two equal subjects' branches (`aib compare`: h, e, r, n, s, openness, H - F, d', c) in which "
-        "something is marked to stand, most, %:\n"
+        "a difference is marked as significant, most, %:\n"
     ]
     rows = [
         (
@@ -150,9 +151,9 @@ def section(
     ]
     lines += markdown(("", *columns), rows)
     lines += [
-        "Subjects with a true d' of 0.8 and of 1.2: in what share of repetitions their difference's interval leaves 0 "
-        "out (`aib estimate-cost --resolve` says the first number), and the smallest difference that it says is seen "
-        "in 80 of 100, with the share that does see it:\n"
+        "Two subjects with a true d' of 0.8 and of 1.2: the share of repetitions in which the interval of their "
+        "difference leaves out 0 (*predicted* by `aib estimate-cost --resolve`, and *simulated*), and the smallest "
+        "difference that is predicted to be detected in 80 of 100 repetitions, with the share that did detect it:\n"
     ]
     rows = [
         (
@@ -164,12 +165,11 @@ def section(
         )
         for one in power
     ]
-    lines += markdown(("", "said, %", "simulated, %", "smallest difference", "seen at least, %"), rows)
+    lines += markdown(("", "predicted, %", "simulated, %", "smallest difference", "detected, lowest, %"), rows)
     lines += [
-        f"The intervals believe in shifts of {RUN_SPREAD:g}, which is what is drawn above, and promise nothing "
-        f"beyond.\nWhat becomes of them with twice as much, {2 * RUN_SPREAD:g}: lowest coverage (of rankings of equals "
-        "those with a\n"
-        'false "better than"), %:\n'
+        f"The intervals are made for shifts of whole runs with a standard deviation of {RUN_SPREAD:g}, as drawn above. "
+        f"With {2 * RUN_SPREAD:g}\nthey do not hold everywhere: lowest coverage (of rankings of equals the share with "
+        'a false "better than"), %:\n'
     ]
     far_rows: dict[str, list[list[float]]] = {}
     for one in far:
@@ -181,7 +181,9 @@ def section(
     lines += markdown(("", *columns), rows)
     broken = [one for one in found if one.coverage < PROMISE]
     lines.append(
-        "Cells below the promise:\n" if broken else "Every cell with shifts as believed, or none, keeps the promise.\n"
+        "Cells below the requirement:\n"
+        if broken
+        else "Every cell with such shifts, or without, meets the requirement.\n"
     )
     lines += [
         f"* {one.quantity}: {one.stems} stems, {one.runs} runs, runs shifted: {one.shift}, {one.about}: "
@@ -191,8 +193,8 @@ def section(
     again = about["again"]
     if isinstance(again, list) and again:
         lines.append(
-            "Of some hundreds of cells of boards a few are low by chance. Those that came out below the promise were "
-            "drawn again, with four times as many other boards, and the tables have what these say:\n"
+            "Of some hundreds of cells of boards a few are low by chance. Those below the requirement were drawn "
+            "again, with four times as many new boards, and the tables contain the second result:\n"
         )
         lines += [
             f"* {before.quantity}: {before.stems} stems, {before.runs} runs, runs shifted: {before.shift}, "
