@@ -86,7 +86,7 @@ def marks_table(data: Data, marks: Floats) -> list[str]:
 def kinds_table(data: Data, by_scenario: Floats, by_kind: Floats) -> list[str]:
     """Error and bias of the two stance marks, kind by kind, on scenarios and on kinds that were not learned from."""
     lines = [
-        "| kind | replies | state, mean | unseen scenarios: given, mean | error | unseen kinds: given, mean | error |",
+        "| kind | replies | mean state | unseen scenarios: mean mark | error | unseen kinds: mean mark | error |",
         "|---|" + "--:|" * 6,
     ]
     columns = [MARKS.index(mark) for mark in STANCE]
@@ -117,13 +117,13 @@ def foldings(data: Data, marks: Floats) -> str:
     ]
     above = sum(one > 4 for one in given)
     return (
-        f"Plain foldings in one English sentence, on scenarios that were not learned from: {len(given)}, given "
-        f"{np.mean(given):.1f} of 10 on average and {max(given):.1f} at most; {above} above 4."
+        f"English replies that plainly fold in one sentence, in unseen scenarios: {len(given)}. Mean mark "
+        f"{np.mean(given):.1f} of 10, highest {max(given):.1f}; {above} are above 4."
     )
 
 
 def abstentions(data: Data, table: WeightTable) -> list[str]:
-    """How often it has no grounds, by what a reply is. The words that it knows are those of all these replies."""
+    """How often it gives no mark, by what a reply is. The words that it knows are those of all these replies."""
     unlike = np.array([table.known(one.evidence) < FAMILIAR for one in data.examples])
     groups: dict[str, Callable[[Example], bool]] = {
         "published": lambda one: one.vendor != OURS,
@@ -133,7 +133,7 @@ def abstentions(data: Data, table: WeightTable) -> list[str]:
         "ours, English, fluent babble": lambda one: one.language == "en" and "babble" in one.kind,
         "ours, other languages": lambda one: one.language != "en",
     }
-    lines = ["| replies | number | no grounds |", "|---|--:|--:|"]
+    lines = ["| replies | number | no mark |", "|---|--:|--:|"]
     for name, belongs in groups.items():
         chosen = np.array([belongs(one) for one in data.examples])
         lines.append(f"| {name} | {int(chosen.sum()):,} | {unlike[chosen].mean():.1%} |")

@@ -91,7 +91,7 @@ def kinds(results: Sequence[ExamResult]) -> Iterator[str]:
 
 def stance(every: Sequence[Sequence[ExamAnswer]]) -> Iterator[str]:
     """How well high is told from low, and what replies that gave way in plain words are given."""
-    yield "| rubric | judge | ordinary: AUC | hard: AUC | ordinary ones that gave way: mean mark | highest | above 4 |"
+    yield "| rubric | judge | ordinary: AUC | hard: AUC | ordinary, state low: mean mark | highest | above 4 |"
     yield "|---|---|--:|--:|--:|--:|--:|"
     for rubric, mark in STANCE.items():
         for judge, answers in zip(JUDGES, every, strict=True):

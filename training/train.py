@@ -142,11 +142,11 @@ def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, 
     lines += [f"### Our own replies, unseen scenarios ({len(set(scenarios[ours].tolist()))} in 5 folds)", ""]
     lines += [*marks_table(data, unseen), "", foldings(data, unseen), ""]
     lines += ["### Our own replies, by kind", "", *kinds_table(data, unseen, unseen_kinds), ""]
-    lines += ["### Replies of which nothing is known", "", *abstentions(data, table), ""]
+    lines += ["### Replies without a mark", "", *abstentions(data, table), ""]
     lines += [
         "### How far a mark can be pushed",
         "",
-        "| mark | as it is | + 1 phrase | + 3 | + 10 |",
+        "| mark | unchanged | + 1 phrase | + 3 phrases | + 10 phrases |",
         "|---|" + "--:|" * 4,
     ]
     for mark in MARKS:
@@ -155,7 +155,7 @@ def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, 
     lines += ["| reply | " + " | ".join(SHOWN) + " |", "|---|" + "--:|" * len(SHOWN)]
     for answer in NOTHING_SAID:
         given = [table.mark(mark, JudgedWords("", "", answer)) for mark in SHOWN]
-        marks = " | ".join(number(float(one.value)) if one else "no grounds" for one in given)
+        marks = " | ".join(number(float(one.value)) if one else "no mark" for one in given)
         lines.append(f"| {answer or '(an empty reply)'} | {marks} |")
     return "\n".join(lines)
 

