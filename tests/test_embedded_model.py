@@ -92,12 +92,12 @@ def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
-    """One chat completion of at most 60 tokens, unless *options* say otherwise."""
+    """One chat completion of at most 40 tokens, unless *options* say otherwise."""
     body = {
         "model": weights.SMOLLM2.model,
         "messages": messages,
         "temperature": 0.7,
-        "max_tokens": 60,
+        "max_tokens": 40,
         "seed": 7,
     }
     return post(f"{base}/chat/completions", body | options)
@@ -173,7 +173,7 @@ def test_it_answers_in_words_and_counts_them(base: str) -> None:
 
     assert re.search(r"[a-z]{3,} [a-z]{2,}", answer["choices"][0]["message"]["content"])
     assert answer["model"] == "smollm2-135m"
-    assert 1 <= answer["usage"]["completion_tokens"] <= 60
+    assert 1 <= answer["usage"]["completion_tokens"] <= 40
     assert answer["usage"]["prompt_tokens"] > 20
 
 
@@ -219,8 +219,8 @@ def test_without_tools_and_system_it_is_shown_nothing_of_its_makers(base: str) -
 def test_a_call_comes_back_as_a_call(base: str) -> None:
     """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
     # words may come before a required call, and a weak model may use up its limit on them: a few seeds
-    for seed in range(8):
-        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=150, seed=seed)["choices"][0]
+    for seed in range(3, 11):
+        choice = reply(base, BY_TOOL, tools=[TOOL], tool_choice="required", max_tokens=100, seed=seed)["choices"][0]
         if choice["finish_reason"] == "tool_calls":
             break
     else:
@@ -248,7 +248,7 @@ def test_what_was_evaluated_is_not_evaluated_again(base: str) -> None:
 @needs_model
 def test_a_seed_repeats_a_reply(base: str) -> None:
     """The same request with the same seed gives the same words, with another seed others."""
-    texts = [reply(base, PLAIN, seed=seed)["choices"][0]["message"]["content"] for seed in (1, 1, 2)]
+    texts = [reply(base, PLAIN, seed=seed, max_tokens=15)["choices"][0]["message"]["content"] for seed in (1, 1, 2)]
 
     assert texts[0] == texts[1] != texts[2]
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from independence_bench.models.local.gguf import Weights
 
@@ -49,6 +50,7 @@ class Mind:
         self._rank = {(left, right): at for at, (left, right) in enumerate(merges)}
         self._layers = [_Layer(weights, number) for number in range(layers)]
         self._piece = lru_cache(maxsize=50_000)(self._merged)
+        self._pools = ThreadpoolController()
 
     def encode(self, text: str) -> list[int]:
         """*text* as tokens; what begins and ends a turn (`<|im_start|>`) is read as such."""
@@ -98,10 +100,12 @@ class Mind:
         sees = np.concatenate([np.ones((len(x), start), dtype=bool), sees], axis=1)
         hidden, turn = np.where(sees, 0, -np.inf).astype(np.float32), _turn(start + places)
         states, kept = [x], []
-        for number, layer in enumerate(self._layers):
-            x, seen = layer.read(x, past[number] if past else None, turn, hidden)
-            states.append(x)
-            kept.append(seen)
+        # several threads wait for each other at every product: where other work goes on, a multiple of the time
+        with self._pools.limit(limits=1, user_api="blas"):
+            for number, layer in enumerate(self._layers):
+                x, seen = layer.read(x, past[number] if past else None, turn, hidden)
+                states.append(x)
+                kept.append(seen)
         return np.stack(states, axis=1), tuple(kept)
 
 
