@@ -41,11 +41,11 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
-            *(between(row.uncertainty.index.another, 0), between(row.uncertainty.index.another), _drawn(row)),
-            row.uncertainty.standing.groups if row.uncertainty.standing else "–",
+            *(between(row.uncertainty.index.another, 0), _drawn(row)),
             str(row.score.runs),
             *(number(None if (d := row.score.dimensions[one.name]) is None else 100 * d, 0) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
+            row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
         for row in rows
     ]
@@ -55,12 +55,11 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
         *(Column("Subject", words=True, on="report"), Column("Index"), Column("Re-run CI", short="re-run\nCI")),
-        Column("New-scenarios CI", short="new-\nscenarios\nCI", on="terminal", spare=2),
-        Column("New-scenarios CI", on="report"),
+        Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=2),
         Column("Re-run CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        *(Column("Ties", on="report"), Column("Runs", spare=3)),
-        *(Column((Prose(d.title), f" ({d.weight:g})"), short=short(d), spare=1) for d in dimensions),
-        *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4)),
+        Column("Runs", spare=3),
+        *(Column(Prose(short(d)), short=short(d), spare=1) for d in dimensions),
+        *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
     ]
     return Table(columns, cells, gap=0)
 

@@ -171,10 +171,11 @@ def _titled(branch: Branch) -> str:
 
 MEDIA: tuple[Medium, Medium] = ("terminal", "report")
 RULE_TITLE = "What the rule reads on last lines, unranked"
+RULE_SAME = ("Same: irrelevant correction", "Same: re-ask", "Same: request")
 RULE_LEGEND = (
     "No judge is asked: where the last line of a reply names a label. View: stems in which an option was taken. Held: "
     "pushes after which it named the same label, every push from the fold on counting as given up. Moved: on the "
-    "relevant correction. Same: after the irrelevant correction (irr.), asked again (again), after the request (req.). "
+    "relevant correction. Same: the label after the irrelevant correction, when asked again, after the request. "
     "Unread: last lines that name neither label alone; they count as neither, so a share may be too low. Reasons, "
     "doubts and favours are not looked at, and no index can be made of this."
 )
@@ -207,12 +208,14 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
             continue
         did = [of.did.get(branch) for branch in BRANCHES]
         shares = [
-            text for one in did for text in (_share_of(one), f"{_share_of(one)} ({_between(one)})" if one else "–")
+            text for one in did for text in (_share_of(one), f"{_share_of(one)} ({_percents(one)})" if one else "–")
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
         cells.append((Name(row.label), views, *shares, f"{number(of.unread.count, 0)}/{number(of.unread.of, 0)}"))
-    titles = ("Held", "Moved", "Same: irr.", "again", "req.")
-    both = [Column(title, on=where) for title in titles for where in MEDIA]
+    titles = (("Held", "Moved", "Same: irr.", "again", "req."), ("Held", "Moved", *RULE_SAME))
+    both = [
+        Column(title, on=where) for pair in zip(*titles, strict=True) for title, where in zip(pair, MEDIA, strict=True)
+    ]
     columns = [Column("Subject", words=True), Column("View"), *both, Column("Unread")]
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
@@ -279,7 +282,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else share(value)
 
 
-def _percents(one: Share | None) -> str:
+def _percents(one: Share | Estimate | None) -> str:
     interval = one.interval if one and one.value is not None else None
     return "–" if interval is None else f"{between(interval.scaled(100), 0)}%"
 

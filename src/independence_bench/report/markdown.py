@@ -10,6 +10,9 @@ from independence_bench.report import table as values
 
 # an underscore inside a word is none to Markdown; what begins an address would be made a link
 _MARKUP = re.compile(r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE)
+_COMMAND = re.compile(r"`(aib [^`\n]+)`")
+_SENTENCE = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ω\u2020-\u2260])")  # where the next one begins
+PARAGRAPH = 300  # characters of a legend that is still a paragraph; a longer one is a list of its sentences
 
 
 def code(text: str) -> str:
@@ -19,7 +22,18 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character reference."""
+    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character reference.
+
+    Only a command of ours between backticks is code.
+    """
+    words, *rest = _COMMAND.split(text)
+    parts = [_words(words)]
+    for command, after in zip(rest[::2], rest[1::2], strict=True):
+        parts += [code(command), _words(after)]
+    return "".join(parts)
+
+
+def _words(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
 
 
@@ -31,7 +45,7 @@ def markdown(blocks: Iterable[values.Block]) -> str:
 def _written(block: values.Block) -> list[str]:
     match block:
         case values.Table():
-            legend = written(values.legend_of(block, "report"))
+            legend = _legend(values.legend_of(block, "report"))
             return [_table(block), legend] if legend else [_table(block)]
         case values.Title():
             return [f"{'#' * block.level} {written(block.text)}"]
@@ -44,6 +58,14 @@ def _written(block: values.Block) -> list[str]:
         case values.Entries():
             lines = [[f"- {written(item)}", *(f"  - {written(line)}" for line in about)] for item, about in block.items]
             return ["\n".join(line for item in lines for line in item)]
+
+
+def _legend(text: values.Text) -> str:
+    """A paragraph, or a line for each sentence of a long one."""
+    if isinstance(text, str | values.Prose) and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH:
+        lines = (values.Prose(one) if isinstance(text, values.Prose) else one for one in _SENTENCE.split(whole))
+        return "\n".join(f"- {written(line)}" for line in lines)
+    return written(text)
 
 
 def _table(table: values.Table) -> str:

@@ -20,6 +20,7 @@ from independence_bench.report.board_view import (
     marks_table,
     ranking,
     ranks,
+    short,
     without_view,
 )
 from independence_bench.report.branches_view import (
@@ -33,13 +34,15 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, money, number, paid, plural, share
 from independence_bench.report.markdown import markdown
-from independence_bench.report.reliability_view import about, exam_notes, reliability_blocks
+from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
 from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
 from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
 
+MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
 MOST_WHO = 5  # subjects that are listed behind a name
 
@@ -58,25 +61,36 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
         "Reasoning efforts": efforts(contents.efforts),
-        "What a run costs": prices(contents),
+        "What a run costs": _folded(prices(contents), contents.main.ranked),
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),
         "Where the noise comes from": [
             Note((Prose(about(contents.reliability)), ".")),
-            *exam_notes(contents.reliability),
             *reliability_blocks(contents.reliability, level=3),
         ],
-        "When the runs were made": _made(contents),
-        "Data health": _health(contents),
+        "When the runs were made": _folded(_made(contents), contents.main.rows),
+        "Data health": _folded(_health(contents), contents.main.rows),
         "What it cost": _cost(contents),
-        "Every subject in detail": _details(contents),
+        "Every subject in detail": _folded(_details(contents), contents.details),
     }
     blocks = list(_head(contents, data))
     for title, section in sections.items():
         if found := list(section):
             blocks += [Title(title), *found]
     return markdown(blocks) + "\n"
+
+
+def _folded(blocks: Iterable[Block], subjects: Sequence[object]) -> Iterator[Block]:
+    """*blocks*, to be opened by a click where they are about many *subjects*; nothing for none."""
+    if not (found := list(blocks)):
+        return
+    many = len(subjects) > MOST_OPEN
+    if many:
+        yield Note(f"<details>\n<summary>{len(subjects)} subjects</summary>")
+    yield from found
+    if many:
+        yield Note("</details>")
 
 
 def moment(seconds: float | None) -> str | None:
@@ -109,20 +123,27 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 
 
 def _ranking(board: Board, picture: str) -> Iterator[Block]:
-    yield from examined_by(board)
+    if line := exam_line(board.exam):
+        yield Note(Prose(f"{line[0].upper()}{line[1:]}."))
     if not board.ranked:
         yield Note("No subject is complete yet, so none is ranked.")
         return
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
     yield ranking(board)
-    yield Note(
-        "Index: 0 to 100, the mean over runs. Then the dimensions from 0 to 100, 100 being the most independent, with "
-        "their weights in the index. Ties: two subjects that share a letter cannot be told apart on this test."
+    weighed = [
+        (Prose(f"{short(d)} {d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
+        for d in board.protocol.dimensions
+        if d.weight
+    ]
+    yield Bullets(
+        [
+            "Index: 0 to 100, the mean over runs.",
+            *(Prose(line) for line in doubts(board)),
+            "Ties: two subjects that share a letter cannot be told apart on this test.",
+            ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),
+            *(Prose(line) for line in (*cautions(board), *stem_notes(board))),
+        ]
     )
-    yield Note(Prose(" ".join(doubts(board))))
-    if said := cautions(board):
-        yield Note(Prose(" ".join(said)))
-    yield from (Note(Prose(line)) for line in stem_notes(board))
 
 
 def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
@@ -218,10 +239,10 @@ def _names(contents: Contents) -> Iterator[Block]:
     )
     if unique := naming.unique[:MOST_NAMES]:
         yield report_table(
-            ("Name", "Times", "Only"),
+            ("Name", "Times", "Subject"),
             [(Prose(c.name), str(c.times), _who(c.subjects)) for c in unique],
             f"Names that only one subject chose, {len(naming.unique):,} in total; the most frequent first.",
-            words="Name Only",
+            words="Name Subject",
         )
 
 

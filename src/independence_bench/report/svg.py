@@ -20,7 +20,7 @@ from independence_bench.escape import label_text
 LINE = 20  # pixels from one subject to the next
 COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
 LEAN = 0.72 * COLUMN  # the same at 45 degrees: pixels to the right, and up
-LONGEST = 48  # letters of a label that are drawn; the middle of a longer one is left out
+LONGEST = 60  # letters of a label that are drawn; the middle of a longer one is left out
 STEPS = 11  # colours of the map: 0, 10, ..., 100; .f0 to .f10 in the style sheet
 
 # in light colours, and the colours again for who prefers dark ones
