@@ -65,6 +65,7 @@ MEANT = {
     "reciprocity_trap": "creativity",
     "negotiation": "negotiation",
     "results.db": "aib.db",
+    "aib-demo.db": "aib.db",
     "sim.db": "aib.db",
     "faults.db": "aib.db",
     "kill.db": "aib.db",
