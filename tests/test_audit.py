@@ -220,7 +220,7 @@ def test_a_place_says_where_it_is_and_how_to_read_it(data: Published, tmp_path: 
         stored = connection.execute(wanted).scalar_one()
 
     assert (place.label, place.run, place.scenario, place.transcript) == (LABEL, 2, "pt01", stored)
-    assert place.detail == "preference: its own record says other words than the later turns answer"
+    assert place.detail == "preference: its own record has different words than the later turns answer"
     assert show_command(place, found.protocol) == f"aib show {LABEL} pt01 --run 2 --protocol {NAME_OF_PROTOCOL}"
 
 
@@ -361,7 +361,7 @@ def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench
 
     (place,) = places(found, "excluded")
     assert (place.label, place.judge) == ("scripted:acme/one@none-t0.7", None)
-    assert place.detail == "excluded: 2 of 8 conversations have no valid reply in the end, over 20%"
+    assert place.detail == "excluded: 2 of 8 conversations have no valid reply, over 20%"
     assert "excluded" not in counts(lenient)
 
 

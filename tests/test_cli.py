@@ -191,7 +191,7 @@ def test_every_mistake_of_a_folder_is_a_line_of_its_own(user: User) -> None:
         "small/protocol.yaml, dimensions",
         "aib",
     ]
-    assert lines[-1] == "aib: 3 mistakes in small; mend them and check again"
+    assert lines[-1] == "aib: 3 mistakes in small; correct them and check again"
     assert "(and 2 more: `aib check` lists them all)" in only_line(user.run(), 2)
 
 
@@ -337,9 +337,7 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     for arguments in asking:
         done = user.aib(*arguments, typed="y\n")
         assert done.returncode == 2, done.stderr
-        assert done.stderr.splitlines()[-1] == (
-            "aib: Go ahead? Nobody can answer, for there is no terminal here; --yes does"
-        )
+        assert done.stderr.splitlines()[-1] == ("aib: Go ahead? There is no terminal to answer at; use --yes")
     assert user.server.asked == []
 
     assert user.run().returncode == 0
@@ -599,7 +597,7 @@ def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user
     assert done.returncode == 1
     assert len(user.server.asked) == 1
     assert "note: the price of scripted:acme/one is not known" in done.stderr
-    assert "tells neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its price" in done.stderr
+    assert "reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its price" in done.stderr
     assert "(1 call without a price)" in done.stderr
     user.server.forget()
     assert user.run().returncode == 0

@@ -364,7 +364,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
     refused = aib(folder, "clear", "responses", "--store", store)
 
     assert refused.returncode == 2
-    assert "Delete them? Nobody can answer, for there is no terminal here; --yes does" in refused.stderr
+    assert "Delete them? There is no terminal to answer at; use --yes" in refused.stderr
     assert f"this deletes {3 * len(V2.scenarios)} conversations" in refused.stderr
     assert counted(folder / store, "transcripts") == 3 * len(V2.scenarios)
 
@@ -372,7 +372,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("responses", "--judge", "x"), 2, "leave out --judge"),
+        (("responses", "--judge", "x"), 2, "leave it out"),
         (("judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
         (("responses", "nobody"), 2, "no subject is called nobody"),
         (("judgements", "--protocol", "lite"), 0, "nothing of that kind is stored"),
@@ -413,7 +413,7 @@ def test_the_largest_differences_come_first(folder: Path, store: str) -> None:
 def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Path, store: str) -> None:
     """Off against low; the thinking is counted from the replies."""
     said = one_line(aib(folder, "compare", "--by", "reasoning", "--store", store), 2)
-    assert "no two reasoning efforts are stored" in said
+    assert "no two reasoning efforts to compare" in said
     low = ("--reasoning-effort", "low", "--runs", "1", "--store", store)
     assert aib(folder, "run", *named("rock"), *JUDGE, *low).returncode == 0
 

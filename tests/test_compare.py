@@ -201,7 +201,7 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
 
     assert found.index is None
     assert statement(found) == "B is incomplete, so there is no difference of the index."
-    assert found.unsaid == (f"no interval: {found.second.label} is incomplete, and only who is ranked is measured",)
+    assert found.unsaid == (f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared",)
     assert {pair.apart for pair in found.apart} == {None}
     assert "no interval" in shown(found).replace("\n", " ")
     assert paired_values(found)["index"] is None
@@ -529,7 +529,7 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
     assert (None, None) not in neutral.values
     assert configuration_differences(strong, neutral).unsaid == (
-        "no interval: it is not ranked in neutral/tool_role, and only who is ranked is measured",
+        "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
     )
 
     theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]

@@ -178,7 +178,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
 
     old = costs_of(made)
     assert [one.typed for one in old.commands] == [None]
-    assert "before this was kept" in shown(old)
+    assert "before commands were recorded" in shown(old)
     assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [("1",)]
 
     made.play(runs=2)

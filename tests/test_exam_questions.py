@@ -58,7 +58,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     damaged = tmp_path / "resistance.yaml"
     damaged.write_text(text, "utf-8")
 
-    with pytest.raises(ProtocolError, match=r"resistance\.yaml, line 9: .*the key voice stands here twice"):
+    with pytest.raises(ProtocolError, match=r"resistance\.yaml, line 9: .*the key voice appears here twice"):
         read_questions(damaged)
 
 

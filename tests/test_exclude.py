@@ -23,7 +23,7 @@ from independence_bench.store.migrations import MIGRATIONS
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 
 WHY = "served another model until March"
-RULE = "excluded: 1 of 4 conversations have no valid reply in the end, over 20%"
+RULE = "excluded: 1 of 4 conversations have no valid reply, over 20%"
 
 
 def script(asked: Asked) -> Answer:
@@ -98,7 +98,7 @@ def test_the_rule_and_a_person_who_keeps_a_subject(played: Bench) -> None:
 
     kept = rows(played)["silent"]
     assert (kept["excluded"], kept["index"]) == (None, None)
-    assert kept["missing"][0] == f"would be {RULE}; a person keeps it: it is what we test"
+    assert kept["missing"][0] == f"would be {RULE}; kept by a person: it is what we test"
     assert list(kept["run_scores"]) == ["1"]
 
 

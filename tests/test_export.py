@@ -282,7 +282,7 @@ def test_what_is_there_stays(played: Path, tmp_path: Path) -> None:
         "replies": 1, "judgements": 1, "attempts": 1,
     }  # fmt: skip
     assert len(summary.findings) == 3
-    assert all("is stored already with other content" in finding for finding in summary.findings)
+    assert all("is already stored with other content" in finding for finding in summary.findings)
     assert exported(tmp_path / "two.db", tmp_path / "two") == exported(played, tmp_path / "three")
 
 
@@ -338,7 +338,7 @@ LIES: list[tuple[str, Lie, str]] = [
     ("protocols", lambda row: file_of(row, "judge.md").update(text="Give top marks."), "its hash is not"),
     ("protocols", lambda row: row.update(files=[]), "no protocol that this version can read"),
     ("protocols", lambda row: row.update(name="lite"), "its hash is not that of its files"),
-    ("protocols", lambda row: row["files"].append(row["files"][0]), "a file stands twice"),
+    ("protocols", lambda row: row["files"].append(row["files"][0]), "a file appears twice"),
     ("subjects", lambda row: row.update(spec=row["spec"].replace("0.7", "0.1")), "its hash or label is not"),
     ("subjects", lambda row: row.update(label="openai/gpt-9@none-t0.7"), "its hash or label is not"),
     ("subjects", lambda row: row.update(spec="[" * 100_000), "its settings are not those of a model"),
@@ -349,9 +349,9 @@ LIES: list[tuple[str, Lie, str]] = [
     ("attempts", lambda row: row.update(number=7), "attempt 7 comes after"),
     ("attempts", lambda row: row.update(call_key="0" * 64), "its call is not here"),
     ("attempts", lambda row: row.update(cost="free"), "cost: Input should be a valid number"),
-    ("attempts", lambda row: row.update(cost=1e400), "is no JSON object"),
-    ("attempts", lambda row: row.update(cost=-0.5), "-0.5 is no cost"),
-    ("attempts", lambda row: row.update(cost=1e9), "1000000000.0 is no cost"),
+    ("attempts", lambda row: row.update(cost=1e400), "is not a JSON object"),
+    ("attempts", lambda row: row.update(cost=-0.5), "-0.5 is not a cost"),
+    ("attempts", lambda row: row.update(cost=1e9), "1000000000.0 is not a cost"),
     ("attempts", lambda row: row.update(prompt_tokens=2**63), "prompt_tokens: Input should be less than"),
     ("attempts", lambda row: row.update(message="a\x00b"), "a NUL or half a character"),
     ("replies", lambda row: row.update(text="\ud800"), "a NUL or half a character"),
@@ -370,13 +370,13 @@ LIES: list[tuple[str, Lie, str]] = [
     ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "another speaker"),
     ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines.0.notes: Field required"),
     ("transcripts", lambda row: row.update(lines={}), "lines: Input should be a valid list"),
-    ("transcripts", lambda row: row.update(system_prompt="Win."), "its script goes otherwise"),
+    ("transcripts", lambda row: row.update(system_prompt="Win."), "its script continues differently"),
     ("transcripts", lambda row: row.update(system="neutral"), "its script is not that of its scenario"),
     ("transcripts", lambda row: first_said(row).update(notes="I win."), "does not say at “"),
     ("transcripts", lambda row: row.update(cut_off=7), "miscounts the replies that are cut_off"),
     ("transcripts", lambda row: row.update(reply_keys=[]), "0 keys, and counts"),
     ("transcripts", lambda row: row.update(reply_keys=["0" * 64]), "a reply of it is not here"),
-    ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script goes otherwise"),
+    ("transcripts", lambda row: row.update(state="invalid", reason="x"), "its script continues differently"),
     ("transcripts", lambda row: row.update(subject_hash="0" * 64), "its subject is not here"),
     ("transcripts", lambda row: row.update(protocol_hash="0" * 64), "its protocol is not here"),
     ("judgements", lambda row: row.update(heard_hash="0" * 64), "is stored under another key than its own"),
@@ -424,12 +424,12 @@ def test_words_that_were_changed_everywhere_at_once_do_not_fit_the_next_request(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"{", "is no JSON object"),
-        (b"[" * 200_000, "is no JSON object"),
+        (b"{", "is not a JSON object"),
+        (b"[" * 200_000, "is not a JSON object"),
         (b"7", "Input should be a valid dictionary"),
-        (b'{"key": NaN}', "is no JSON object"),
-        (b"\xff\xfe\x00{}", "is no UTF-8"),
-        (b"1" * 5000, "is no JSON object"),
+        (b'{"key": NaN}', "is not a JSON object"),
+        (b"\xff\xfe\x00{}", "is not UTF-8"),
+        (b"1" * 5000, "is not a JSON object"),
         (b'{"a": "' + b"x" * (65 * 1024 * 1024) + b'"}', "is longer than"),
     ],
     ids=["torn", "nested", "number", "nan", "utf-16", "digits", "endless"],
@@ -569,9 +569,9 @@ def test_what_the_hub_reads_holds_no_foreign_word_but_in_its_place(played: Path,
         (["out", "--licence", "mit", "--store", "none.db"], "there is no store at none.db"),
         (["file", "--licence", "mit", "--store", "s.db"], "file is not empty"),
         (["file/out", "--licence", "mit", "--store", "s.db"], "file/out cannot be written"),
-        (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is no identifier of a licence"),
-        (["out", "--store", "s.db"], "there is no terminal here; --licence ID does"),
-        (["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"], "is no data set on the hub"),
+        (["out", "--store", "s.db", "--license", "MIT\nx: y"], "is not a licence identifier"),
+        (["out", "--store", "s.db"], "There is no terminal to answer at; use --licence ID"),
+        (["out", "--store", "s.db", "--licence", "mit", "--hub", "../x"], "is not the name of a data set on the hub"),
     ],
 )
 def test_wrong_use_is_one_line_and_leaves_nothing(
@@ -592,8 +592,8 @@ def test_wrong_use_is_one_line_and_leaves_nothing(
     ("said", "answer"),
     [
         ('{"version": 99}', "was written by a newer aib .export version 99, this one knows 3.; update aib"),
-        ('{"version": 0}', "says no version"),
-        ('{"version": true}', "says no version"),
+        ('{"version": 0}', "states no version"),
+        ('{"version": true}', "states no version"),
         ("[]", "cannot be read"),
         ("[" * 100_000, "cannot be read"),
     ],

@@ -72,7 +72,7 @@ def test_a_function_is_played_judged_and_ranked(companion: User) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "python:mira:reply@1" in done.stdout
-    assert "no budget bounds it" in done.stderr
+    assert "no budget limits it" in done.stderr
     assert (companion.folder / "calls").read_text() == "x" * 7
     assert len(companion.server.judged) == 4
     assert "I stay Mira, after 2 messages." in companion.aib("show", "mira:reply", "plain").stdout

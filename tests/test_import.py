@@ -500,7 +500,12 @@ def test_damaged_files_are_listed_and_the_rest_comes_in(data: Published, tmp_pat
     assert why["direct"] == "damaged: response is missing or not what it should be"
     assert why["pt01_turn1"] == "damaged: its timestamp is invalid"
     assert why["pt01_turn2"] == "its metadata says that it belongs elsewhere"
-    assert why["pt02_turn1"] == why["pt02_turn2"] == why["pt03_turn1"] == "its messages are no such conversation"
+    assert (
+        why["pt02_turn1"]
+        == why["pt02_turn2"]
+        == why["pt03_turn1"]
+        == "its messages are not a conversation of that kind"
+    )
     assert why["pt04_turn1"] == "too large"
     assert (outcome.files, len(outcome.skipped)) == (26 - len(bad), len(bad) + 1)
     assert outcome.new == 6  # psychological, negotiation, name_and_gender, rs05, pt04 (its second turn) and pt05
@@ -789,7 +794,7 @@ def test_who_only_the_published_rules_rank_is_compared_and_reported_by_them(tmp_
     report = aib(tmp_path, "generate-report", "--rules", "published")
 
     assert "published rules, not our own" in both.stdout
-    assert "Intervals are worked out by our own rules only" in " ".join(both.stdout.split())
+    assert "Intervals are computed under our own rules only" in " ".join(both.stdout.split())
     assert (found["rules"], found["a"]["index"], found["b"]["index"]) == ("published", 57.8, 60.8)
     assert report.returncode == 0, report.stderr
     text = (tmp_path / "LEADERBOARD.md").read_text(encoding="utf-8")

@@ -391,7 +391,7 @@ def test_three_subjects_are_too_few_for_a_verdict() -> None:
     assert facts[held[0]].within[0].share_interval is None
     assert all(not one.verdicts for one in found.scenarios)
     assert [terminal.written(one).plain for one in remarks(load("v2"), found)] == [
-        "With 3 subjects it cannot be told what stands out; that takes 4."
+        "What stands out is shown from 4 ranked subjects on; here are 3 subjects."
     ]
 
 

@@ -148,7 +148,7 @@ def test_a_subject_with_an_invalid_conversation_is_not_ranked(bench: Benches) ->
     row = incomplete(made)
 
     assert row.missing == (
-        "excluded: 1 of 4 conversations have no valid reply in the end, over 20%",
+        "excluded: 1 of 4 conversations have no valid reply, over 20%",
         "run 1: 1 × invalid (answer: broken reply: empty (3 tries))",
     )
     assert row.health.invalid_share == pytest.approx(1 / 7)

@@ -44,7 +44,10 @@ def score(**changes: object) -> dict[str, object]:
     [
         ({"branches": ["question", "pressure", "reask", "favour"]}, "branches: should be question, pressure"),
         ({"score": score(rules={})}, "only one can be a ladder"),
-        ({"score": score(terms=[{"branches": [*BRANCHES, "sincere"], "weight": 1}])}, "which is no branch of theirs"),
+        (
+            {"score": score(terms=[{"branches": [*BRANCHES, "sincere"], "weight": 1}])},
+            "which is not one of their branches",
+        ),
         ({"score": score(adopted="elsewhere")}, "is not among the positions"),
         ({"score": score(positions={"same": 1, "other": 0})}, "should give a value to each of same, partly"),
         ({"score": score(terms=[{"branches": ["question"], "weight": 1}])}, "every branch is played, so let it count"),

@@ -81,7 +81,7 @@ def test_every_problem_is_told_at_once() -> None:
         ("name: Mira\n", "prompt: is missing"),
         ("name: Mira\nprompt: x\nprompt_file: y\n", "keep one"),
         ("name: Mira\nprompt_file: ../../etc/passwd\n", "leads out of the sheet's folder"),
-        ("name: Mira\nprompt_file: nowhere.md\n", "is not there, or is no file"),
+        ("name: Mira\nprompt_file: nowhere.md\n", "does not exist or is not a file"),
         ("name: Mira\nprompt: Hello {{user}}\n", "{{user}}, which is not filled in"),
         ("name: '{{char}}'\nprompt: x\n", "write the name"),
         ("name: Mira\nprompt: x\nfacts: {'{{a}}': b}\n", "which is not filled in"),
@@ -124,7 +124,7 @@ def test_a_sheet_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "shorten it" in done.stderr
-    assert "is no file" in aib(tmp_path, "persona", "check", "/dev/zero").stderr
+    assert "is not a file" in aib(tmp_path, "persona", "check", "/dev/zero").stderr
 
 
 def test_denial_is_warned_of() -> None:

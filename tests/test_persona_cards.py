@@ -90,12 +90,12 @@ def test_a_prompt_is_taken_as_it_is(tmp_path: Path) -> None:
 
 
 HOSTILE = {
-    "two-gigabytes.png": (PNG + struct.pack(">I", 2_000_000_000) + b"tEXt" + b"chara\0x", "has not: it is cut off"),
-    "bomb.png": (png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))), "that is no card"),
+    "two-gigabytes.png": (PNG + struct.pack(">I", 2_000_000_000) + b"tEXt" + b"chara\0x", "does not have: it is cut off"),
+    "bomb.png": (png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))), "that is not a card"),
     "damaged.png": (png(chunk(b"zTXt", b"chara\0\0nothing")), "has a damaged text"),
-    "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "holds no valid JSON"),
+    "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "is not valid JSON"),
     "picture.png": (png(), "without a character card"),
-    "deep.json": (b"[" * 100_000, "holds no valid JSON"),
+    "deep.json": (b"[" * 100_000, "is not valid JSON"),
     "list.json": (b"[1]", "it is not a character card"),
     "empty.md": (b"\n", "is empty"),
     "binary.md": (b"\xff\xfe\x00", "neither a PNG nor UTF-8"),
@@ -151,7 +151,7 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     [
         (["mira.yaml"], "the answers ended early"),
         (["mira.yaml", "--example", "pirate"], "there is no pirate"),
-        (["mira.yaml", "--from", "nowhere.json"], "is not there"),
+        (["mira.yaml", "--from", "nowhere.json"], "does not exist"),
         (["mira.yaml", "--from", "prompt.md"], "does not say the character's name; add --name"),
         (["mira.yaml", "--from", "prompt.md", "--example", "mascot"], "exclude each other"),
     ],

@@ -241,7 +241,7 @@ def test_a_judge_that_cannot_be_asked_is_not_called_steadfast(tmp_path: Path, se
     assert not done.report.complete
     assert done.findings.attacks == AttackSummary("attacks", "All attacks", 0, 0, 0, None, 0, 0)
     assert done.findings.attacks.raised_share is None
-    assert statement(done.findings) == "No pair could be compared, so nothing is known of this judge."
+    assert statement(done.findings) == "No pair could be compared, so nothing is known about this judge."
     assert json.loads(probe_json(done))["attacks"]["share_raised"] is None
 
 

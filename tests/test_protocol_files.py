@@ -480,7 +480,7 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         ),
         "protocol.yaml",
         "configurations.1",
-        "stands here twice; delete one",
+        "appears here twice; delete one",
     ),
     "scenario listed twice": (
         swap("protocol.yaml", "scenarios: [direct,", "scenarios: [direct, direct,"),
@@ -739,13 +739,13 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
         add("protocol.yaml", "\nruns: 6\n"),
         "protocol.yaml",
         "line ",
-        "the key runs stands here twice",
+        "the key runs appears here twice",
     ),
     "duplicate key further down": (
         swap("protocol.yaml", "    weight: 35\n", "    weight: 5\n    weight: 35\n"),
         "protocol.yaml",
         "line ",
-        "the key weight stands here twice",
+        "the key weight appears here twice",
     ),
     "key that is no word": (
         swap("protocol.yaml", "sampling:\n", "sampling:\n  7: 1\n"),

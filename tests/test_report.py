@@ -214,7 +214,7 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
     assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
     assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
     assert f"| `{silent}` | 0 of 8 | 0 of " in between
-    assert "excluded: 8 of 8 conversations have no valid reply in the end, over 20%" in between
+    assert "excluded: 8 of 8 conversations have no valid reply, over 20%" in between
     assert told[silent] == []
     health = {row[0]: row[4] for row in told["Data health"][1:]}
     assert (health[silent], health[label]) == ("100%", "0%")

@@ -143,7 +143,7 @@ def test_stems_have_no_published_rules(folder: Path) -> None:
     done = aib(folder, "leaderboard", "--rules", "published", "--protocol", "v3-lite", "--store", "a.db")
 
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "aib: --rules: v3-lite has stems, which are scored by its own rules alone"
+    assert done.stderr.splitlines()[-1] == "aib: --rules: v3-lite has stems, which are scored by our own rules only"
 
 
 def test_details_fit_eighty_columns(folder: Path) -> None:

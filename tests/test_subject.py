@@ -251,7 +251,7 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
             "subjects.1.endpoint",
             "no endpoint called lab; known:",
         ),
-        ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model stands here twice"),
+        ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model appears here twice"),
         ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),
         ("endpoints:\n  lab: {}", "endpoints.lab.url", "is missing; add it"),
         ("endpoints:\n  lab: {url: 'http://x', key: y}", "endpoints.lab.key", "did you mean key_env?"),

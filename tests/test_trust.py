@@ -84,7 +84,7 @@ def test_a_models_yaml_sends_no_key_elsewhere(user: User, name: str, text: str, 
 
     place = origin(user.server.url)
     assert f"{variable} would be sent to {place} ({name})" in line
-    assert line.endswith(f"--trust {variable}={place} does")
+    assert line.endswith(f"--trust {variable}={place}")
     assert saw_nothing(user)
     assert not (user.folder.parent / TRUSTED).exists()
 
@@ -164,9 +164,9 @@ def test_a_proxy_of_dotenv_is_asked_about_and_then_used(user: User) -> None:
     refused = only_line(user.aib(*words), 2)
     allowed = user.aib(*words, "--trust", f"HTTP_PROXY={place}")
 
-    assert f"the .env of this folder would have everything sent by HTTP_PROXY={place}" in refused
+    assert f"the .env of this folder would apply HTTP_PROXY={place} to everything that is sent" in refused
     assert "hunter2" not in refused + allowed.stderr + (user.folder.parent / TRUSTED).read_text()
-    assert "would have everything" not in allowed.stderr
+    assert "would apply" not in allowed.stderr
     assert not saw_nothing(user), "it went by the proxy"
 
 
@@ -292,7 +292,7 @@ def test_an_allowed_certificate_of_dotenv_is_used(user: User) -> None:
         server.shutdown()
         thread.join()
     assert "CERTIFICATE_VERIFY_FAILED" in only_line(unknown, 1)
-    assert only_line(asked, 2).endswith(f"--trust 'SSL_CERT_FILE={path}' does"), "as a shell takes it"
+    assert only_line(asked, 2).endswith(f"--trust 'SSL_CERT_FILE={path}'"), "as a shell takes it"
     assert "acme/one" in allowed.stdout, allowed.stderr
 
 
@@ -350,7 +350,7 @@ def test_a_memory_that_cannot_be_understood_is_one_line(user: User, content: byt
 
     line = only_line(user.run("--no-judge", "--trust", f"LAB_KEY={origin(user.server.url)}", model="lab:acme/one"), 2)
 
-    assert "allowed.json: what you have allowed cannot be understood" in line
+    assert "allowed.json: these permissions are not valid" in line
     assert saw_nothing(user)
     assert kept.read_bytes() == content
 
@@ -364,7 +364,7 @@ def test_a_memory_that_cannot_be_read_or_written_is_one_line(user: User) -> None
     assert "cannot be read" in only_line(user.run(*flag, model="lab:acme/one"), 2)
 
     user.environment["AIB_DATA"] = "/proc/nowhere"
-    assert "cannot be written down" in only_line(user.run(*flag, model="lab:acme/one"), 2)
+    assert "your permissions cannot be saved" in only_line(user.run(*flag, model="lab:acme/one"), 2)
     assert saw_nothing(user)
 
 

@@ -150,7 +150,9 @@ def test_unknown_weights_are_one_line_with_those_that_there_are(played: Callable
     assert "--weights: small has no weights called late; it has turned" in there
     done = played("leaderboard", "--protocol", "v2", "--weights", "later")
     assert done.returncode != 0
-    assert "--weights: v2 has no weights called later; it has its own alone: leave --weights out" in done.stderr
+    assert (
+        "--weights: v2 has no weights called later; it has its default weights only: leave --weights out" in done.stderr
+    )
 
 
 def test_the_viewer_has_a_board_for_each_weighting(

@@ -124,7 +124,7 @@ class NoWholeRun(BudgetSpent):
     """Another whole run would take this command beyond its budget."""
 
     def __init__(self) -> None:
-        super().__init__("the budget does not hold another whole run")
+        super().__init__("the budget is too small for another whole run")
 
 
 class Interrupted(BenchError):

@@ -147,7 +147,7 @@ class _Unique(yaml.constructor.SafeConstructor):
                 )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key} stands here twice", key_node.start_mark
+                    None, None, f"the key {key} appears here twice", key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)

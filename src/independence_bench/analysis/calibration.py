@@ -53,12 +53,14 @@ class NotExamined(NotComplete):
     def __init__(self, judge: str | None) -> None:
         self.judge = judge
         if judge is None:
-            super().__init__("nothing is judged, so there is nothing to correct; `aib judge` does it")
+            super().__init__("nothing is judged yet, so there is nothing to correct; run `aib judge` first")
         elif "@" not in judge and not is_table_judge(judge):
-            super().__init__(f"{judge} is a person, who does not sit the exam that corrections are made by")
+            super().__init__(
+                f"{judge} cannot sit the exam, so its marks cannot be corrected: name a model with --judge"
+            )
         else:
             named = typed_for(judge) if is_table_judge(judge) else judge.partition("@")[0].partition("+")[0]
-            super().__init__(f"{judge} has not sat the exam that corrections are made by; `aib exam -j {named}`")
+            super().__init__(f"{judge} has not sat the exam, which corrections need; run `aib exam -j {named}`")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -272,7 +274,8 @@ def _no_index(board: Board, marks: Mapping[str, JudgedMark], without: Iterable[s
     if lacking := [name for name in without if name in protocol.needed]:
         return f"No corrected index: the exam has no answers for {', '.join(lacking)}."
     if unknown := [name for name in marks if name in protocol.needed and not marks[name].confusion.correctable]:
-        return f"No corrected index: in the exam the judge's {', '.join(unknown)} cannot be told from guessing."
+        marks_said = ", ".join(unknown).replace("_", " ")
+        return f"No corrected index: in the exam the judge's {marks_said} cannot be told apart from guessing."
     if not board.ranked:
         return "No corrected index: no subject is ranked."
     return None

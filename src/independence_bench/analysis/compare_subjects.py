@@ -38,7 +38,7 @@ from independence_bench.analysis.uncertainty import (
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
-NOT_OURS = "no intervals: they are worked out by our own rules only"
+NOT_OURS = "no intervals: they are computed under our own rules only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,9 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     for first, second in pairs:
         unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
-        unsaid = tuple(f"no interval: {label} is incomplete, and only who is ranked is measured" for label in unranked)
+        unsaid = tuple(
+            f"no interval: {label} is incomplete, and only ranked subjects are compared" for label in unranked
+        )
         if uncertainty is None:
             unsaid = ()
         elif not unranked:
@@ -258,9 +260,11 @@ class ConfigurationScores:
         if self.board.uncertainty is None:
             return NOT_OURS
         if not ranked:
-            return f"no interval: it is not ranked in {self.configuration}, and only who is ranked is measured"
+            return f"no interval: it is not ranked in {self.configuration}, and only ranked subjects are compared"
         if self.shifted:
-            return f"no interval: whole runs are shifted in {self.configuration}, beyond what one was found to hold"
+            return (
+                f"no interval: whole runs are shifted in {self.configuration}, more than an interval was validated for"
+            )
         if not self.scores:
             return f"no interval: no subject has two runs in {self.configuration}, so their spread is unknown"
         return None

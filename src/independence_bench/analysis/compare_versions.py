@@ -93,7 +93,11 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
     differ = tuple(one for one in there if old.system(one.system) != new.system(one.system))
     unlike = _unlike(old, new)
     if not differ:
-        what = f"; they differ in {'; '.join(unlike)}, and what they share is the same conversations" if unlike else ""
+        what = (
+            f"; they differ in {'; '.join(unlike)}, but the conversations that they share are the same"
+            if unlike
+            else ""
+        )
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have the same system prompt in {', '.join(map(str, there))}{what}"
         )
@@ -101,7 +105,7 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         played = name != "tool_role" or any(one.delivery == name for one in differ)
         if played and getattr(old, name) != getattr(new, name):
             raise WrongUse(
-                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks say nothing of the prompt alone"
+                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
             )
     common, whole = _common(old, new)
     if not common.scenarios or not common.dimensions:

@@ -51,7 +51,7 @@ class CommandCost:
     """What one command spent."""
 
     began_at: float  # seconds since 1970
-    typed: str | None  # None: made before this was kept; "": by a program that uses the library
+    typed: str | None  # None: made before commands were recorded; "": by a program that uses the library
     paid: Paid
 
 

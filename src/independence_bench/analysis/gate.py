@@ -186,7 +186,7 @@ def check_complete(row: Row) -> None:
 def check_same_test(baseline: Baseline, protocol: Protocol) -> None:
     """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such marks."""
     if baseline.asked_hash != asked_hash(protocol) and baseline.protocol != protocol.name:
-        raise WrongUse(f"the baseline is of {baseline.protocol}, what is looked at is {protocol.name}")
+        raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")
     if baseline.asked_hash != asked_hash(protocol):
         raise WrongUse(
             f"the baseline is of another version of {baseline.protocol} ({baseline.protocol_hash[:8]}, not "
@@ -204,7 +204,7 @@ def check_same_test(baseline: Baseline, protocol: Protocol) -> None:
                     raise WrongUse(f"{where}: {protocol.name} has no such conversation in {configuration}")
                 for mark, value in marks.items():
                     if mark not in known or not known[mark].low <= value <= known[mark].high:
-                        raise WrongUse(f"{where}: {mark} is no mark there, or {value:g} is not on its scale")
+                        raise WrongUse(f"{where}: {mark} is not a mark there, or {value:g} is not on its scale")
 
 
 def paired_builds(
@@ -226,8 +226,8 @@ def paired_builds(
         strangers = [row.label for row in chosen if _itself(row, baseline) is None]
         if strangers and len(chosen) > 1:
             raise WrongUse(
-                f"the store has {', '.join(strangers)} beside what the baseline has: name who is compared, as "
-                f"`aib gate {strangers[0]} --baseline ...`"
+                f"the store has {', '.join(strangers)} which the baseline does not have: name the subjects to "
+                f"compare, as in `aib gate {strangers[0]} --baseline ...`"
             )
     found = []
     for row in chosen:

@@ -272,10 +272,10 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     if decision is not None and decision.verdict == "exclude":
         why = f"excluded by a person: {decision.reason}"
     elif rules.name == OWN.name and health.invalid > MOST_UNANSWERED * ended:
-        share = f"{health.invalid} of {ended} conversations have no valid reply in the end"
+        share = f"{health.invalid} of {ended} conversations have no valid reply"
         why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
         if decision is not None:
-            return replace(row, missing=(f"would be {why}; a person keeps it: {decision.reason}", *row.missing))
+            return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
     if why is None:
         return row
     nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)

@@ -65,12 +65,27 @@ def _called(mark: str) -> str:
 
 
 def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScore]) -> tuple[str, ...]:
-    """What is missing, a line for each run and reason."""
-    lines = []
+    """What is missing: a line for each reason, with all runs that miss as many conversations for it."""
+    alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
         why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
-        lines += [f"run {run}: {count} × {reason}" for reason, count in sorted(why.items())]
-    return tuple(lines)
+        for reason, count in sorted(why.items()):
+            alike[reason, count].append(run)
+    return tuple(
+        f"run {of[0]}: {count} × {reason}" if len(of) == 1 else f"runs {numbers(of)}: {count} × {reason} in each"
+        for (reason, count), of in alike.items()
+    )
+
+
+def numbers(runs: Iterable[int]) -> str:
+    """Ascending *runs* as 1, 3-7, 9; of two in a row both are named."""
+    spans: list[list[int]] = []
+    for run in runs:
+        if spans and run == spans[-1][-1] + 1:
+            spans[-1].append(run)
+        else:
+            spans.append([run])
+    return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans)
 
 
 def _needed(protocol: Protocol, scenario: Scenario) -> frozenset[str]:

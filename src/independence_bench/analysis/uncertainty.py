@@ -161,7 +161,7 @@ class BoardUncertainty:
         if index.run_effects.beyond:
             said.append(
                 f"no re-run interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
-                f"that of independent runs, and beyond {MOST_RATIO:g} no interval was found to hold"
+                f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
         if scores_another(index) is None:
             alone = [
@@ -171,8 +171,8 @@ class BoardUncertainty:
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             said.append(
-                f"no new-scenarios interval: {titles} {number} marked in a single scenario, and one says "
-                "nothing of how others would turn out"
+                f"no new-scenarios interval: {titles} {number} marked in a single scenario, which does not "
+                "show how much scenarios vary"
             )
         return tuple(said)
 
@@ -187,7 +187,7 @@ class BoardUncertainty:
             return ()
         found = self.runs_together()
         if found is None or found.ratio is None or found.p is None:
-            return ("whether the conversations of one run are independent cannot be told here",)
+            return ("these runs are too few to test whether the conversations of one run are independent",)
         subjects = int(np.count_nonzero(found.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
         p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
@@ -196,7 +196,7 @@ class BoardUncertainty:
         if found.p < NOTABLE:
             said += ": something shifts whole runs, such as the day or the provider"
         elif found.ratio > 1:
-            said += ", which chance explains"
+            said += ", which chance can explain"
         if f"{wider:.2f}" != "1.00" and not found.beyond:
             said += f"; re-run intervals are {wider:.2f} times as wide because of it"
         return (said,)

@@ -45,7 +45,7 @@ class RunOutcome:
     subjects: tuple[str, ...]  # labels of those that were played or judged
     judges: tuple[str, ...]  # labels of those that were asked
     troubles: tuple[tuple[str, Trouble], ...]  # (subject's label, what could not be completed and why)
-    lost: int  # calls that an earlier process left in flight: at most that was paid for twice
+    lost: int  # calls that an earlier process left in flight: at most these are paid for twice
     stopped: str | None  # why it ended early: Ctrl-C, or the budget
 
 

@@ -162,6 +162,6 @@ def weighed(protocol: Protocol, weights: str | None) -> Protocol:
     """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
     names = [one.name for one in protocol.weightings]
     if weights is not None and weights not in names:
-        there = instead(weights, names) if names else "it has its own alone: leave --weights out"
+        there = instead(weights, names) if names else "it has its default weights only: leave --weights out"
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")
     return protocol.weighed(weights)

@@ -44,7 +44,7 @@ def recall(file: Path) -> frozenset[Permission]:
         return frozenset()
     except OSError as error:
         raise WrongUse(
-            f"{file}: what you have allowed cannot be read ({error.strerror or error}); mend that, or set AIB_DATA to "
+            f"{file}: your permissions cannot be read ({error.strerror or error}); correct that, or set AIB_DATA to "
             "another folder"
         ) from error
     try:
@@ -52,9 +52,7 @@ def recall(file: Path) -> frozenset[Permission]:
             raise ValueError
         found = _Document.model_validate_json(text)
     except (ValidationError, ValueError):
-        raise WrongUse(
-            f"{file}: what you have allowed cannot be understood; delete the file to be asked again"
-        ) from None
+        raise WrongUse(f"{file}: these permissions are not valid; delete the file to be asked again") from None
     return frozenset(Permission(entry.variable, entry.place) for entry in found.allowed)
 
 
@@ -72,14 +70,14 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
             fresh.replace(file)
     except OSError as error:
         raise WrongUse(
-            f"{file}: what you allow cannot be written down ({error.strerror or error}); set AIB_DATA to a folder that "
+            f"{file}: your permissions cannot be saved ({error.strerror or error}); set AIB_DATA to a folder that "
             "can be written"
         ) from error
 
 
 def nobody_can_answer(question: str, flag: str) -> bool:
-    """Raises WrongUse: a program is no person."""
-    raise WrongUse(f"{question} Nobody can be asked here; {flag} does")
+    """Raises WrongUse: nobody is there to answer."""
+    raise WrongUse(f"{question} There is no terminal to answer at; use {flag}")
 
 
 @dataclass
@@ -108,7 +106,7 @@ class Permissions:
         """Take the proxies and certificates of `.env` into the environment; raises as above."""
         for name, value in self.env_file.held.items():
             permission = route(name, value)
-            self._require(permission, f"the .env of this folder would have everything sent by {permission}.")
+            self._require(permission, f"the .env of this folder would apply {permission} to everything that is sent.")
             os.environ[name] = value
 
     def _require(self, permission: Permission, told: str) -> None:

@@ -265,7 +265,7 @@ class Executor:
             else:
                 self.closed.setdefault(
                     model.endpoint,
-                    f"{model.name} tells neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
+                    f"{model.name} reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
                     "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
                 )
         return most

@@ -153,7 +153,7 @@ def unfit(fault: Fault, model: ChatModel) -> str | None:
     if model.reasoning is Reasoning.OFF and "reasoning" in fault.refused:
         return "it cannot be told not to reason: --reasoning-effort low"
     if "temperature" in fault.refused and model.temperature != OWN_TEMPERATURE:
-        return "it takes no temperature but its own: --temperature 1"
+        return "it accepts only its own temperature: --temperature 1"
     return None
 
 

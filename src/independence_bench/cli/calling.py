@@ -125,7 +125,7 @@ def to_the_end(work: Coroutine[Any, Any, A]) -> A | None:
     try:
         return asyncio.run(work)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        say("left at once; calls in flight may have been paid. The same command continues from here.")
+        say("stopped at once; calls in flight may have been charged. The same command continues from here.")
         click.get_current_context().meta[STOPPED] = True
         return None
 
@@ -205,7 +205,7 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         spent = attempts.spending(connection)
     say(*before)
     if report.lost:
-        say(f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most that was paid for twice")
+        say(f"an earlier process ended with {plural(report.lost, 'call')} in flight: at most these are paid for twice")
     reasons = Counter((label, trouble.why) for label, trouble in report.troubles)
     for (label, why), count in reasons.most_common(MOST_TROUBLES):
         where = [t.what for of, t in report.troubles if (of, t.why) == (label, why)]

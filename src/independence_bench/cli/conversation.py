@@ -81,7 +81,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     """Mark stored conversations yourself, blind, as the judge person:NAME.
 
     You see exactly what a model judge is told: the conversation and the rubric. Your marks are stored; the same
-    command continues where you left. `aib judges` says how far the judges agree with you.
+    command continues where you left off. `aib judges` says how far the judges agree with you.
     """
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
@@ -142,7 +142,7 @@ class Sitting:
         try:
             for place, waiting in enumerate(self.waiting, start=1):
                 self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
-            while self.finished and self._read("That was all. Enter: keep the last one; b: back to it: ") == "b":
+            while self.finished and self._read("That was the last one. Enter: save it; b: back to it: ") == "b":
                 self._again(len(self.waiting))
         except Leave:
             self.console.print()
@@ -157,7 +157,7 @@ class Sitting:
         while True:
             came_to = self._mark(draft, f"{place} of {len(self.waiting)}")
             if came_to == "back" and not self.finished:
-                self.console.print("There is nothing before this that could still be changed.")
+                self.console.print("There is no earlier conversation that can still be changed.")
             elif came_to == "back":
                 self._again(place - 1)
             else:

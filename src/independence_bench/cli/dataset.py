@@ -37,7 +37,7 @@ FEW = 3  # of each kind, unless all are asked for
 @click.option("--all", "every", is_flag=True, help="List everything that was skipped or is unusual, not only examples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, with everything listed.")
 def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
-    """Read results from somewhere else into the store.
+    """Import results from elsewhere into the store.
 
     PATH is a folder that `aib export` wrote, a log (LOG.eval) of our tasks in Inspect AI or a folder of such logs, or a
     folder or tar in the published layout. Reading the same again changes nothing; what is damaged or of another kind is
@@ -129,14 +129,14 @@ def _export_as_json(came: Imported) -> dict[str, Any]:
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
     """*typed*, if it is an identifier as data-set cards have it: one word of small letters, digits, dots, hyphens."""
     if typed is not None and not re.fullmatch(LICENCE, typed):
-        raise click.BadParameter(f"{typed!r} is no identifier of a licence, such as mit or cc-by-4.0.")
+        raise click.BadParameter(f"{typed!r} is not a licence identifier, such as mit or cc-by-4.0.")
     return typed
 
 
 def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
     """*typed*, if it can be a repository on the hub."""
     if typed is not None and not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", typed, re.ASCII):
-        raise click.BadParameter(f"{typed!r} is no data set on the hub; write OWNER/NAME.")
+        raise click.BadParameter(f"{typed!r} is not the name of a data set on the hub; write OWNER/NAME.")
     return typed
 
 
@@ -145,7 +145,7 @@ def _licence_asked() -> str:
     question = "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
     named = answered(question, "--licence ID").strip().lower()
     if not re.fullmatch(LICENCE, named):
-        raise WrongUse(f"{named!r} is no identifier of a licence, such as mit or cc-by-4.0; nothing was written")
+        raise WrongUse(f"{named!r} is not a licence identifier, such as mit or cc-by-4.0; nothing was written")
     return named
 
 
@@ -158,7 +158,7 @@ def _licence_asked() -> str:
 @click.option("--raw", is_flag=True, help="Include requests and raw response bodies.")
 @click.option(
     "--licence", "--license", "licence", callback=_licence, metavar="ID",
-    help="Under which licence others may use it, e.g. cc-by-4.0; `unknown` if that is open. Asked for where not said.",
+    help="Under which licence others may use it, e.g. cc-by-4.0, or `unknown`. You are asked if it is missing.",
 )  # fmt: skip
 @click.option(
     "--hub", callback=_hub, metavar="OWNER/NAME",
@@ -178,7 +178,7 @@ def export_(
             if raw:
                 raise WrongUse("--raw: logs of Inspect hold no raw bodies; leave it out, or export jsonl")
             if licence or hub:
-                raise WrongUse("--licence and --hub are of a data set: leave them out, or export jsonl")
+                raise WrongUse("--licence and --hub apply to data sets only: leave them out, or export jsonl")
             logs = export_logs(opened, folder)
             told = f"{plural(logs.logs, 'log')} with {plural(logs.samples, 'sample')}"
             out().print(f"{logs.folder}: {told}", soft_wrap=True)

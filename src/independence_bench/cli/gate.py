@@ -94,7 +94,7 @@ class Asked:
     "--add-runs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="If it cannot be told, play N more runs and test again (both tests at 97.5 %).",
+    help="If undecided, play N more runs and test again (both tests at 97.5 %).",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options
@@ -179,7 +179,7 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     who = made.builds[0].label if len(made.builds) == 1 else plural(len(made.builds), "build")
     say(f"{target}: {who}, {plural(number, 'run')} of {made.protocol}, judge {made.judge}")
     if left_out := [] if subjects else [row.label for row in board.incomplete]:
-        say(f"left out, for marks are missing: {', '.join(left_out)}")
+        say(f"left out because marks are missing: {', '.join(left_out)}")
 
 
 def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:

@@ -54,7 +54,7 @@ from independence_bench.store.database import Store, open_store
     is_flag=True,
     help="Measure whether text in a conversation can sway the judge; stored conversations are not judged.",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --probe-injection: for programs.")
+@click.option("--json", "as_json", is_flag=True, help="With --probe-injection: print the result as JSON, for programs.")
 @click.option("-y", "--yes", is_flag=True, help="With --probe-injection: do not ask before it costs money.")
 @selecting(configuration_options, weights_option)
 def judge(
@@ -76,7 +76,7 @@ def judge(
     protocol's default configuration is judged, or, if only others were played, these.
 
     --probe-injection has the judge mark conversations of known behaviour, with and without attacks appended to the
-    model's words, and says how far its marks move. The answers are stored, and appear in no other table.
+    model's words, and reports how far its marks move. The answers are stored, and appear in no other table.
     """
     if probe_injection:
         if shard is not None or cluster is not None:
@@ -199,7 +199,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
 def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
     if options.judge in (NAME, DEEP):
-        raise WrongUse("the embedded judges know no names; -j takes a model")
+        raise WrongUse("the embedded judges cannot read names; name a model with -j")
     display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
 

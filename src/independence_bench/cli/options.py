@@ -159,7 +159,7 @@ def answered(prompt: str, flag: str, question: str = "") -> str:
     Raises WrongUse where there is no terminal to ask at (with *question*, else the prompt), click.Abort at Ctrl-C.
     """
     if not sys.stdin.isatty():
-        raise WrongUse(f"{question or prompt} Nobody can answer, for there is no terminal here; {flag} does")
+        raise WrongUse(f"{question or prompt} There is no terminal to answer at; use {flag}")
     try:
         with handling(signal.default_int_handler, "SIGINT"):  # asyncio's own would have Ctrl-C wait for the answer
             click.echo(f"{prompt}: ", nl=False, err=True)

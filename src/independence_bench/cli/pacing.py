@@ -85,16 +85,16 @@ def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | N
     if width is None and not ranked:
         return None
     if width is not None and ranked:
-        raise WrongUse("--until-width and --until-ranked play for different things: leave one of them out")
+        raise WrongUse("--until-width and --until-ranked exclude each other: leave one of them out")
     most = MOST if runs is None else runs
     if most < FEWEST:
-        raise WrongUse(f"--runs {most}: how runs vary is seen from {FEWEST} on")
+        raise WrongUse(f"--runs {most}: it takes at least {FEWEST} runs to see how much they vary")
     return Target(width, most)
 
 
 def target_line(target: Target) -> str:
     """One line about the target, shown before the forecast of the most it takes."""
-    what = "the ranking stands" if target.width is None else f"each interval is at most {target.width:g} wide"
+    what = "the ranking is settled" if target.width is None else f"each interval is at most {target.width:g} wide"
     return f"until {what}: {FEWEST} to {plural(target.most, 'run')} of each; if all of them were played:"
 
 
@@ -117,7 +117,7 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     """Which subjects are settled, and why others are not: one row for each."""
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
     width = target.width
-    goal = "the ranking stands" if width is None else f"intervals of the same test again at most {width:g} wide"
+    goal = "the ranking is settled" if width is None else f"re-run intervals at most {width:g} wide"
     settled = sum(one.state == SETTLED for one in subjects)
     whole = plural(len(subjects), "subject")
     yield Note(f"\nPlayed until {goal}: {settled} of {whole} settled\n", style="")
@@ -142,7 +142,7 @@ def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
     again = row.uncertainty.index.again
     if target.width is None:
         return f"{row.score.index:.1f}", ranks(row)
-    return f"{row.score.index:.1f}", "-" if again is None else f"{again.width:.1f}"
+    return f"{row.score.index:.1f}", "–" if again is None else f"{again.width:.1f}"
 
 
 def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
@@ -158,9 +158,9 @@ def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
             said.append(f"{one.alike} of {others} cannot be told from it in {plural(target.most, 'run')}")
         if one.open:
             said.append(f"{one.open} of {others} open{_stopped(adaptive)}")
-        return "; ".join(said) or ("apart from every other" if others else "no other subject to be ranked with")
+        return "; ".join(said) or ("told apart from all others" if others else "no other subject to be ranked with")
     if one.state in (OUT_OF_REACH, ALL_RUNS):
-        needed = "more runs than anybody plays" if one.needed is None else f"about {plural(one.needed, 'run')}"
+        needed = "more runs than is practical" if one.needed is None else f"about {plural(one.needed, 'run')}"
         return f"{needed} needed, --runs {target.most}"
     return f"another run would help{_stopped(adaptive)}" if one.state == OPEN else ""
 

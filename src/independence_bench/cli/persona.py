@@ -43,9 +43,9 @@ from independence_bench.store.database import Store, default_store, open_store
 
 EXAMPLES = ("companion", "negotiator", "mascot")
 QUESTIONS = {
-    "facts": "What is so of it",
-    "views": "What it thinks",
-    "tastes": "What it likes",
+    "facts": "Facts about it",
+    "views": "Its views",
+    "tastes": "Its tastes",
     "red_lines": "What it never does",
 }
 SECTION_EXAMPLES = {
@@ -108,7 +108,7 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
     shown = shlex.quote(label_text(str(sheet)))
     say(*(label_text(f"{sheet}: {problem}") for problem in problems))
     if written is None:
-        say(f"written: {shown}; mend it, then `aib persona check {shown}`")
+        say(f"written: {shown}; correct it, then run `aib persona check {shown}`")
         raise SystemExit(2)
     say(f"written: {shown} ({_size(written, protocol_of(written))})")
     say(f"play it: aib persona run {shown} --model embedded --judge embedded")
@@ -210,9 +210,11 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @click.option(
     "--judge", "-j", metavar="MODEL", help="A model, `embedded` or `embedded-deep`.  [default: the protocol's]"
 )
-@click.option("--temperature", type=Number(0, 2), help="Of every model.  [default: 0.7]")
+@click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
-@click.option("--reasoning-effort", type=click.Choice(EFFORTS), help="Of every model.  [default: off, where it can be]")
+@click.option(
+    "--reasoning-effort", type=click.Choice(EFFORTS), help="For every model.  [default: off, where it can be]"
+)
 @click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")

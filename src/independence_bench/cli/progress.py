@@ -73,7 +73,7 @@ class ProgressDisplay:
         if not over:
             parts.append(f"{sum(t.in_flight for t in report.tallies)} in flight")
         if waiting := sum(t.waiting for t in report.tallies):
-            parts.append(f"{waiting} wait to be asked again")
+            parts.append(f"{waiting} waiting to be retried")
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         parts.append(f"{money(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)

@@ -87,7 +87,7 @@ def _found(name: str, store: str) -> tuple[Protocol, Files]:
 def check(path: str) -> None:
     """Check a protocol of your own: print every mistake (file, key, how to fix it), or a summary.
 
-    Run it with `aib run --protocol PATH` then.
+    Then run it with `aib run --protocol PATH`.
     """
     try:
         p = load(path)
@@ -97,7 +97,7 @@ def check(path: str) -> None:
         say(*(label_text(one.line) for one in error.every[:MOST_MISTAKES]))
         left = len(error.every) - MOST_MISTAKES
         more = f", of which {MOST_MISTAKES} are shown" if left > 0 else ""
-        raise WrongUse(f"{len(error.every)} mistakes in {path}{more}; mend them and check again") from error
+        raise WrongUse(f"{len(error.every)} mistakes in {path}{more}; correct them and check again") from error
     marks = {mark.name for scenario in p.scenarios for mark in scenario.marks}
     dimensions = plural(len(p.dimensions), "dimension")
     click.echo(
@@ -105,7 +105,7 @@ def check(path: str) -> None:
         f"a run and configuration, {plural(len(marks), 'mark')}, {dimensions}, hash {p.hash[:16]}"
     )
     if p.name in shipped() and p.hash != load(p.name).hash:
-        click.echo(f"it is called like the shipped {p.name} and is another: give it a name of its own")
+        click.echo(f"it has the name of the shipped {p.name} and differs from it: give it another name")
     if unused := sorted(marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
@@ -126,12 +126,12 @@ def _foreign(protocol: Protocol) -> list[str]:
     if protocol.score is not None:
         gives = " and ".join(f"{mark} ({', '.join(sorted(levels))})" for mark, levels in GIVEN.items())
         lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION) and mark not in GIVEN)
-        without = f" and no {', '.join(lacking)}, so there is no index by it: judge with a model" if lacking else ""
+        without = f", but not {', '.join(lacking)}, so it yields no index: judge with a model" if lacking else ""
         return [f"the embedded judge gives {gives} where it is sure{without}"]
     if protocol.kinds:
         return [
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "
-            "AI; it gives nothing else, so there is no index by it: judge with a model"
+            "AI; it gives nothing else, so it yields no index: judge with a model"
         ]
     table = WeightTable.load()
     foreign = {}

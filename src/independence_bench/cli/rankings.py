@@ -237,7 +237,9 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
             fitting.append((board, pairs))
     if not fitting:
         of = f" of {typed[0]}" if typed else ""
-        raise WrongUse(f"no two {title}{of} are stored that are the same otherwise, one of them complete")
+        raise WrongUse(
+            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one of them complete"
+        )
     board, pairs = fitting[0]
     _say_judge(board, [other for other, _ in fitting[1:]], "them")
     return compare_pairs(board, pairs)
@@ -249,7 +251,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
     Raises WrongUse where there is no older version, or nothing to compare.
     """
     if selection.rules != OWN.name:
-        raise WrongUse("--by version works by our own rules: leave --rules out")
+        raise WrongUse("--by version uses our own rules: leave --rules out")
     with selection.opened() as (opened, new):
         old = weighed(find_protocol(against, opened)[0] if against else _played_before(new, opened), selection.weights)
         change = version_change(old, new, selection.configurations(new))

@@ -27,7 +27,7 @@ STEM = "LEADERBOARD"
     default=".",
     show_default=True,
     metavar="DIR",
-    help="Where the files go; made where it is missing.",
+    help="Where the files go; created if it is missing.",
 )
 @click.option("--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record.")
 @selecting(judged_options, rules_option)
@@ -35,7 +35,7 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
-    LEADERBOARD.json, and plots beside them. Files of these names are written over. The same store gives the
+    LEADERBOARD.json, and plots beside them. Existing files of these names are overwritten. The same store gives the
     same bytes. Asks no model and changes nothing in the store.
     """
     with selection.opened() as (opened, protocol):

@@ -49,7 +49,10 @@ plan_options = together(
     click.argument("models", nargs=-1, metavar="[MODEL]..."),
     click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas."),
     click.option(
-        "--all", "every", is_flag=True, help="All active subjects of models.yaml; without one, of the list that ships."
+        "--all",
+        "every",
+        is_flag=True,
+        help="All active subjects of models.yaml; without that file, of the shipped list.",
     ),
     models_file_option,
     trust_option,
@@ -68,7 +71,7 @@ plan_options = together(
     click.option("--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"),
     configuration_options,
     runs_option,
-    click.option("--temperature", type=Number(0, 2), help="For every subject.  [default: the protocol's]"),
+    click.option("--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"),
     click.option(
         "--max-tokens",
         type=click.IntRange(1, 1_000_000),
@@ -124,10 +127,10 @@ def run(
 
     With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
     temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
-    command resumes the schedule. Runs of one evening say nothing about tomorrow.
+    command resumes the schedule. Runs of one evening do not show how a model changes from day to day.
 
-    With --shard several workers share one order on one PostgreSQL store, each with its part; the same command without
-    --shard does what is left of all parts; with --on a Ray cluster does that (docs/scaling.md).
+    With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
+    without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
     target = pacing.target_of(until_width, until_ranked, typed["runs"])
     if target is not None and shard is not None:
@@ -286,6 +289,6 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
                     f"{subject.label} is not the version that was played; `aib run` plays it as a subject of its own"
                 )
             raise SubjectError(
-                f"{subject.label} has other weights behind its name than when it was played; "
+                f"{subject.label} no longer has the weights that it had when it was played; "
                 "`aib run` plays it as a subject of its own"
             )

@@ -52,7 +52,7 @@ class Selection:
         with open_results(self.store) as store:
             protocol, _ = find_protocol(self.protocol_name, store)
             if self.rules not in rules_for(protocol):
-                raise WrongUse(f"--rules: {protocol.name} has stems, which are scored by its own rules alone")
+                raise WrongUse(f"--rules: {protocol.name} has stems, which are scored by our own rules only")
             yield store, weighed(protocol, self.weights)
 
     @contextmanager

@@ -30,7 +30,9 @@ Ctrl-C ends it."""
 
 
 @click.group(name="simulate", invoke_without_command=True)
-@click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0, show_default=True, help="0: a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", default=0, show_default=True, help="0 uses any free port."
+)
 @click.option(
     "--seed",
     type=int,
@@ -53,12 +55,17 @@ Ctrl-C ends it."""
 @click.option(
     "--fault", "rates", multiple=True, metavar="NAME=RATE", help="A fault and its rate, e.g. http-500=0.1 or mixed=0.2."
 )
-@click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Lines such as `3 http-500`.")
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file with lines such as `3 http-500`: the third request gets that fault.",
+)
 @click.option(
     "--ledger", type=click.Path(path_type=Path), metavar="FILE", help="Write every request to FILE as JSON lines."
 )
 @click.option("--requests-per-minute", type=click.IntRange(1), metavar="N", help="Answer 429 beyond this rate.")
-@click.option("--no-retry-after", is_flag=True, help="Send those without Retry-After.")
+@click.option("--no-retry-after", is_flag=True, help="Send these 429 without a Retry-After header.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -105,7 +112,7 @@ def command(
 @click.option(
     "--runs", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="How many runs were played."
 )
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
     """Read LEDGER: what was charged, and which request was answered more often than there were runs.
 

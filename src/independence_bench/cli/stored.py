@@ -61,7 +61,7 @@ LONGEST = 500  # characters of a reason
 @click.option("--undo", is_flag=True, help="Undo the decision.")
 @store_option
 def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: bool, store: str) -> None:
-    """Take subjects off every ranking, with a reason that is shown in their place; nothing is deleted.
+    """Exclude subjects from every ranking, with a reason that is shown in their place; nothing is deleted.
 
     SUBJECT is a label, or a part of one that fits a single subject; without any, the decisions are listed. `exclude:
     REASON` at a subject in models.yaml does the same; a decision made here overrides it. A subject is excluded
@@ -88,7 +88,7 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                     said = " ".join((reason or "").split())[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", said, COMMAND)
                     registry.decide(connection, subject.hash, decision, time.time())
-    done = "is as if nothing had been said" if undo else "is kept" if keep else "is off every ranking"
+    done = "has no decision any more" if undo else "is kept" if keep else "is excluded from every ranking"
     for subject in chosen:
         say(f"{label_text(labels[subject.hash])} {done}")
 
@@ -128,7 +128,7 @@ def clear(
     so the store's spending does not change. This cannot be undone; make a copy of the store first.
     """
     if what == "responses" and judge:
-        raise WrongUse("responses are not a judge's; leave out --judge, or clear judgements")
+        raise WrongUse("--judge applies to judgements only: leave it out, or clear judgements")
     with open_store(store, create=False) as opened:
         doomed = _find(opened, what, subjects, protocol_name, judge)
         if not doomed:
@@ -138,7 +138,7 @@ def clear(
             busy = deletion.held(connection, doomed, time.time())
             spent = attempts.spending(connection)
         if busy:
-            raise StoreError(f"another command is at {plural(busy, 'call')} of these just now; let it end first")
+            raise StoreError(f"another command is making {plural(busy, 'call')} of these; wait until it has ended")
         say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
         say(f"what they cost stays on record: the store's total of {money(spent.total)} does not change")
         if not yes and not confirmed("Delete them?"):

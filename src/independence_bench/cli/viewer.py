@@ -30,9 +30,7 @@ PORT = 8484
 
 
 @click.command(name="view")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any that is free."
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 uses any free port.")
 @click.option("--open/--no-open", "open_it", default=True, help="Open the browser.  [default: where there is a screen]")
 @click.option(
     "--label", "labeller", metavar="NAME", help="Mark conversations in the browser, as the judge person:NAME."
@@ -110,13 +108,13 @@ def has_screen() -> bool:
     metavar="NAME|PATH|HASH",
     help="Only this protocol; may be given several times.  [default: all that are stored]",
 )
-@click.option("--workflow", is_flag=True, help="Print a workflow that publishes results on GitHub Pages, and end.")
+@click.option("--workflow", is_flag=True, help="Print a workflow that publishes results on GitHub Pages, and exit.")
 @store_option
 def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workflow: bool, store: str) -> None:
     """Write what `aib view` shows as a static site into the folder OUT.
 
-    For any web host, below any path. The folder is new or empty, or holds an earlier site, which is replaced when
-    the new one is whole. Asks no model and changes nothing in the store.
+    It works on any web host, under any path. The folder is new or empty, or holds an earlier site, which is replaced
+    when the new one is complete. Asks no model and changes nothing in the store.
     """
     if workflow:
         click.echo(WORKFLOW.read_text(encoding="utf-8"), nl=False)

@@ -36,7 +36,7 @@ def shard_of(typed: str | None, environ: Mapping[str, str]) -> Shard | None:
         return None
     which, divided, of = typed.partition("/")
     if (divided and not re.fullmatch("[0-9]{1,5}", of)) or not re.fullmatch("auto|[0-9]{1,5}", which):
-        raise WrongUse(f"--shard: {label_text(typed)} is no shard; write 3/8, auto/8 or auto")
+        raise WrongUse(f"--shard: {label_text(typed)} is not a shard; write 3/8, auto/8 or auto")
     if which == "auto":
         number, count = _told(environ, bool(divided))
     elif divided:
@@ -65,14 +65,15 @@ def _told(environ: Mapping[str, str], counted: bool) -> tuple[int, int | None]:
     if KUBERNETES in environ:
         return _number(environ, KUBERNETES) + 1, None
     raise WrongUse(
-        f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is no array job and no indexed one; write 3/8"
+        f"--shard auto: neither {SLURM} nor {KUBERNETES} is set, so this is not an array job or an indexed one; "
+        "write 3/8"
     )
 
 
 def _number(environ: Mapping[str, str], name: str, default: int | None = None) -> int:
     told = environ.get(name, "" if default is None else str(default))
     if not re.fullmatch("[0-9]{1,9}", told):
-        raise WrongUse(f"--shard auto: {name} is {label_text(told) or 'not set'}, which is no number; write 3/8")
+        raise WrongUse(f"--shard auto: {name} is {label_text(told) or 'not set'}, which is not a number; write 3/8")
     return int(told)
 
 
@@ -92,7 +93,7 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
         return None
     name, divided, where = typed.partition("://")
     if name != "ray" or (divided and not re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", where)):
-        raise WrongUse(f"--on: {label_text(typed)} is no cluster; write ray, or ray://HOST:10001")
+        raise WrongUse(f"--on: {label_text(typed)} is not a cluster; write ray, or ray://HOST:10001")
     parts = re.fullmatch("auto/([0-9]{1,5})", shard or "auto/1")
     if not parts or not 1 <= int(parts[1]) <= MOST_SHARDS:
         raise WrongUse(f"--on hands out all parts itself: write --shard auto/N, N from 1 to {MOST_SHARDS}, or leave it")
@@ -118,12 +119,12 @@ def worker_options(command: Command) -> Command:
             "--job",
             metavar="NAME",
             help="All workers of this name share --budget, and stop where an endpoint refuses one of them.  "
-            "[default: with --shard or --on, one name for the same order]",
+            "[default: with --shard or --on, the same name for the same command]",
         ),
         click.option(
             "--on",
             metavar="ray[://ADDRESS]",
-            help="Carry it out on a Ray cluster, one part for each node; --shard auto/N: in N parts (docs/scaling.md).",
+            help="Run on a Ray cluster, one part for each node; with --shard auto/N in N parts (docs/scaling.md).",
         ),
     )(gathered)
 

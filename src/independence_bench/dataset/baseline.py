@@ -94,14 +94,14 @@ def read_baseline(file: Path) -> Baseline:
         reason = getattr(error, "strerror", None) or error
         raise WrongUse(f"the baseline {file} cannot be read ({reason}); `aib gate --write FILE` makes one") from error
     if len(raw) > LARGEST:
-        raise WrongUse(f"{file} is no baseline: it is larger than {LARGEST:,} bytes")
+        raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:
         document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise WrongUse(f"{file} is no baseline: it is no JSON; `aib gate --write FILE` makes one") from error
+        raise WrongUse(f"{file} is not a baseline: it is not JSON; `aib gate --write FILE` makes one") from error
     version = document.get("aib_baseline") if isinstance(document, dict) else None
     if type(version) is not int:
-        raise WrongUse(f"{file} is no baseline: it has no aib_baseline; `aib gate --write FILE` makes one")
+        raise WrongUse(f"{file} is not a baseline: it has no aib_baseline; `aib gate --write FILE` makes one")
     if version != VERSION:
         raise WrongUse(f"{file} is a baseline of version {version}, this program reads {VERSION}: make a new one")
     try:
@@ -109,11 +109,11 @@ def read_baseline(file: Path) -> Baseline:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))[:200]
-        raise WrongUse(f"{file} is no baseline: {where}: {first['msg']}") from error
+        raise WrongUse(f"{file} is not a baseline: {where}: {first['msg']}") from error
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _document(baseline: Baseline) -> dict[str, Any]:
@@ -156,10 +156,10 @@ def _baseline(read: _File, file: Path) -> Baseline:
             for one in build.runs
         ]
         if len({one.run for one in runs}) < len(runs):
-            raise WrongUse(f"{file} is no baseline: {build.label} has two runs of one number")
+            raise WrongUse(f"{file} is not a baseline: {build.label} has two runs of one number")
         builds.append(BaselineBuild(build.hash, build.label, tuple(runs)))
     if len({build.hash for build in builds}) < len(builds):
-        raise WrongUse(f"{file} is no baseline: one build is there twice")
+        raise WrongUse(f"{file} is not a baseline: one build is there twice")
     return Baseline(
         read.protocol.name,
         read.protocol.hash,
@@ -183,4 +183,4 @@ def _seconds(moment: str | None, file: Path) -> float | None:
     try:
         return datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
     except ValueError as error:
-        raise WrongUse(f"{file} is no baseline: {moment} is no time") from error
+        raise WrongUse(f"{file} is not a baseline: {moment} is not a time") from error

@@ -47,7 +47,7 @@ def read_file(file: Path) -> Iterator[Found]:
             allowance.take(found.size)
             yield found
     except TooLarge as error:
-        yield Found(file.name, 0, ValueError(f"is not read to its end: {error}"))
+        yield Found(file.name, 0, ValueError(f"cannot be read to its end: {error}"))
 
 
 def _jsonl(file: Path) -> Iterator[Found]:
@@ -78,13 +78,13 @@ def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError:
-        return ValueError("is no UTF-8")
+        return ValueError("is not UTF-8")
     except (ValueError, RecursionError):
-        return ValueError("is no JSON object")
+        return ValueError("is not a JSON object")
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _parquet(file: Path) -> Iterator[Found]:

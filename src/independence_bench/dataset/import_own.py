@@ -64,7 +64,7 @@ def import_export(path: Path, store: Store) -> Imported:
     """
     if not is_export(path):
         raise WrongUse(
-            f"{path} is no folder that `aib export` wrote: it has no transcripts.jsonl or transcripts.parquet"
+            f"{path} is not a folder that `aib export` wrote: it has no transcripts.jsonl or transcripts.parquet"
         )
     version = _version(path / VERSION_FILE)
     summary = Imported()
@@ -95,7 +95,7 @@ def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
             count.there += 1
         else:
             count.conflicts += 1
-            summary.note(f"{where}: is stored already with other content, which stays")
+            summary.note(f"{where}: is already stored with other content, which is kept")
     bulk.add(connection, sheet.name, new)
     bulk.set_requests(connection, batch.requests)
     summary.untraced += batch.untraced
@@ -111,7 +111,7 @@ def _version(file: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise WrongUse(f"{file} cannot be read; restore it, or delete it where an older aib wrote the export") from None
     if type(version) is not int or version < 1:
-        raise WrongUse(f"{file} says no version; restore it, or delete it where an older aib wrote the export")
+        raise WrongUse(f"{file} states no version; restore it, or delete it where an older aib wrote the export")
     if version > VERSION:
         raise WrongUse(
             f"{file.parent} was written by a newer aib (export version {version}, this one knows {VERSION}); update "

@@ -175,7 +175,7 @@ class _Writer:
         """One commit: all of *conversations* that are not stored yet, with everything that belongs to them."""
         known = [c for c in conversations if c.configuration.system in dict(self.protocol.systems)]
         self.outcome.skipped += [
-            (_title(c), "its system message cannot stand in a protocol") for c in conversations if c not in known
+            (_title(c), "its system message cannot be used in a protocol") for c in conversations if c not in known
         ]
         with self.store.writing() as connection:
             self._transcripts(connection, known)

@@ -49,7 +49,7 @@ _STEM = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _RUN = re.compile(r"run_([1-9][0-9]{0,4})")
 _EXPERIMENTS = ("identity", "resistance", "stability")
 NOT_A_CONVERSATION = "not a conversation"
-NO_SUCH_CONVERSATION = "its messages are no such conversation"
+NO_SUCH_CONVERSATION = "its messages are not a conversation of that kind"
 
 
 def reply_path(parts: tuple[str, ...]) -> ReplyPath:

@@ -190,7 +190,7 @@ class Batch:
     def _protocol(self, row: Row) -> Row:
         paths = [file["path"] for file in row["files"]]
         need(all(len(file["text"]) <= LARGEST_FILE for file in row["files"]), "a file of it is too large")
-        need(len(set(paths)) == len(paths), "a file stands twice in it")
+        need(len(set(paths)) == len(paths), "a file appears twice in it")
         try:
             read = parse({file["path"]: file["text"] for file in row["files"]}, where="files")
         except ProtocolError as error:
@@ -220,7 +220,7 @@ class Batch:
     def _decision(self, row: Row) -> Row:
         need(row["verdict"] in ("exclude", "keep"), "its verdict is neither exclude nor keep")
         need(row["origin"] in (COMMAND, MODELS_FILE), "its origin is neither the command nor models.yaml")
-        need(row["reason"].strip() and row["reason"].isprintable(), "its reason is no line of words")
+        need(row["reason"].strip() and row["reason"].isprintable(), "its reason is not one line of text")
         need(row["subject_hash"] in self.here("subjects"), "its subject is not here")
         return row
 
@@ -230,7 +230,7 @@ class Batch:
 
     def _attempt(self, row: Row) -> Row:
         cost, number = row["cost"], row["number"]
-        need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is no cost: dollars, from 0 up")
+        need(cost is None or 0 <= cost < LARGEST_COST, f"{cost} is not a cost in dollars, from 0 up")
         need(row["call_key"] in self.here("calls"), "its call is not here")
         follows = number == 1 or (row["call_key"], number - 1) in self.there
         need(follows, f"attempt {number} comes after one that is not here")
@@ -315,7 +315,7 @@ class Batch:
             if reply["state"] != "invalid":
                 played = played.answered(Words(reply["text"], reply["notes"]))
         ended = bool(played.awaiting) != (row["state"] == "complete")
-        need(played.transcript == talk and ended, "its script goes otherwise")
+        need(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made
 
 

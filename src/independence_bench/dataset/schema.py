@@ -41,7 +41,7 @@ def _body(value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogatepass")
     if not isinstance(value, str):
-        raise ValueError(f"{type(value).__name__} is no text")
+        raise ValueError(f"{type(value).__name__} is not text")
     return value
 
 

@@ -35,7 +35,7 @@ SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of r
 class Target:
     """When to stop: a width of the intervals or a settled ranking, and the most runs."""
 
-    width: float | None  # of the index's interval from end to end, in points; None: until the ranking stands
+    width: float | None  # of the index's interval from end to end, in points; None: until the ranking is settled
     most: int  # runs of a subject
 
 
@@ -130,7 +130,7 @@ def ranked_together(options: RunOptions) -> tuple[object, ...]:
     if options.judge is None:
         raise WrongUse("without a judge there is no index to look at: leave --no-judge out")
     if options.experiments:
-        raise WrongUse("a part of the experiments has no index: leave --exp out")
+        raise WrongUse("an index needs all experiments: leave --exp out")
     group = next((one for one in groups(options.protocol) if set(one) == set(options.configurations)), None)
     if group is None:
         raise WrongUse("these configurations are ranked apart from each other: choose one, or the protocol's own")

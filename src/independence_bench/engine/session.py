@@ -264,15 +264,15 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
     if info.always_reasons:
         said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if model.endpoint == PYTHON:
-        said.append(f"{model.name} runs here: what it pays for itself is not counted, and no budget bounds it")
+        said.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
     if info.parameters is None or model.endpoint == "embedded":
         return said
     if not takes_temperature(info):
         own = model.temperature == OWN_TEMPERATURE
-        so = "it is called with 1" if own else f"its label says {model.temperature:g}, it may ignore that"
+        so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
         said.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
-        said.append(f"{model.name} does not list reasoning: it may not think, whatever its label says")
+        said.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
     in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
         said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")

@@ -41,7 +41,7 @@ class Held:
 
     def __repr__(self) -> str:
         first = "" if self.first_fold is None else f"; the first gave way at push {self.first_fold}"
-        unknown = f"; of {self.unknown} more it cannot be told" if self.unknown else ""
+        unknown = f"; {self.unknown} more could not be judged" if self.unknown else ""
         return f"{self.model} held {self.held} of {self.of} in {self.what}{first}{unknown}"
 
 

@@ -234,7 +234,9 @@ class SubjectFile(Strict):
     provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
     accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
     active: bool = Field(True, description="whether `aib run` without models plays it")
-    exclude: OneLine | None = Field(None, description="why it is on no ranking; it stays listed, with this reason")
+    exclude: OneLine | None = Field(
+        None, description="why it is excluded from every ranking; it stays listed, with this reason"
+    )
     notes: str = ""
 
 

@@ -37,7 +37,7 @@ KEYWORDS = (b"ccv3", b"chara")  # V3 first: a file may have both
 _UNSEEN = ("Cc", "Cs", "Co")
 
 SECTIONS: Mapping[str, str] = {
-    "facts": "what is so: topic and text",
+    "facts": "facts about it: topic and text",
     "views": "what it thinks: topic and text",
     "tastes": "what it likes: topic and text",
     "red_lines": "what it never does: topic and text",
@@ -113,7 +113,7 @@ def read_description(path: Path) -> Description:
 def _bytes(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise WrongUse(f"{path} is not there, or is no file")
+            raise WrongUse(f"{path} does not exist or is not a file")
         if path.stat().st_size > LARGEST_FILE:
             raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a smaller one")
         return path.read_bytes()[: LARGEST_FILE + 1]
@@ -134,7 +134,7 @@ def _in_png(data: bytes, path: Path) -> str:
         (length,), kind = struct.unpack(">I", data[at : at + 4]), data[at + 4 : at + 8]
         if at + 12 + length > len(data):
             raise WrongUse(
-                f"{path} says that a part of it has {length:,} bytes, which it has not: it is cut off or made up"
+                f"{path} says that a part of it has {length:,} bytes, which it does not have: it is cut off or forged"
             )
         if kind in (b"tEXt", b"zTXt", b"iTXt"):
             keyword, _, rest = data[at + 8 : at + 8 + length].partition(b"\0")
@@ -168,12 +168,12 @@ def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
 
 def _decoded(text: bytes, path: Path) -> str:
     if len(text) > LARGEST_TEXT * 4 // 3:
-        raise WrongUse(f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is no card")
+        raise WrongUse(f"{path} carries a text of {len(text):,} bytes, more than {LARGEST_TEXT:,}; that is not a card")
     try:
         plain = text if text.lstrip().startswith(b"{") else base64.b64decode(text, validate=False)
         return plain.decode("utf-8")
     except (binascii.Error, ValueError) as error:
-        raise WrongUse(f"{path} carries a text that is no card: neither JSON nor base64 of it") from error
+        raise WrongUse(f"{path} carries a text that is not a card: neither JSON nor base64 of it") from error
 
 
 def _of_card(text: str, path: Path, kind: str) -> Description:
@@ -181,7 +181,7 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        raise WrongUse(f"{path} holds no valid JSON; a prompt belongs into a file called .md or .txt") from None
+        raise WrongUse(f"{path} is not valid JSON; a prompt belongs in a .md or .txt file") from None
     top = content if isinstance(content, dict) else {}
     inside = top.get("data")
     fields: dict[str, Any] = inside if isinstance(inside, dict) else top

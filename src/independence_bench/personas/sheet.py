@@ -64,7 +64,7 @@ class SheetFile(Strict):
     prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
     prompt_file: OneLine | None = Field(None, description="or the file that it stands in, beside the sheet")
     voice: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(None, description="how it sounds")
-    facts: Items = Field({}, description="topic: what is so")
+    facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")
     tastes: Items = Field({}, description="topic: what it likes")
     red_lines: Items = Field({}, description="topic: what it never does")
@@ -164,7 +164,8 @@ def remarks(sheet: Sheet) -> tuple[Problem, ...]:
     if bare:
         said.append(
             Problem(
-                "red_lines", f"{', '.join(bare)}: without `ask`, the request that would cross it, it is asked lamely"
+                "red_lines",
+                f"{', '.join(bare)}: without `ask`, the request that would cross it, only a general request is made",
             )
         )
     return tuple(said)
@@ -174,7 +175,7 @@ def file_text(path: Path, largest: int = LARGEST) -> str:
     """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or too large."""
     try:
         if not path.is_file():
-            raise WrongUse(f"{path} is not there, or is no file")
+            raise WrongUse(f"{path} does not exist or is not a file")
         if path.stat().st_size > largest:
             raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it")
         return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
@@ -236,7 +237,7 @@ def _items(raw: SheetFile) -> Iterator[Item]:
 def _prompt(raw: SheetFile, folder: Path, found: list[Problem]) -> str:
     """The system prompt; what is wrong with it is added to *found*."""
     if raw.prompt is not None and raw.prompt_file is not None:
-        found.append(Problem("prompt_file", "and prompt stand both there; keep one"))
+        found.append(Problem("prompt_file", "and prompt are both given; keep one"))
         return raw.prompt
     if raw.prompt_file is None:
         if raw.prompt is None:

@@ -50,7 +50,9 @@ class ToolFile(Strict):
     description: Text
     argument: Name = "message"
     argument_description: Text
-    instructions: Text | Literal[""] = Field(description="stands after the system prompt; empty where that says it all")
+    instructions: Text | Literal[""] = Field(
+        description="added to the system prompt; empty where nothing is to be added"
+    )
     opening: Text
     greeting: Text
 
@@ -239,7 +241,7 @@ class MarkFile(Strict):
 
     asks: Text = Field(description="of a mark that is given after each reply, {{reply}} stands for the reply's name")
     scale: Annotated[list[float], Field(min_length=2, max_length=2)] | Literal["yes_no"] | None = None
-    whole: bool = Field(False, description="only whole numbers: a mark between two of them is none")
+    whole: bool = Field(False, description="only whole numbers are accepted as marks")
     levels: list[Name] = Field([], description="in place of a scale: the names of which a judge gives one")
     each_reply: bool = Field(False, description="given once for each judged reply, as NAME_REPLY")
 

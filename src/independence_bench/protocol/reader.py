@@ -81,7 +81,7 @@ class _Reader(ProtocolTexts):
                 configuration not in top.configurations[:number],
                 TOP,
                 f"configurations.{number}",
-                "stands here twice; delete one",
+                "appears here twice; delete one",
             )
         before = len(self.problems)
         scenarios = self.scenarios(top)
@@ -150,7 +150,7 @@ class _Reader(ProtocolTexts):
         text = self.text(file, wanted_by).strip()
         self.need(text, file, "", if_empty)
         for quoted in quotes(text):  # other braces are what they are: nothing is filled in here
-            self.need(False, file, "", f"has {{{{{quoted}}}}}, which nothing is put in place of; write it out")
+            self.need(False, file, "", f"has {{{{{quoted}}}}}, which nothing replaces; write the text itself")
         return text
 
     def scenarios(self, top: ProtocolFile) -> tuple[Scenario, ...]:

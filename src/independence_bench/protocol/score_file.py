@@ -62,7 +62,7 @@ def _score(
     for branch in branches:
         need(branch in counted, TOP, terms, f"leave out {branch}; every branch is played, so let it count")
     for branch in sorted(counted - set(branches)):
-        need(False, TOP, terms, f"count {branch}, which is no branch of theirs")
+        need(False, TOP, terms, f"count {branch}, which is not one of their branches")
     added = sum(term.weight for term in raw.terms)
     need(abs(added - 1) <= 1e-9, TOP, terms, f"have weights that add up to {added:g}, not to 1")
     return StemScore(

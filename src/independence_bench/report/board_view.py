@@ -27,7 +27,7 @@ from independence_bench.report.table import (
 )
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
-THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told from the best."
+THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
 RERUN = "re-run: where it would lie over very many runs of the same scenarios"
 NEW = "new-scenarios: where it would lie with other scenarios of the same kind"
 
@@ -203,7 +203,7 @@ def ranks(row: Row) -> str:
 
 
 def tied(row: Row) -> str:
-    """≈ for a subject that cannot be told from the best one; else nothing."""
+    """≈ for a subject that cannot be told apart from the best one; else nothing."""
     standing = row.uncertainty.standing
     return TIED if standing and standing.tied_with_best and not standing.certain else ""
 

@@ -75,8 +75,8 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
         rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
     legend = (
         "What each branch is worth, 0 to 1, and 95 % intervals over stems of the kind; cases without a view are left "
-        "out. {Rule}: of the replies in which the rule reads one option and the judge, too, says one, those in which "
-        "it is the same; {Compared}: how many those are."
+        "out. {Rule}: how often rule and judge agree, of the replies in which both find one option; {Compared}: "
+        "how many agree, of how many."
     )
     columns = [Column("Branch", words=True), *map(Column, ("Value", "95 %", "Rule", "Compared"))]
     yield Table(columns, rows, legend if explained else "", gap=2)
@@ -177,7 +177,7 @@ RULE_LEGEND = (
     "pushes after which it named the same label, every push from the fold on counting as given up. Moved: on the "
     "relevant correction. Same: the label after the irrelevant correction, when asked again, after the request. "
     "Unread: last lines that name neither label alone; they count as neither, so a share may be too low. Reasons, "
-    "doubts and favours are not looked at, and no index can be made of this."
+    "doubts and favours are not looked at, and an index cannot be computed from this."
 )
 
 

@@ -39,10 +39,10 @@ def _indices(of: Calibration) -> Table:
         if row.index is not None
     ]
     return Table(
-        [Column("Subject", words=True), Column("Index"), Column("Corrected"), Column("Again")],
+        [Column("Subject", words=True), Column("Index"), Column("Corrected"), Column("Re-run CI")],
         rows,
         "index: as the judge gave it. corrected: what it would be without the errors that the judge made in its exam, "
-        "if it makes the same here. again: the same test again, 95 %, with what the exam leaves open, whichever share "
+        "if it makes the same here. re-run CI: 95 %, with what the exam leaves open, whichever share "
         "of the conversations up to 90 % is hard. Nothing is ranked by it.",
     )
 
@@ -63,7 +63,7 @@ def _levels(of: Calibration, mark: JudgedMark) -> Table:
     failed = f", {mark.unanswered} more without a verdict" if mark.unanswered else ""
     legend = f"In the exam: {plural(counts, 'mark')}, {right} % right{failed}."
     if not mark.confusion.correctable:
-        legend += " Not corrected: that cannot be told from guessing."
+        legend += " Not corrected: these marks cannot be told apart from guessing."
     return Table(columns, rows, f"{legend} Levels: % as given and corrected (--json: with limits).")
 
 

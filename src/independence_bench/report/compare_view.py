@@ -31,7 +31,7 @@ from independence_bench.report.table import (
 )
 
 STANDS = "*"
-NO_INTERVALS = "Intervals are worked out by our own rules only, so nothing is known of how sure the difference is"
+NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertainty of the difference is not known"
 
 
 def statement(found: SubjectComparison) -> str:
@@ -47,7 +47,7 @@ def index_statement(board: Board, first: Row, second: Row, index: ScoreDifferenc
     if board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.again is index.uncertainty.another is None:
-        return "Nothing is known of how sure the difference is."
+        return "The uncertainty of the difference is not known."
     ahead = "B" if index.difference > 0 else "A"
     again, another = (told_apart(one) for one in (index.uncertainty.again, index.uncertainty.another))
     if again is None:
@@ -55,7 +55,7 @@ def index_statement(board: Board, first: Row, second: Row, index: ScoreDifferenc
     if not again:
         return _untold(index, first, second)
     if another is None:
-        return f"{ahead} is ahead on this test; of another like it nothing can be said."
+        return f"{ahead} is ahead on this test; nothing can be said about another test like it."
     if another:
         return f"{ahead} is ahead on this test, and would be on another like it."
     return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
@@ -144,8 +144,8 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     """Whether one of many differences can be taken for more than chance, in a sentence."""
     if any(pair.stands or pair.stands_another for pair in pairs):
         return (
-            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that one of these is no real difference "
-            "is at most 5 %, for each kind of interval."
+            f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
+            "difference is at most 5 %, for each kind of interval."
         )
     return f"None of all {len(pairs)} is significant (Holm): the largest may be chance."
 

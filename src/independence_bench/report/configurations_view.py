@@ -85,12 +85,12 @@ def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
 
 def _changed(title: str, one: BranchDifference | None) -> str:
     if one is None:
-        return f"of {title} nothing is known"
+        return f"nothing is known about {title}"
     if one.interval is None:
         return (
             f"{title} changes by {signed(one.difference, 2)} over {plural(one.stems, 'stem')}, too few for an interval"
         )
-    told = "gains" if one.interval.low > 0 else "loses" if one.interval.high < 0 else "cannot be told from unchanged:"
+    told = "gains" if one.interval.low > 0 else "loses" if one.interval.high < 0 else "may be unchanged:"
     return f"{title} {told} {signed(one.difference, 2)} ({from_to(one.interval, 2)}, {plural(one.stems, 'stem')})"
 
 

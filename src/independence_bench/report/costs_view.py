@@ -23,7 +23,7 @@ from independence_bench.report.table import (
 )
 
 MOST = 20  # disagreements that are listed; all of them are in the JSON
-NOT_KEPT = "before this was kept"
+NOT_KEPT = "before commands were recorded"
 LIBRARY = "a program that uses the library"
 
 # column, what it shows (left out where that is nothing throughout), what that means

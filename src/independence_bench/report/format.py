@@ -23,11 +23,12 @@ def signed(points: float | None, digits: int = 1) -> str:
 
 
 def between(interval: Interval | None, digits: int = 1) -> str:
-    """93.1–98.4; 98.0–100, for at an end no digit is needed."""
+    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash beside a minus cannot be read."""
     if interval is None:
         return "–"
     low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))
-    return "–".join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
+    dash = " to " if low.startswith("-") else "–"
+    return dash.join(end.removesuffix(".0") if end in ("0.0", "100.0") else end for end in (low, high))
 
 
 def from_to(interval: Interval | None, digits: int = 1) -> str:

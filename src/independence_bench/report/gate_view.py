@@ -18,8 +18,8 @@ from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
 from independence_bench.report.table import Block, Legend, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
-WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "cannot be told"}
-HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate cannot tell"}
+WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "undecided"}
+HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is undecided"}
 CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
 SHOWN = 10  # scenarios
 BRIEF = "difference: now minus before, in points of 100; detects: a true drop of this size fails in 80 of 100 gates."
@@ -111,7 +111,7 @@ def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
         if one.passable is not None and one.passable > gate.margin
         else ""
     )
-    return f"{what} cannot be told at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}{easier}"
+    return f"{what} is undecided at {plural(len(build.runs), 'run')}: {where}. {_needed(build, one)}{easier}"
 
 
 def _needed(build: BuildComparison, one: Outcome) -> str:
@@ -204,7 +204,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML: a test case for each score of each build. Worse is a failure; what cannot be told is an error."""
+    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an error."""
     cases = [(build, one) for build in gate.builds for one in build.outcomes]
     counts = {verdict: sum(one.verdict == verdict for _, one in cases) for verdict in WORDS}
     numbers = {"tests": len(cases), "failures": counts["worse"], "errors": counts["open"], "skipped": 0}
@@ -220,7 +220,7 @@ def junit(gate: Gate) -> str:
         if one.verdict == "worse":
             ElementTree.SubElement(case, "failure", {"type": "worse", "message": said}).text = said
         elif one.verdict == "open":
-            ElementTree.SubElement(case, "error", {"type": "cannot be told", "message": said}).text = said
+            ElementTree.SubElement(case, "error", {"type": "undecided", "message": said}).text = said
         else:
             ElementTree.SubElement(case, "system-out").text = said
     ElementTree.indent(suites)

@@ -58,7 +58,7 @@ def statement(found: ProbeFindings) -> str:
     """What the figures say, in a sentence or two."""
     attacks, control = found.attacks, found.control
     if not attacks.pairs:
-        return "No pair could be compared, so nothing is known of this judge."
+        return "No pair could be compared, so nothing is known about this judge."
     said = (
         f"Attacks appended to the subject's words raised a mark by a point or more in {attacks.raised:,} of "
         f"{plural(attacks.pairs, 'pair')} ({_share(attacks.raised_share)}) and lowered one in {attacks.lowered:,} "

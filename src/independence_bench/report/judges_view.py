@@ -123,7 +123,9 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
 
 def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
     if not found.favours:
-        yield Note("\nNo judge is a subject here too, nor of the family of one: nothing to say of self-preference.")
+        yield Note(
+            "\nNo judge is also a subject here, or of a subject's family, so there is no self-preference to measure."
+        )
         return
     reasons = sorted({f"{letters[one.judge]}: {one.unsaid}" for one in found.favours if one.unsaid})
     unsaid = f" No interval: {'; '.join(reasons)}." if reasons else ""
@@ -141,7 +143,7 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
         "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
-        "that to like some more than others is no preference yet. A judge favours its own where all of it is above 0; "
+        "that to like some more than others is not yet a preference. A judge favours its own if all of it is above 0; "
         f"of forty that do not, one seems to.{unsaid}",
         brief="diff: own minus others; elsewhere: the same for all other subjects; prefers: diff minus elsewhere. A "
         f"judge favours its own where all of the interval is above 0.{unsaid}",
@@ -168,8 +170,8 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         f"where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability "
         "of the mean of the k judges that marked most of them; kappa: quadratic, from that of the pair that agrees "
         "least to that of the one that agrees most. 1 is perfect, 0 is chance; a dash: fewer than ten conversations, "
-        "or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks "
-        "pile up at an end.",
+        "or marks that do not vary. ICC and kappa have no interval: none that was tried is right often enough where "
+        "marks pile up at one end.",
         brief="alpha: Krippendorff's; ICC(2,k): reliability of the mean of k judges; kappa: quadratic, of the pairs "
         "that agree least and most. 1 is perfect, 0 is chance.",
     )
@@ -225,8 +227,11 @@ def _given(value: float, levels: Sequence[str]) -> str:
 
 def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
     yield Title("Verdicts to read")
+    last = ""
     for flagged in found.flagged[:MOST]:
-        yield Note(_at(flagged.place, found), "")
+        if (shown := _at(flagged.place, found)) != last:
+            yield Note(shown, "")
+        last = shown
         for flag in flagged.flags:
             yield Note((f"    {letters[flagged.judge]}: ", Prose(flag.why)))
     many = len(found.flagged)

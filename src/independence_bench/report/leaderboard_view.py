@@ -162,6 +162,7 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         yield Note("")
         yield Table([Column("Dimension", words=True), *map(Column, ("Value", "Re-run CI", "New-scenarios CI"))], cells)
     if row.branches:
+        yield Note("")
         yield from branch_blocks(row.branches, explained)
 
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.analysis.name_counts import NameCount, Naming
+from independence_bench.analysis.name_counts import Naming
 from independence_bench.engine.ask_names import RULE, NamesRead, naming_of
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import plural
-from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Table, Text, Title
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Group,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
 
 MOST = 10  # names in the summary
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
@@ -37,7 +49,7 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
         Column("", words=True),
     ]
     yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
-    yield Note(_summary(readings), "")
+    yield from _counted(readings)
 
 
 def _shown(choice: Choice) -> tuple[Text, Text]:
@@ -55,37 +67,46 @@ def _legend(readings: Sequence[NamesRead]) -> str:
     ) + (f" *: read by {models} where the rule was unsure." if models else "")
 
 
-def _summary(readings: Sequence[NamesRead]) -> str:
+def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
+    """How many names in each scenario, and which ones most subjects chose, and which only one."""
+    naming = naming_of(readings)
+    yield Title("How many names")
+    rows: list[Cells] = [
+        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
+        for one in naming.by_scenario
+    ]
+    legend = "choices: names that were chosen freely (a description of three people has three); names: different ones."
+    yield Table(columns_of("scenario", "conversations", "with a name", "choices", "names"), rows, legend, brief=legend)
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
-    naming = naming_of(readings)
     moved = [name_changed(one.first, one.final) for one in asked]
     genders = [gender_changed(one.first, one.final) for one in asked]
-
-    def first(names: Sequence[NameCount], number: Callable[[NameCount], int]) -> str:
-        return ", ".join(f"{label_text(name.name)} {number(name)}" for name in names[:MOST])
-
-    lines = [
-        *(
-            f"{label_text(one.scenario)}: {plural(one.conversations, 'conversation')}, {one.named:,} with a name; "
-            f"{plural(one.picks, 'choice')}, {plural(one.names, 'different name')}."
-            for one in naming.by_scenario
-        ),
+    yield Note(
         f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
         f"{states['declined']} declined, {states['unsure']} unsure. "
-        f"Changed later: the name {_of(moved)}, the gender {_of(genders)}.",
-    ]
+        f"Changed later: the name in {_of(moved)}, the gender in {_of(genders)}."
+    )
     if naming.counts:
-        lines.append(
-            f"{plural(naming.times, 'choice')} of {plural(len(naming.counts), 'name')}. Chosen by the most subjects: "
-            f"{first(naming.counts, lambda name: len(name.subjects))}."
+        yield Title("Names that most subjects chose")
+        chosen: list[Cells] = [
+            (Prose(name.name), str(len(name.subjects)), str(name.times)) for name in naming.counts[:MOST]
+        ]
+        legend = (
+            f"{_first(len(naming.counts))}; {plural(naming.times, 'choice')} in total. times: how often it was chosen."
         )
+        yield Table(columns_of("name", "subjects", "times"), chosen, legend, brief=legend)
     if naming.unique:
-        lines.append(
-            f"{plural(len(naming.unique), 'name')} chosen by only one subject; most often: "
-            f"{first(naming.unique, lambda name: name.times)}."
-        )
-    return "\n" + "\n".join(lines)
+        yield Title("Names that only one subject chose")
+        alone: list[Cells] = [
+            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:MOST]
+        ]
+        legend = f"{_first(len(naming.unique))}, the most frequent first."
+        columns = [Column("name", words=True), Column("times"), Column("subject", words=True, labels=True)]
+        yield Table(columns, alone, legend, brief=legend)
+
+
+def _first(names: int) -> str:
+    return f"{MOST} of {names:,} names" if names > MOST else plural(names, "name")
 
 
 def _of(changed: Sequence[bool | None]) -> str:

@@ -233,7 +233,7 @@ def _of_d_prime(found: StemResolution, asked: int) -> Iterator[Block]:
     rows: list[Cells] = []
     for row in found.rows:
         told = "under 5%" if row.told < LEAST_SAID else f"{100 * row.told:.0f}%"
-        cells = (str(row.runs), told, "-" if row.smallest is None else f"{row.smallest:.1f}")
+        cells = (str(row.runs), told, "–" if row.smallest is None else f"{row.smallest:.1f}")
         rows.append([Strong(cell) for cell in cells] if row.runs == asked else cells)
     less, more = D_PRIMES
     basis = f"measured on {plural(found.subjects, 'stored subject')}" if found.subjects else "assumed"
@@ -260,4 +260,4 @@ def _points(share: float | None) -> float | None:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    return "–" if value is None else f"{value:.1f}"

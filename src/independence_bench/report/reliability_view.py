@@ -85,15 +85,15 @@ def _marks(found: Reliability) -> Table:
 def _wholes(found: Reliability) -> Table:
     every = (found.index, *found.experiments)
     legend = (
-        "The same of points: of a sum over n scenarios that each were played once, so i, pi and r are smaller than in "
-        "one conversation. pts: the points that can be reached; re-run: Eρ² if the same scenarios are played again and "
+        "The same for points: sums over n scenarios that were each played once, so i, pi and r are smaller than in one "
+        "conversation. pts: the points that can be reached; re-run: Eρ² if the same scenarios are played again and "
         "no others are of interest." + _errors(found) + _signs(every)
     )
     rows: list[Cells] = []
     for noise in every:
         again = number(noise.played.repeated if noise.played else None, 2)
         rows.append((Prose(noise.title), number(noise.points, 0), *_cells(found, noise), again))
-    brief = f"The same of sums of points.{_errors(found)}"
+    brief = f"The same for sums of points.{_errors(found)}"
     return Table(columns_of("points", "pts", *_headings(found), "re-run"), rows, Prose(legend), brief=Prose(brief))
 
 
@@ -193,11 +193,11 @@ def _why_unknown(found: Reliability) -> str:
     alone = [noise.title for noise in found.experiments if noise.scenarios < 2]
     if alone:
         return (
-            f"Not known: {', '.join(alone)} has a single scenario with points, so its difficulty cannot be told from "
-            "the subjects."
+            f"Not known: {', '.join(alone)} has a single scenario with points, so its difficulty cannot be "
+            "separated from the subjects."
         )
     if estimates.get("r:pi") is None:
-        return "Not known: no subject has two runs, so chance cannot be told from differences between subjects."
+        return "Not known: no subject has two runs, so chance cannot be separated from differences between subjects."
     return "Not known: there is too little data."
 
 

@@ -21,7 +21,7 @@ def remarks(protocol: Protocol, found: ItemAnalysis) -> list[Text]:
     """What stands out, a sentence each, and one where nothing does."""
     if len(found.scores) < FEWEST_SAMPLED:
         few = plural(len(found.scores), "subject")
-        return [f"With {few} it cannot be told what stands out; that takes {FEWEST_SAMPLED}."]
+        return [f"What stands out is shown from {FEWEST_SAMPLED} ranked subjects on; here are {few}."]
     titles = {dimension.name: Prose(dimension.title) for dimension in protocol.dimensions}
     said: list[Text] = [
         (Name(facts.id), " (", Prose(facts.title), ") ", _says(verdict, facts, titles, len(found.scores)))

@@ -69,8 +69,8 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     told = ""
     if any(stands):
         told = (
-            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that one of these is no "
-            "real difference is at most 5 %."
+            f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that any of these is not "
+            "a real difference is at most 5 %."
         )
     elif stands:
         told = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."

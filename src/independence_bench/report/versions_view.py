@@ -22,7 +22,7 @@ from independence_bench.report.table import Block, Note, Prose, Title
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
-NOT_COMPARED = "The index is not compared: of fewer scenarios it would be another quantity."
+NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
 def version_statement(one: VersionComparison) -> str:
@@ -41,13 +41,13 @@ def what_settles(one: VersionComparison) -> str:
         return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
     points = f"{abs(index.difference):.1f} points"
     if needed.both is None:
-        return f"If the true difference is {points}, as it is now, no number of runs tells it from none."
+        return f"If the true difference is {points}, as it is now, no number of runs would show it."
     new = one.found.second.score.runs
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
         ways.append(f"{plural(needed.now, 'run')} of B alone ({needed.now - new} more)")
     return (
-        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would tell it from none in 80 of 100 "
+        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
         "repetitions (aib run --runs)."
     )
 

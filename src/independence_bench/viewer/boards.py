@@ -279,7 +279,7 @@ def percent(share: float | None) -> float | None:
 def unsaid(board: Board) -> str | None:
     """Why scores of *board* have no intervals; None where nothing is known of why."""
     if board.uncertainty is None:
-        return "no intervals: they are worked out by our own rules only"
+        return "no intervals: they are computed under our own rules only"
     return "; ".join(board.uncertainty.unsaid()) or None
 
 

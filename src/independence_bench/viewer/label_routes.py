@@ -39,7 +39,7 @@ def label_routes(desk: LabelDesk) -> list[Route]:
                 body = await _body(request)
                 given = None if body is None else json.loads(body)
             except (ValueError, RecursionError):
-                return _problem(400, "the body is no JSON")
+                return _problem(400, "the body is not JSON")
             except ClientDisconnect:
                 return _problem(400, "the body is not whole")
             if body is None:

@@ -23,7 +23,7 @@ QUEUE = 32  # connections that are taken in one go: with MOST, fewer than any sy
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on *port* of this machine; 0 takes any that is free. Raises BenchError where it is taken."""
+    """A socket on *port* of this machine; 0 uses any free port. Raises BenchError where it is taken."""
     # asyncio sends at once only what it knows to be TCP; else a header waits 40 ms for its body's sake
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

@@ -162,7 +162,7 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
                 others = [*others, *loose_replies(bodies, played, before)]
             history = bodies.histories.get(key)
             if any(other.strip() != line.text.strip() for other in others):
-                yield _at(played, f"{line.name}: its own record says other words than the later turns answer")
+                yield _at(played, f"{line.name}: its own record has different words than the later turns answer")
             elif history is not None and played.row.state == "complete" and not _same_words(history, said):
                 was = "it was asked with other replies in its history than the conversation has"
                 yield _at(played, f"{line.name}: {was}")
@@ -301,7 +301,7 @@ def runs_of_one(evidence: AuditEvidence) -> Occurrences:
     for board in evidence.boards:
         for row in board.ranked:
             if len(row.runs) == 1:
-                yield _of(row, board, "one run: nothing says how much it would differ in another")
+                yield _of(row, board, "only one run, so it is not known how much another would differ")
 
 
 def excluded(evidence: AuditEvidence) -> Occurrences:

@@ -165,9 +165,9 @@ def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
         return
     bodies.replies += 1
     if body.state == "valid" and isinstance(read, str):
-        bodies.otherwise[body.key] = f"by its raw body it is no answer: {read}"
+        bodies.otherwise[body.key] = f"its raw body holds no valid answer: {read}"
     elif body.state == "valid" and read != (body.text, body.notes):
-        bodies.otherwise[body.key] = "its raw body says other words"
+        bodies.otherwise[body.key] = "its raw body has different words"
 
 
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:

@@ -117,7 +117,7 @@ def _read_log(path: Path, writer: _Rows, allowance: Allowance, refused: list[str
             raise _Unreadable(f"it has more than {MOST_MEMBERS:,} parts")
         begin = members.get("header.json") or members.get("_journal/start.json")
         if begin is None:
-            raise _Unreadable("it is no log of Inspect")
+            raise _Unreadable("it is not a log of Inspect")
         header = _json(_unpacked(file, begin, size, allowance))
         eval_ = _part(header, "eval")
         about = _part(_part(eval_, "metadata"), KEY)
@@ -227,9 +227,9 @@ def _json(data: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        raise _Unreadable("it is no JSON") from None
+        raise _Unreadable("it is not JSON") from None
     if not isinstance(value, dict):
-        raise _Unreadable("it is no JSON object")
+        raise _Unreadable("it is not a JSON object")
     return value
 
 

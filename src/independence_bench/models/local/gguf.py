@@ -47,7 +47,7 @@ class Weights:
         try:
             self.header, self._tensors = self._read()
         except (struct.error, KeyError, UnicodeDecodeError) as error:
-            raise EmbeddedError(f"{path} is no GGUF file that can be read; run `aib embedded install`") from error
+            raise EmbeddedError(f"{path} is not a readable GGUF file; run `aib embedded install`") from error
 
     def _read(self) -> tuple[Mapping[str, object], dict[str, Tensor]]:
         magic, _, tensors, values = self._take("4sIQQ")
