@@ -90,8 +90,11 @@ def test_a_prompt_is_taken_as_it_is(tmp_path: Path) -> None:
 
 
 HOSTILE = {
-    "two-gigabytes.png": (PNG + struct.pack(">I", 2_000_000_000) + b"tEXt" + b"chara\0x", "does not have: it is cut off"),
-    "bomb.png": (png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))), "that is not a card"),
+    "two-gigabytes.png": (
+        PNG + struct.pack(">I", 2_000_000_000) + b"tEXt" + b"chara\0x",
+        "does not have: it is cut off",
+    ),
+    "bomb.png": (png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"A" * 50_000_000))), "is not a card"),
     "damaged.png": (png(chunk(b"zTXt", b"chara\0\0nothing")), "has a damaged text"),
     "no-base64.png": (png(chunk(b"tEXt", b"chara\0\xff\xfe")), "is not valid JSON"),
     "picture.png": (png(), "without a character card"),
