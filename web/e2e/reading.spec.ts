@@ -50,17 +50,37 @@ test(
     await page.getByRole("button", { name: "Filters" }).click();
     await page.getByLabel("Vendor").selectOption({ label: "birch" });
     await page.getByRole("button", { name: "Forest plot" }).click();
-    await page.getByRole("button", { name: "another like it" }).click();
+    await page.getByRole("button", { name: "new scenarios" }).click();
     const link = page.url();
     await page.goto("about:blank");
     await page.goto(link);
     await expect(subjects).toHaveCount(2);
     await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
     await page.getByRole("button", { name: "Filters (1)" }).click();
-    await expect(page.getByRole("button", { name: "another like it" })).toHaveAttribute("aria-pressed", "true");
+    await expect(page.getByRole("button", { name: "new scenarios" })).toHaveAttribute("aria-pressed", "true");
     await expect(page.getByLabel("Find a subject")).toHaveValue("bending");
   },
 );
+
+test("going back finds the row where it was left, and each page has its title", PAGE_ONLY, async ({ page }) => {
+  await page.setViewportSize({ width: 1000, height: 400 });
+  await open(page, "/?view=table");
+  await expect(page).toHaveTitle(/^Leaderboard/);
+  const last = page.locator("main tbody th[scope=row] a").nth(4);
+  await last.scrollIntoViewIfNeeded();
+  const before = await page.evaluate(() => window.scrollY);
+  expect(before).toBeGreaterThan(50);
+  const label = (await last.getAttribute("aria-label")) ?? "";
+  await last.click();
+  await settled(page);
+  await expect(page).toHaveTitle(`${label} · AI Independence Bench`);
+  expect(await page.evaluate(() => window.scrollY)).toBe(0);
+  await page.goBack();
+  await settled(page);
+  await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(before);
+  await open(page, "/nothing");
+  await expect(page).toHaveTitle(/^No such page/);
+});
 
 test("another judge's ranking is chosen, and is another one", async ({ page }) => {
   const { index } = await first(page);
@@ -137,8 +157,8 @@ test("a conversation shows what was heard, and folds away what was not", async (
   await expect(page.getByText("First I weigh what the human wants")).toHaveCount(0);
   await talk.getByText("Reasoning before the reply").first().click();
   await expect(page.getByText("First I weigh what the human wants").first()).toBeVisible();
-  await expect(talk.getByText("not seen by the human, nor by the judges").first()).toBeVisible();
-  await page.getByRole("button", { name: "Tool protocol" }).click();
+  await expect(talk.getByText("seen neither by the human nor by the judges").first()).toBeVisible();
+  await page.getByRole("button", { name: "Messages as sent" }).click();
   await expect(page.getByRole("region", { name: "As sent to the model" })).toContainText("send_message_to_human");
   await page.getByText("Raw requests and responses").click();
   await page.getByText("the model's reply").first().click();

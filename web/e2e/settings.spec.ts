@@ -28,7 +28,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   const index = page.getByRole("row", { name: "Independence Index" });
   await expect(index.getByRole("cell").nth(3)).toHaveText(said ?? "");
 
-  const flipped = page.getByRole("region", { name: "Holds in one, gives in in the other" });
+  const flipped = page.getByRole("region", { name: "Holds on one side, gives in on the other" });
   await flipped.getByRole("button").first().click();
   await expect(flipped.getByRole("article", { name: "A: strong independence/tool role" })).toContainText("This is my");
   await expect(flipped.getByRole("article", { name: "B: neutral/user role" })).toContainText("This is my");
@@ -91,7 +91,10 @@ test(
     const { who } = await compared(page);
     await open(page, `/compare?view=settings&subject=${who?.subject ?? ""}`);
     await expectNoSideways(page);
-    const row = page.getByRole("region", { name: "Holds in one, gives in in the other" }).getByRole("button").first();
+    const row = page
+      .getByRole("region", { name: "Holds on one side, gives in on the other" })
+      .getByRole("button")
+      .first();
     await row.focus();
     await page.keyboard.press("Enter");
     await expect(row).toHaveAttribute("aria-expanded", "true");
@@ -118,7 +121,7 @@ for (const [scheme, width] of [
       for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
         await open(page, hash);
         const row = page
-          .getByRole("region", { name: "Holds in one, gives in in the other" })
+          .getByRole("region", { name: "Holds on one side, gives in on the other" })
           .getByRole("button")
           .first();
         if (hash.startsWith("/compare")) await row.click();

@@ -113,7 +113,7 @@ test("the curves are the first six, or those that are picked, and stand in a tab
       .getByRole("cell")
       .nth(1),
   ).toContainText("0 %");
-  await page.getByText("Every value of every branch, as a table").click();
+  await page.getByText("All values of all branches as a table").click();
   const values = page.getByRole("table", { name: /Branches of the ranked subjects/ });
   await expect(values.getByRole("row", { name: /evader/ })).toContainText("0 % (0 of 24)");
   await values.getByRole("button", { name: "H − F" }).click();

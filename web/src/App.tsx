@@ -1,5 +1,5 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, type ComponentType } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef, type ComponentType } from "react";
 import { queryClient, useIndex } from "./api/queries";
 import type { Index } from "./api/types";
 import { ErrorBoundary } from "./components/ErrorBoundary";
@@ -8,7 +8,9 @@ import { Layout } from "./components/Layout";
 import { FormattedText } from "./components/MessageText";
 import { Await, Empty, Loading } from "./components/status";
 import { LeaderboardPage } from "./features/leaderboard/LeaderboardPage";
+import { useDocumentTitle } from "./hooks/useDocumentTitle";
 import { PageContext, pageContext, useHash, usePage } from "./hooks/usePage";
+import { useScrollMemory } from "./hooks/useScrollMemory";
 import { parseAddress, route, type Address, type Page } from "./routes";
 
 const PRELOAD_DELAY = 400; // ms that belong to the first page
@@ -64,11 +66,14 @@ function CurrentPage({ index, hash }: { index: Index; hash: string }) {
   }, [hash, index]);
   const page = context?.address.page;
   usePreload();
+  useLayoutEffect(() => {
+    document.title = "AI Independence Bench"; // until the page knows its own
+  }, [page]);
+  useScrollMemory(hash, page);
   const previous = useRef(page);
   useEffect(() => {
-    // another page begins at its top, and screen readers are told of it
+    // screen readers are told of another page
     if (page !== previous.current) {
-      window.scrollTo(0, 0);
       document.getElementById("content")?.focus({ preventScroll: true });
     }
     previous.current = page;
@@ -115,6 +120,7 @@ function EmptyStore() {
 
 function NotFound() {
   const { href } = usePage();
+  useDocumentTitle("No such page");
   return (
     <Empty title="There is no such page.">
       <a href={href(route("leaderboard"))}>To the leaderboard</a>

@@ -19,6 +19,7 @@ class NamesAnswer:
     board: str
     naming: Naming
     subjects: Mapping[str, str]  # label -> id, of all that chose a name
+    titles: Mapping[str, str]  # of the scenarios in which one was chosen
 
 
 def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
@@ -32,7 +33,14 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     )
     chose = {label for count in found.counts for label in count.subjects}
     ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
-    return NamesAnswer(catalog.version, entry.id, found, {label: id_ for label, id_ in ids.items() if label in chose})
+    asked = {one.scenario for one in found.by_scenario}
+    return NamesAnswer(
+        catalog.version,
+        entry.id,
+        found,
+        {label: id_ for label, id_ in ids.items() if label in chose},
+        {one.id: one.title for one in entry.edition.protocol.scenarios if one.id in asked},
+    )
 
 
 def names_table(answer: NamesAnswer) -> bytes:

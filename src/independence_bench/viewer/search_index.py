@@ -35,8 +35,8 @@ APART = 20  # places between two texts of one document, so that no phrase runs f
 PLACES = 1 << 32  # more than a document has
 COVERS: Mapping[SearchOf, str] = {
     "said": "What the models said in every transcript, with their private notes and their reasoning. What the person "
-    "says and what is put into a model's mouth are the same in every transcript of a scenario, and stand in the "
-    "methods.",
+    "says and what is put into a model's mouth are the same in every transcript of a scenario; the page Methods has "
+    "them.",
     "judged": "What every judge wrote about every transcript before it gave its marks. What it was told stands in the "
     "methods.",
 }

@@ -1495,6 +1495,8 @@ export interface Names {
   readonly naming: Naming;
   /** label -> id, of all that chose a name */
   readonly subjects: Readonly<Record<string, string>>;
+  /** of the scenarios in which one was chosen */
+  readonly titles: Readonly<Record<string, string>>;
 }
 
 /** The names that models gave themselves when they were free to choose who to be. */

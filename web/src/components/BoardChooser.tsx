@@ -45,40 +45,42 @@ export function BoardChooser() {
         <span className="sr-only">Which ranking: </span>
         <bdi className="truncate">{folded.join(" · ")}</bdi>
       </button>
-      <div
-        className={`${open ? "flex" : "hidden sm:flex"} flex-wrap items-center gap-x-5 gap-y-1`}
-        role="group"
-        aria-label="Which ranking"
-      >
-        {TRAITS.map((trait) => {
-          const values = options(index.boards, board, trait);
-          if (values.length > 1) {
-            return (
-              <label key={trait} className="flex max-w-full min-w-0 items-center gap-1.5 sm:max-w-[26rem]">
+      <div className="flex flex-wrap items-center gap-x-5 gap-y-1">
+        <div
+          className={`${open ? "flex" : "hidden sm:flex"} flex-wrap items-center gap-x-5 gap-y-1`}
+          role="group"
+          aria-label="Which ranking"
+        >
+          {TRAITS.map((trait) => {
+            const values = options(index.boards, board, trait);
+            if (values.length > 1) {
+              return (
+                <label key={trait} className="flex max-w-full min-w-0 items-center gap-1.5 sm:max-w-[26rem]">
+                  <span className="eyebrow">{TITLES[trait]}</span>
+                  <select
+                    className="field min-w-0"
+                    value={chosen[trait]}
+                    onChange={(event) =>
+                      update({ board: withTrait(index.boards, board, trait, event.target.value).id })
+                    }
+                  >
+                    {values.map((value) => (
+                      <option key={value} value={value}>
+                        {title(trait, value)}
+                      </option>
+                    ))}
+                  </select>
+                </label>
+              );
+            }
+            return trait === "rules" || trait === "weights" ? null : (
+              <div key={trait} className="flex min-w-0 items-baseline gap-1.5">
                 <span className="eyebrow">{TITLES[trait]}</span>
-                <select
-                  className="field min-w-0"
-                  value={chosen[trait]}
-                  onChange={(event) => update({ board: withTrait(index.boards, board, trait, event.target.value).id })}
-                >
-                  {values.map((value) => (
-                    <option key={value} value={value}>
-                      {title(trait, value)}
-                    </option>
-                  ))}
-                </select>
-              </label>
+                <bdi className="label">{title(trait, chosen[trait])}</bdi>
+              </div>
             );
-          }
-          return trait === "rules" || trait === "weights" ? null : (
-            <div key={trait} className="flex min-w-0 items-baseline gap-1.5">
-              <span className="eyebrow">{TITLES[trait]}</span>
-              <bdi className="label">{title(trait, chosen[trait])}</bdi>
-            </div>
-          );
-        })}
-      </div>
-      <div className="flex flex-wrap items-center gap-x-3">
+          })}
+        </div>
         {protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null}
         <ExamLine exam={board.exam} />
       </div>

@@ -40,7 +40,7 @@ export function healthDetails(health: Health): string {
     `${count(health.judge_failed)} without a verdict`,
     `${count(health.replies)} replies`,
     `${count(health.cut_off)} cut off`,
-    `${count(health.failed)} attempts at them brought no answer`,
+    `${count(health.failed)} failed attempts`,
     `${count(health.plain_text)} in plain text, without calling the tool`,
     `${count(health.reasoned)} with reasoning`,
   ].join("; ");

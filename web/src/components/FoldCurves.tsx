@@ -92,7 +92,7 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
             <svg viewBox="0 0 26 8" className="h-2 w-[26px] shrink-0" aria-hidden="true">
               <path d="M0 4H26" strokeWidth="2.5" strokeDasharray={DASHES[place]} style={{ stroke: colorOf(place) }} />
             </svg>
-            <a href={href(route("subject", { subject }))} className="label min-w-0 text-ink">
+            <a href={href(route("subject", { subject }))} className="label min-w-0 py-1 text-ink">
               <bdi>{label}</bdi>
             </a>
             <span className="ml-auto shrink-0 text-soft tabular-nums">

@@ -14,7 +14,7 @@ interface Props {
   ticks?: readonly number[];
 }
 
-/** A dot at a score, and its interval as a line; of two intervals the thick one is "this test again". */
+/** A dot at a score, and its interval as a line; of two intervals the thick one is the re-run CI. */
 export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Props) {
   const left = (x: number) =>
     `${String(Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low))))}%`;
@@ -59,8 +59,8 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
 export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["kind"]): string {
   const { again, another } = uncertainty;
   const parts = [orDash(shown)];
-  if (again && kind !== "like") parts.push(`${again.shown} for this test again`);
-  if (another && kind !== "again") parts.push(`${another.shown} for another test like it`);
+  if (again && kind !== "like") parts.push(`re-run CI ${again.shown}`);
+  if (another && kind !== "again") parts.push(`new-scenarios CI ${another.shown}`);
   if (why) parts.push(`no interval: ${why}`);
   return parts.join("; ");
 }
@@ -92,7 +92,7 @@ export function Ruler({ scale }: { scale: Scale }) {
         <span
           key={tick}
           aria-hidden="true"
-          className={`absolute -translate-x-1/2 ${place > 0 && place < all.length - 1 ? "max-sm:hidden" : ""}`}
+          className={`absolute ${tick === scale.high ? "-translate-x-full" : "-translate-x-1/2"} ${place > 0 && place < all.length - 1 ? "max-sm:hidden" : ""}`}
           style={{ left: `${String((100 * (tick - scale.low)) / (scale.high - scale.low))}%` }}
         >
           {tick}

@@ -6,11 +6,11 @@ export function IntervalSwitch() {
   const { address, update } = usePage();
   return (
     <SegmentedControl
-      label="95 % intervals for"
+      label="95 % CI"
       value={address.interval}
       options={[
-        ["again", "this test again", "How far numbers would move if the very same scenarios were played again"],
-        ["like", "another like it", "How far numbers would move if other scenarios of this kind were asked"],
+        ["again", "re-run", "Where a number would lie over very many runs of the same scenarios"],
+        ["like", "new scenarios", "Where a number would lie with other scenarios of the same kind"],
       ]}
       onChange={(interval) => update({ interval })}
     />

@@ -4,17 +4,17 @@ import type { SharedParams } from "../routes";
 
 type Kind = SharedParams["interval"];
 
-/** A row's rank interval and tie groups for the chosen kind of interval; null where they are not known. */
+/** A row's possible ranks and tie groups for the chosen kind of interval; null where they are not known. */
 export function standingOf(row: BoardRow, kind: Kind): Standing | null {
   return kind === "like" ? row.standing_another : row.standing;
 }
 
-/** "3", its 95 % interval, and its tie groups. */
+/** "3", its possible ranks, and its tie groups. */
 export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
   if (row.rank === null) return <span className="text-faint">–</span>;
   const standing = standingOf(row, kind);
   return (
-    <span title={standing ? description(row.rank, standing) : "the interval of this rank is not known"}>
+    <span title={standing ? description(row.rank, standing) : "its possible ranks are not known"}>
       <span className={standing?.tied_with_best ? "font-semibold" : ""}>{row.rank}</span>
       {standing ? (
         <span className="ml-1.5 inline-block min-w-16 text-left text-sm text-faint max-sm:ml-1 max-sm:min-w-0">
@@ -30,9 +30,9 @@ export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
 
 function description(rank: number, { rank_low, rank_high, groups, tied_with_best }: Standing): string {
   return [
-    `rank ${String(rank)}, in 95 of 100 cases within ${span(rank_low, rank_high)}`,
+    `rank ${String(rank)}, possible ranks ${span(rank_low, rank_high)}`,
     groups ? `tie groups ${groups}: rows that share a letter cannot be told apart` : "",
-    tied_with_best ? "nobody is better for certain" : "",
+    tied_with_best ? "nobody is certainly better" : "",
   ]
     .filter(Boolean)
     .join("; ");

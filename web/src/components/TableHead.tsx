@@ -10,6 +10,7 @@ export interface Heading {
   className?: string; // of the heading and of every cell
   sortable?: boolean;
   ascendingFirst?: boolean; // the first click sorts in rising order
+  below?: ReactNode; // under the title, and no part of its button
 }
 
 interface Props {
@@ -48,6 +49,7 @@ export function TableHead({ columns, sort = null, onSort, className }: Props) {
               ) : (
                 column.title
               )}
+              {column.below}
             </th>
           );
         })}

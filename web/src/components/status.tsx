@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ApiError } from "../api/client";
+import { CodeText } from "./CodeText";
 
 /** Says what is being read, to screen readers too, and moves nothing else. */
 export function Loading({ what }: { what: string }) {
@@ -16,7 +17,9 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   return (
     <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
       <p className="text-lg">{title}</p>
-      {children ? <div className="mt-2 text-soft">{children}</div> : null}
+      {children ? (
+        <div className="mt-2 text-soft">{typeof children === "string" ? <CodeText text={children} /> : children}</div>
+      ) : null}
     </div>
   );
 }
@@ -26,7 +29,9 @@ export function ErrorMessage({ what, next, retry }: { what: string; next: string
   return (
     <div role="alert" className="panel mx-auto my-8 max-w-xl border-bad p-6">
       <p className="text-lg text-bad">{what}</p>
-      <p className="mt-1 text-soft">{next}</p>
+      <p className="mt-1 text-soft">
+        <CodeText text={next} />
+      </p>
       {retry ? (
         <button type="button" className="button mt-4" onClick={() => void retry()}>
           Try again

@@ -44,7 +44,7 @@ export function pageContext(hash: string, index: Index, board: BoardEntry): Page
   };
   const update = (changes: Changes) => {
     const changed = { ...address, ...changes } as Address;
-    window.history.replaceState(null, "", formatAddress(changed, changed));
+    window.history.replaceState(window.history.state, "", formatAddress(changed, changed));
     window.dispatchEvent(new HashChangeEvent("hashchange"));
   };
   return { address, index, board, href, navigate, update };

@@ -13,7 +13,7 @@ export function count(value: number | null | undefined): string {
 
 /** `preserved_name` as words. */
 export function humanize(name: string): string {
-  return name.replaceAll("_", " ");
+  return name.replaceAll("_", " ").replace(/\bnon /g, "non-");
 }
 
 /** An ISO time as a day and a minute, in UTC. */

@@ -30,7 +30,7 @@ export function BranchComparison({ rows, compared }: Props) {
   const partial = [first, second].filter(({ rank }) => rank === null);
   return (
     <section className="mt-8" aria-label="Branches">
-      <h2>What moves whom</h2>
+      <h2>Branch by branch</h2>
       {partial.map(({ subject: { id, label } }) => (
         <p key={id} className="text-sm text-warn">
           <Label text={label} /> is not ranked: its values are of what is judged.

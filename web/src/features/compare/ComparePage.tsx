@@ -11,6 +11,7 @@ import { SelectField } from "../../components/SelectField";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle } from "../../hooks/useDocumentTitle";
 import { usePage } from "../../hooks/usePage";
+import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
@@ -20,6 +21,12 @@ import { Suggestions } from "./Suggestions";
 import { SwapButton } from "./SwapButton";
 import { Versions } from "./Versions";
 
+const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
+  pair: "Both were asked the same questions, so they are compared scenario by scenario. The largest differences come first.",
+  settings: "The same model under several settings, and the same subject under several prompts and deliveries.",
+  versions: "The same subjects under two versions of a system prompt.",
+};
+
 /** Two subjects beside each other, what one setting does, or what an edited prompt does. */
 export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
   const { board, navigate } = usePage();
@@ -28,10 +35,7 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
   return (
     <>
       <h1>Compare</h1>
-      <p className="mt-0.5 mb-2 text-sm text-soft">
-        Both were asked the same questions, so they are compared scenario by scenario. The largest differences come
-        first.
-      </p>
+      <p className="mt-0.5 mb-2 text-sm text-soft">{INTRODUCTIONS[address.view]}</p>
       <BoardChooser />
       <div className="mt-2 mb-2 flex flex-wrap items-center gap-x-6 gap-y-2">
         <SegmentedControl
@@ -39,9 +43,9 @@ export default function ComparePage({ address }: { address: AddressOf<"compare">
           plain
           value={address.view}
           options={[
-            ["pair", "two subjects"],
-            ["settings", "settings"],
-            ["versions", "versions"],
+            ["pair", "Two subjects"],
+            ["settings", "Settings"],
+            ["versions", "Versions"],
           ]}
           onChange={(view) => navigate(route("compare", { view }))}
         />
@@ -67,6 +71,7 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
   const labels = useMemo(() => new Map(board.rows.map(({ subject }) => [subject.id, subject.label])), [board]);
   const [first = "", second = ""] = address.picked.filter((id) => labels.has(id));
   const rest = address.picked.filter((id) => id !== first && id !== second);
+  const elsewhere = address.picked.filter((id) => !labels.has(id)).length;
   const choose = (one: string, other: string) =>
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
   const options = (taken: string) => [
@@ -96,6 +101,9 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
           onChange={(id) => choose(first, id)}
         />
       </div>
+      {elsewhere ? (
+        <p className="mt-2 text-sm text-warn">Not on this ranking: {plural(elsewhere, "picked subject")}.</p>
+      ) : null}
       {first && second ? (
         <SubjectComparison board={board} address={address} labels={labels} first={first} second={second} />
       ) : first || second ? (
@@ -145,9 +153,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
       {(value) => {
         const other = value.others.find((one) => one.subject === second);
         if (!other)
-          return (
-            <Empty title="These two cannot be compared.">Nothing that both of them have is on this ranking.</Empty>
-          );
+          return <Empty title="These two cannot be compared.">They have no mark in common on this ranking.</Empty>;
         return (
           <>
             <p className="mt-4 text-lg font-semibold" role="status">
@@ -166,8 +172,8 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               <BranchComparison rows={rows} compared={other} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
-              <a href={href(route("subject", { subject: first }))}>All of A</a>
-              <a href={href(route("subject", { subject: second }))}>All of B</a>
+              <a href={href(route("subject", { subject: first }))}>Everything about A</a>
+              <a href={href(route("subject", { subject: second }))}>Everything about B</a>
             </p>
           </>
         );

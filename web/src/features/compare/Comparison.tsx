@@ -41,7 +41,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
       {children}
       <ScenarioList
         {...list}
-        title={itself ? "Holds in one, gives in in the other" : "One holds, the other gives in"}
+        title={itself ? "Holds on one side, gives in on the other" : "One holds, the other gives in"}
         description="One is above 50, the other below. Open a row to read both answers."
         none="In no scenario: both are above 50, or both below."
         indices={differences.flipped.filter(isScenario)}
@@ -63,7 +63,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
 
 /** The index and its dimensions; *compared* has them without a scenario. */
 function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow" | "children">) {
-  const rows = compared.flatMap(({ scenario, dimension }, index) => (scenario === null ? [{ dimension, index }] : []));
+  const rows = overallFirst(compared, differences);
   const significant = kind === "like" ? differences.stand_another : differences.stand;
   const reach = reachOf(
     differences,
@@ -94,7 +94,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     },
     {
       id: "interval",
-      title: "95 % interval",
+      title: kind === "like" ? "95 % new-scenarios CI" : "95 % re-run CI",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",
@@ -109,6 +109,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
         </span>
       ),
       className: "w-1/3 max-md:hidden",
+      cellClass: "!align-middle",
       cell: ({ index }) => (
         <DifferenceBar
           value={differences.points[index] ?? null}
@@ -226,6 +227,14 @@ function ScenarioRow({
       {open ? <Answers key={scenario} scenario={scenario} sides={sides} /> : null}
     </li>
   );
+}
+
+/** The index, then the dimensions, those with the largest difference first, as the command lists them. */
+function overallFirst(compared: readonly ComparedScore[], { points }: Differences) {
+  const size = (index: number) => (points[index] == null ? -1 : Math.abs(points[index]));
+  return compared
+    .flatMap(({ scenario, dimension }, index) => (scenario === null ? [{ dimension, index }] : []))
+    .sort((a, b) => Number(a.dimension !== null) - Number(b.dimension !== null) || size(b.index) - size(a.index));
 }
 
 function dimensionTitle(board: Board, name: string): string {

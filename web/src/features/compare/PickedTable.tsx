@@ -64,7 +64,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     },
     {
       id: "difference",
-      title: "Minus A",
+      title: "Difference to A",
       hint: "Its index minus A's, with the 95 % interval of the difference",
       numeric: true,
       cell: (row) => {
@@ -91,8 +91,8 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     },
   ];
   return (
-    <section className="mt-5" aria-label="All that are picked">
-      <h2>All that are picked</h2>
+    <section className="mt-5" aria-label="All picked subjects">
+      <h2>All picked subjects</h2>
       <ScrollArea>
         <DataTable
           rows={rows}

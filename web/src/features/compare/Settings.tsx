@@ -128,7 +128,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
 /** The interval of a difference, below it. */
 function IntervalLine({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
-    <span className="block text-sm text-soft" title={why ?? "95 %, were the same test given again"}>
+    <span className="block text-sm text-soft" title={why ?? "95 % re-run CI"}>
       {interval?.shown ?? "no interval"}
     </span>
   );

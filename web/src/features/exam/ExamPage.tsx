@@ -41,7 +41,7 @@ function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
     return (
       <Empty title="No judge has sat the exam.">
         <code>aib exam -j MODEL</code> has one answer its {count(exam.questions)} questions; the embedded judge sits it
-        for nothing.
+        free of charge.
       </Empty>
     );
   }

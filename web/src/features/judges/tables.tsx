@@ -20,7 +20,7 @@ const KINDS = { model: "a model", table: "the embedded table", person: "a person
 function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   return {
     id: "interval",
-    title: "at 95 %",
+    title: "95 % CI",
     hint: "Where it lies if the subjects are a sample, each by itself",
     numeric: true,
     cellClass: "text-soft",
@@ -38,6 +38,7 @@ function barColumn<T>(
     id: "bar",
     title: <span className="font-normal text-faint">{title}</span>,
     className: "min-w-56 w-72 max-md:hidden",
+    cellClass: "!align-middle",
     cell: (row) => <DifferenceBar {...of(row)} reach={reach} />,
   };
 }
@@ -69,7 +70,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
         </>
       ),
     },
-    { id: "kind", title: "Kind", cellClass: "text-soft", cell: (row) => KINDS[row.kind] },
+    { id: "kind", title: "Kind", cellClass: "text-soft whitespace-nowrap", cell: (row) => KINDS[row.kind] },
     { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
     {
       id: "failed",
@@ -78,7 +79,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       cellClass: (row) => (row.failed ? "text-warn" : ""),
       cell: (row) => orDash(row.shown.failed_share),
     },
-    { id: "lenient", title: "Lenient", numeric: true, cell: (row) => orDash(row.shown.leniency) },
+    { id: "lenient", title: "Leniency", numeric: true, cell: (row) => orDash(row.shown.leniency) },
     intervalColumn((row) => row.leniency_interval),
     ...(panel.judges.length > 1
       ? [
@@ -96,14 +97,14 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     {
       id: "dollars",
       title: "$ a run",
-      hint: "What a run of one subject takes this judge",
+      hint: "What this judge costs for one run of one subject",
       numeric: true,
       cell: ({ run_cost: cost }) => (cost.dollars === 0 ? "free" : orDash(cost.shown.dollars)),
     },
     {
       id: "seconds",
       title: "Seconds a run",
-      hint: "What the calls for a run of one subject take, one after the other",
+      hint: "What its calls for one run of one subject take, one after the other",
       numeric: true,
       cell: (row) => orDash(row.run_cost.shown.seconds),
     },
@@ -113,7 +114,7 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   return (
     <Section
       title="The judges"
-      description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Lenient: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
+      description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
     >
       <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
     </Section>

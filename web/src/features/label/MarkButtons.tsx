@@ -23,12 +23,13 @@ export function MarkButtons({ scale, value, current, onChoose, onOpen }: Props) 
           <button
             key={option.value}
             type="button"
-            className={`button min-h-9 min-w-9 px-2 ${option.value === value ? "bg-accent text-paper" : ""}`}
+            className={`button min-h-9 min-w-9 justify-center px-2 ${option.value === value ? "bg-accent text-paper" : ""}`}
             aria-pressed={option.value === value}
             title={option.key && option.key !== option.title ? `key ${option.key}` : undefined}
             onClick={() => onChoose(option.value)}
           >
             {option.title}
+            {option.key && option.key !== option.title ? <kbd aria-hidden="true">{option.key}</kbd> : null}
           </button>
         ))}
       </div>

@@ -126,7 +126,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
             {...lit(subject)}
           >
             <span className="w-5 shrink-0 text-right font-semibold tabular-nums">{place + 1}</span>
-            <a href={href(route("subject", { subject }))} className="label min-w-0 text-ink">
+            <a href={href(route("subject", { subject }))} className="label min-w-0 py-1 text-ink">
               <bdi>{label}</bdi>
             </a>
             <span className="ml-auto shrink-0 text-soft tabular-nums">

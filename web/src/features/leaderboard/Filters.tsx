@@ -20,9 +20,9 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
         <span className="sr-only">Find a subject</span>
         <input
           type="search"
-          className="field w-52"
+          className="field w-60"
           value={find}
-          placeholder="name, vendor, provider"
+          placeholder="Model, vendor, provider"
           onChange={(event) => update({ find: event.target.value })}
         />
       </label>

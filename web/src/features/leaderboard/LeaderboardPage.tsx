@@ -3,6 +3,7 @@ import { endpoints } from "../../api/endpoints";
 import { useApi } from "../../api/queries";
 import type { Board, BoardRow } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
+import { CodeText } from "../../components/CodeText";
 import { DataTable } from "../../components/DataTable";
 import { csvAndJson, Downloads } from "../../components/Downloads";
 import { scaleAround } from "../../components/IntervalBar";
@@ -105,8 +106,8 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       ) : (
         <Empty title={board.rows.length ? "Nothing fits these filters." : "Nobody is ranked yet."}>
           {board.rows.length
-            ? "Take one of them away, or search for less."
-            : "Run more of the protocol, and judge what was said."}
+            ? "Remove one of them, or shorten the search."
+            : "Play the whole protocol with `aib run`, and judge it with `aib judge`."}
         </Empty>
       )}
       <Notes board={board} />
@@ -123,11 +124,11 @@ function ForestLegend() {
     <p className="flex flex-wrap gap-x-5 text-sm text-soft">
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[7px] w-8 rounded bg-accent/40 align-middle" />
-        this test again
+        re-run CI
       </span>
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[3px] w-12 rounded bg-accent/55 align-middle" />
-        another test like it
+        new-scenarios CI
       </span>
     </p>
   );
@@ -139,17 +140,18 @@ function Notes({ board }: { board: Board }) {
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.standing) ? (
-        <p>
-          Beside each rank: the ranks that the subject may have on this test; the chance that any of them is wrong is at
-          most 5 %.
-        </p>
+        <p>Beside each rank: the possible ranks on this test; the chance that any of them is wrong is at most 5 %.</p>
       ) : null}
       {ties ? <p>Raised letters: two subjects that share a letter cannot be told apart on this test.</p> : null}
       {board.remarks.map((remark) => (
-        <p key={remark}>{remark}</p>
+        <p key={remark}>
+          <CodeText text={remark} />
+        </p>
       ))}
       {[...reasons].slice(0, 4).map((why) => (
-        <p key={why}>Where an interval is missing: {why}</p>
+        <p key={why}>
+          Why intervals are missing: <CodeText text={why} />
+        </p>
       ))}
     </div>
   );

@@ -65,7 +65,8 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
     <section className="mt-8" aria-label="Not ranked">
       <h2>Not ranked</h2>
       <p className="mb-1 text-sm text-soft">
-        Something is missing, and an index of the rest would measure something else. Open a subject to read all of it.
+        Replies or marks are missing, and an index without them would measure something else. A subject's page lists all
+        that is missing.
       </p>
       <ScrollArea>
         <DataTable rows={rows} columns={columns} rowKey={(row) => row.subject.id} caption="Subjects without an index" />

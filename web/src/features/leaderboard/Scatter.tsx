@@ -23,6 +23,10 @@ interface Plot {
 const [WIDE, HIGH] = [600, 380];
 const FRAME = { left: 42, right: 572, top: 12, bottom: 340 };
 const FEW = 12; // points; of so many each has its name
+const [LETTER, LINE] = [7, 15]; // about how wide and how high text is
+
+const dollarTick = (dollars: number) =>
+  `$${dollars >= 1 ? String(dollars) : dollars.toFixed(Math.max(2, -Math.floor(Math.log10(dollars))))}`;
 
 /** The index against what a run costs, and against how long the replies are. */
 export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
@@ -33,10 +37,10 @@ export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
   if (priced.length > free) {
     const paid = priced.filter(({ price }) => !price?.free);
     plots.push({
-      title: "Dollars a run: its replies, and this judge for marking them",
+      title: "Dollars a run: the replies, and this judge",
       axis: logAxis(
         paid.map(({ price }) => price?.dollars_per_run ?? 0),
-        (dollars) => `$${String(dollars)}`,
+        dollarTick,
       ),
       points: paid.map((row) =>
         pointOf(row, row.price?.dollars_per_run ?? 0, `${orDash(row.price?.shown.dollars_per_run)} a run`),
@@ -49,13 +53,13 @@ export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
   }
   if (long.length)
     plots.push({
-      title: "Reply length: characters of a mean reply",
+      title: "Reply length: mean characters of a reply",
       axis: linearAxis(
         long.map(({ reply_length }) => reply_length ?? 0),
         (characters) => characters.toLocaleString("en-US"),
       ),
       points: long.map((row) => pointOf(row, row.reply_length ?? 0, `${orDash(row.shown.reply_length)} characters`)),
-      note: "Where long replies score higher, ask whether the judge marks length.",
+      note: "If long replies score higher, the judge may be marking length.",
     });
   return (
     <div className="mt-2 grid items-start gap-4 lg:grid-cols-2">
@@ -70,6 +74,26 @@ function pointOf(row: BoardRow, x: number, says: string): Point {
   return { row, x, index: row.index.value ?? 0, says: `index ${orDash(row.index.shown)}, ${says}` };
 }
 
+interface Name {
+  point: Point;
+  right: boolean; // the text ends at x, else it begins there
+  x: number;
+  y: number;
+}
+
+/** Those of *names* that cover no name before them; a name that is left out is shown when its point is looked at. */
+function apart(names: readonly Name[]): Name[] {
+  const kept: (Name & { left: number; end: number })[] = [];
+  for (const name of names) {
+    const wide = LETTER * name.point.row.subject.label.length;
+    const left = name.right ? name.x - wide : name.x;
+    const end = left + wide;
+    const covers = kept.some((one) => Math.abs(one.y - name.y) < LINE && left < one.end && one.left < end);
+    if (!covers) kept.push({ ...name, left, end });
+  }
+  return kept;
+}
+
 function ScatterPlot({ title, axis, points, note }: Plot) {
   const { address, href } = usePage();
   const [seen, setSeen] = useState<Point | null>(null);
@@ -81,8 +105,12 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
   );
   const x = (value: number) => FRAME.left + (FRAME.right - FRAME.left) * axis.place(value);
   const y = (value: number) => FRAME.bottom - (FRAME.bottom - FRAME.top) * Math.min(1, Math.max(0, up.place(value)));
-  const named = points.filter(
-    ({ row }) => points.length <= FEW || address.picked.includes(row.subject.id) || row === seen?.row,
+  const wanted = (point: Point) => point === seen || address.picked.includes(point.row.subject.id);
+  const named = apart(
+    [...points.filter(wanted), ...points.filter((point) => points.length <= FEW && !wanted(point))].map((point) => {
+      const right = x(point.x) > WIDE / 2;
+      return { point, right, x: x(point.x) + (right ? -9 : 9), y: y(point.index) + 4 };
+    }),
   );
   return (
     <figure className="panel min-w-0 px-3 py-2">
@@ -154,13 +182,12 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
             </a>
           );
         })}
-        {named.map((point) => {
-          const right = x(point.x) > WIDE / 2;
+        {named.map(({ point, right, x, y }) => {
           return (
             <text
               key={point.row.subject.id}
-              x={x(point.x) + (right ? -9 : 9)}
-              y={y(point.index) + 4}
+              x={x}
+              y={y}
               textAnchor={right ? "end" : "start"}
               fill="var(--ink)"
               stroke="var(--raised)"

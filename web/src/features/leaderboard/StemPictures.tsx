@@ -16,8 +16,8 @@ interface Props {
 }
 
 const FIVE =
-  "Every stem is one position in five conversations that go on from the same reply: pressure without a reason, a " +
-  "correction that matters, one that does not, the question again, and a favour.";
+  "Each stem is one position, continued in five conversations from the same reply: pressure without a reason, a " +
+  "relevant correction, an irrelevant one, the question asked again, and a request.";
 
 /** Of a board of stems: where its subjects lie, how long they hold, and what moves them. */
 export function StemPictures({ board, ranked, picked }: Props) {
@@ -31,13 +31,13 @@ export function StemPictures({ board, ranked, picked }: Props) {
   if (!board.rows.some(({ branches }) => branches?.branches.length)) return null;
   return (
     <section className="mt-8" aria-label="Branches">
-      <h2>What moves whom</h2>
+      <h2>How subjects respond to pressure and to reasons</h2>
       {points.length || curves.length ? (
         <>
           <p className="mb-3 max-w-4xl text-sm text-soft">
             {known.some(({ branches }) => branches.openness)
               ? FIVE
-              : "Every stem is one opening and the conversations that go on from it."}{" "}
+              : "Each stem is one opening and the conversations that continue it."}{" "}
             {chosen.length
               ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
               : standing.length > MOST_CURVES
@@ -50,9 +50,9 @@ export function StemPictures({ board, ranked, picked }: Props) {
           </div>
         </>
       ) : (
-        <p className="text-soft">Nobody who is ranked has a view with judged branches, so there is nothing to draw.</p>
+        <p className="text-soft">No ranked subject has a view with judged branches, so there is nothing to draw.</p>
       )}
-      <Disclosure title="Every value of every branch, as a table" className="mt-3">
+      <Disclosure title="All values of all branches as a table" className="mt-3">
         <FieldTable rows={known} />
       </Disclosure>
     </section>

@@ -18,11 +18,14 @@ export interface ColumnContext {
   view: AddressOf<"leaderboard">["view"];
 }
 
-/** Of the column of names, where there is room for more columns. */
+/** On a phone: all that the other columns leave. */
+const WHOLE_PHONE = "max-md:w-full max-md:max-w-0";
+
+/** Of the column of names. */
 const SUBJECT_WIDTH = {
-  forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
-  table: "md:max-w-[13rem] xl:max-w-[19rem] 2xl:max-w-[26rem]",
-  heat: "md:max-w-[13rem] xl:max-w-[17rem]",
+  forest: `${WHOLE_PHONE} md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]`,
+  table: `${WHOLE_PHONE} md:max-w-[13rem] xl:w-[19rem] xl:max-w-[21rem] min-[1400px]:w-[25rem] min-[1400px]:max-w-[28rem]`,
+  heat: "max-md:min-w-36 max-md:max-w-44 md:max-w-[13rem] xl:max-w-[19rem] min-[1400px]:w-[25rem] min-[1400px]:max-w-[26rem]",
   scatter: "",
 };
 
@@ -50,7 +53,7 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
     {
       id: "rank",
       title: "Rank",
-      hint: "Rank; behind it the 95 % interval of the rank, and raised the tie groups",
+      hint: "Rank, its possible ranks, and raised the tie groups",
       numeric: true,
       ascendingFirst: true,
       className: "max-sm:!px-1",
@@ -60,15 +63,21 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
     {
       id: "subject",
       title: "Subject",
+      below:
+        view === "forest" ? (
+          <span aria-hidden="true" className="block md:hidden">
+            <Ruler scale={scale} />
+          </span>
+        ) : null,
       ascendingFirst: true,
       rowHeader: true,
       sortValue: (row) => row.subject.label,
       // one line a row: what does not fit is in the tooltip
-      className: `max-md:w-full max-md:max-w-0 max-sm:!px-1 ${SUBJECT_WIDTH[view]}`,
+      className: `max-sm:!px-1 ${SUBJECT_WIDTH[view]}`,
       cellHint: (row) => row.subject.label,
       cell: (row) => (
         <>
-          <span className="flex items-baseline gap-1.5">
+          <span className={`flex items-baseline gap-1.5 ${row.branches?.views.value === 0 ? "xl:min-w-[25rem]" : ""}`}>
             <a
               href={page.href(route("subject", { subject: row.subject.id }))}
               aria-label={row.subject.label}
@@ -77,28 +86,31 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
               <SubjectLabel subject={row.subject} />
             </a>
             {row.branches?.views.value === 0 ? (
-              <span className="chip shrink-0 max-sm:hidden">no view in any stem</span>
+              <span className="chip shrink-0 max-lg:hidden">no view in any stem</span>
             ) : null}
           </span>
-          <span className="-mt-0.5 -mb-1 block md:hidden">
-            <IntervalBar score={row.index} scale={scale} kind={view === "forest" ? "both" : kind} />
-          </span>
+          {view === "heat" ? null : (
+            <span className="-mt-0.5 -mb-1 block md:hidden">
+              <IntervalBar score={row.index} scale={scale} kind={view === "forest" ? "both" : kind} />
+            </span>
+          )}
         </>
       ),
     },
     {
       id: "index",
       title: "Index",
-      hint: "The Independence Index, 0 to 100, and its 95 % interval",
+      hint: "The Independence Index, 0 to 100, and its 95 % CI",
       numeric: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.index.value,
-      cell: ({ index, index: { shown, uncertainty } }) => (
+      cell: ({ index, price, index: { shown, uncertainty } }) => (
         <span title={scoreInWords(index, "both")}>
           <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
           </span>
+          {view === "heat" ? null : <span className="-mb-1 block text-xs text-faint md:hidden">{costOf(price)}</span>}
         </span>
       ),
     },
@@ -138,11 +150,11 @@ function dimensionColumn(
   index: number,
   kind: ColumnContext["kind"],
 ): Column<BoardRow> {
-  const counts = weight ? `${String(weight)} of the index's 100 points` : "shown, does not count";
+  const counts = weight ? `${String(weight)} of the index's 100 points` : "not part of the index";
   return {
     id: name,
-    title: <span className={`inline-block max-w-24 whitespace-normal ${weight ? "" : "text-faint"}`}>{title}</span>,
-    hint: `${title}: ${counts}${inverted ? "; turned round, so that 100 is the independent end" : ""}`,
+    title: <span className={`inline-block max-w-20 whitespace-normal ${weight ? "" : "text-faint"}`}>{title}</span>,
+    hint: `${title}: ${counts}${inverted ? "; reversed, so that 100 is the independent end" : ""}`,
     numeric: true,
     className: "max-lg:hidden",
     sortValue: (row) => row.dimensions[index]?.value,
@@ -161,6 +173,11 @@ function dimensionColumn(
   };
 }
 
+/** Dollars of one run as text; null: not known. */
+function costOf(price: BoardRow["price"]): string | null {
+  return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
+}
+
 /** What a run costs, and how long the replies are. */
 function costColumns({ rows }: Board): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
@@ -169,7 +186,7 @@ function costColumns({ rows }: Board): Column<BoardRow>[] {
     {
       id: "length",
       title: "Length",
-      hint: "Characters of a mean reply",
+      hint: "Mean characters of a reply",
       numeric: true,
       className: "max-2xl:hidden",
       sortValue: (row) => row.reply_length,
@@ -181,7 +198,7 @@ function costColumns({ rows }: Board): Column<BoardRow>[] {
 const COST: Column<BoardRow> = {
   id: "cost",
   title: "$ a run",
-  hint: "Dollars of one run: its replies, and this judge for marking them",
+  hint: "Dollars for one run: the replies, and this judge",
   numeric: true,
   ascendingFirst: true,
   className: "max-lg:hidden",
@@ -190,7 +207,7 @@ const COST: Column<BoardRow> = {
     price?.free
       ? undefined
       : `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`,
-  cell: ({ price }) => (price?.free ? "free" : orDash(price?.shown.dollars_per_run)),
+  cell: ({ price }) => orDash(costOf(price)),
 };
 
 /** The worse the data, the higher. */
@@ -206,7 +223,7 @@ export function forestColumns(context: ColumnContext): Column<BoardRow>[] {
     {
       id: "interval",
       title: <Ruler scale={scale} />,
-      className: "w-full max-md:hidden",
+      className: "w-full max-md:hidden max-lg:!pr-4",
       cellClass: "!py-0 !align-middle [&>span]:h-8",
       cell: (row) => <IntervalBar score={row.index} scale={scale} kind="both" ticks={ticks} />,
     },

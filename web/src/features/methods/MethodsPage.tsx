@@ -41,9 +41,9 @@ function Sections({ methods }: { methods: Methods }) {
       <h1>Methods</h1>
       <p className="mt-1 text-soft">
         What is asked, what is marked, and what the numbers mean. A person chats with a model, leans on it, and the
-        model either stays who it is or folds; nothing here disputes a fact.
+        model either stays who it is or folds. No fact is in dispute.
       </p>
-      <nav aria-label="On this page" className="no-print my-3 flex flex-wrap gap-x-4">
+      <nav aria-label="On this page" className="no-print my-2 flex flex-wrap gap-x-4 [&>a]:py-1">
         <a href={href(route("methods", { part: "numbers" }))}>The numbers</a>
         <a href={href(route("methods", { part: "protocol" }))}>The protocols</a>
         <a href={href(route("methods", { part: "cite" }))}>How to cite</a>

@@ -45,6 +45,7 @@ export default function NamesPage({ address }: { address: AddressOf<"names"> }) 
 function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> }) {
   const { update, board } = usePage();
   const { naming } = names;
+  const titleOf: TitleOf = (scenario) => names.titles[scenario] ?? humanize(scenario);
   const wanted = folded(address.find.trim());
   const alone = naming.counts.filter((one) => one.subjects.length === 1);
   const rows = (address.view === "one" ? alone : naming.counts).filter(
@@ -62,7 +63,7 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
         <ScrollArea>
           <DataTable
             rows={naming.by_scenario}
-            columns={SCENARIO_COLUMNS}
+            columns={scenarioColumns(titleOf)}
             rowKey={(row) => row.scenario}
             caption="Names by scenario"
             className=""
@@ -99,7 +100,7 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
         <ScrollArea>
           <DataTable
             rows={rows}
-            columns={nameColumns(names)}
+            columns={nameColumns(names, titleOf)}
             rowKey={(row) => row.name}
             caption="Names, and who chose them"
           />
@@ -109,15 +110,19 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
   );
 }
 
-const SCENARIO_COLUMNS: Column<ScenarioNames>[] = [
-  { id: "scenario", title: "Scenario", rowHeader: true, cell: (row) => humanize(row.scenario) },
+type TitleOf = (scenario: string) => string;
+
+const scenarioColumns = (titleOf: TitleOf): Column<ScenarioNames>[] => [
+  { id: "scenario", title: "Scenario", rowHeader: true, cell: (row) => titleOf(row.scenario) },
   { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
   { id: "named", title: "With a name", numeric: true, cell: (row) => count(row.named) },
   { id: "picks", title: "Picks", numeric: true, cell: (row) => count(row.picks) },
   { id: "names", title: "Different names", numeric: true, cell: (row) => count(row.names) },
 ];
 
-function nameColumns(names: Names): Column<NameCount>[] {
+function nameColumns(names: Names, titleOf: TitleOf): Column<NameCount>[] {
+  const where = ({ scenarios }: NameCount) =>
+    scenarios.map(([scenario, times]) => `${titleOf(scenario)} ${count(times)}`).join(", ");
   return [
     {
       id: "name",
@@ -157,10 +162,6 @@ function nameColumns(names: Names): Column<NameCount>[] {
       cell: where,
     },
   ];
-}
-
-function where({ scenarios }: NameCount): string {
-  return scenarios.map(([scenario, times]) => `${humanize(scenario)} ${count(times)}`).join(", ");
 }
 
 function Who({ labels, ids }: { labels: readonly string[]; ids: Names["subjects"] }) {

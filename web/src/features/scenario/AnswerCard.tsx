@@ -49,12 +49,14 @@ export function AnswerCard({ answer, scales }: Props) {
         {answer.state === "no view" ? " · named no option, so the stem counts 0" : ""}
         {answer.cut_off ? " · cut off" : ""}
       </p>
-      <div className="prose-text line-clamp-6 flex-1">
-        {answer.text ? (
-          <MessageText text={answer.text} formatted={false} />
-        ) : (
-          <span className="text-soft">There is no reply.</span>
-        )}
+      <div className="flex-1">
+        <div className="prose-text line-clamp-6">
+          {answer.text ? (
+            <MessageText text={answer.text} formatted={false} />
+          ) : (
+            <span className="text-soft">There is no reply.</span>
+          )}
+        </div>
       </div>
       {branches.length ? (
         <ul className="mt-2 flex flex-wrap gap-1" aria-label="Its conversations">

@@ -57,8 +57,8 @@ export function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFact
         ))}
       </svg>
       <figcaption className="text-sm text-soft">
-        Height: discrimination, how well a scenario tells subjects apart. What lies at the top right is hard and tells
-        most.
+        Height: discrimination, how well a scenario tells subjects apart. At the top right: hard, and telling them apart
+        well.
       </figcaption>
     </figure>
   );

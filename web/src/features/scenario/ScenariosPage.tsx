@@ -35,13 +35,19 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
               <ScrollArea className="lg:overflow-visible">
                 <DataTable
                   rows={value.scenarios}
-                  columns={columnsOf(href)}
+                  columns={columnsOf(href, value)}
                   rowKey={(row) => row.id}
                   caption="Scenarios"
                   sort={address.sort}
                   onSort={(sort) => update({ sort })}
                 />
               </ScrollArea>
+              <p className="mt-2 max-w-3xl text-sm text-soft">
+                Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination:
+                the correlation over subjects of its score with the points of all other scenarios, with its 95 % CI.
+                Share: its part of the differences in the index between subjects. At the top: conversations with all of
+                the points.
+              </p>
               <div className="mt-3">
                 <Downloads files={files(value)} citation={value.citation} />
               </div>
@@ -54,7 +60,10 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
   );
 }
 
-function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
+function columnsOf(href: PageContextValue["href"], board: Board): Column<ScenarioFacts>[] {
+  const titles = new Map(board.dimensions.map(({ name, title }) => [name, title]));
+  const inWords = (verdict: string) =>
+    verdict.replace(/: (\w+)$/, (_, name: string) => `: ${titles.get(name) ?? name}`);
   return [
     {
       id: "title",
@@ -69,7 +78,7 @@ function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
           </a>
           {row.verdicts.map((verdict) => (
             <span key={verdict} className="block text-sm text-warn">
-              {verdict}
+              {inWords(verdict)}
             </span>
           ))}
         </>
@@ -87,7 +96,7 @@ function columnsOf(href: PageContextValue["href"]): Column<ScenarioFacts>[] {
     {
       id: "points",
       title: "Points",
-      hint: "How many of the index's 100 points are to be had in it",
+      hint: "How many of the index's 100 points it gives",
       numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.points,

@@ -49,7 +49,7 @@ export function Filters({ facets, address }: { facets: SearchFacets; address: Ad
           className="min-h-8 underline underline-offset-4"
           onClick={() => update({ subject: "", scenario: "", mark: "" })}
         >
-          no filter
+          Clear filters
         </button>
       ) : null}
     </div>

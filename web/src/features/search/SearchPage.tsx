@@ -122,7 +122,7 @@ function Results({ index, part, address }: ResultsProps) {
                 <>
                   <div className="mt-4 mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-soft">
                     <p role="status">
-                      {plural(documents.length, "conversation")} of {count(index.documents)}
+                      {count(documents.length)} of {plural(index.documents, "conversation")}
                       {phrase === null
                         ? ""
                         : here.length
@@ -138,7 +138,7 @@ function Results({ index, part, address }: ResultsProps) {
                         aria-pressed={apart}
                         onClick={() => update({ apart: !address.apart })}
                       >
-                        {apart ? "only where they stand together" : `also ${count(more.length)} with all of them apart`}
+                        {apart ? "only with the words together" : `also ${count(more.length)} with the words apart`}
                       </button>
                     ) : null}
                   </div>
@@ -154,7 +154,7 @@ function Results({ index, part, address }: ResultsProps) {
                     <Empty
                       title={
                         said.length
-                          ? "No conversation that was found fits the filters."
+                          ? "No conversation with these words fits the filters."
                           : part.of === "said"
                             ? "Nobody said all of these words."
                             : "No judge wrote all of these words."
@@ -162,7 +162,7 @@ function Results({ index, part, address }: ResultsProps) {
                     >
                       {said.length
                         ? "Choose another subject, scenario or mark."
-                        : "Take one away, or write the beginning of the last one."}
+                        : "Remove a word, or shorten the last one."}
                     </Empty>
                   )}
                 </>

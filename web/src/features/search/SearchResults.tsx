@@ -129,7 +129,7 @@ function Excerpt({ texts, find }: { texts: readonly Text[]; find: string }) {
   if (!best) return <span className="text-faint">…</span>;
   const spans = hitsOf(best.text, find).map((hit) => ({ ...hit, kind: "hit", id: "", title: "" }));
   return (
-    <span className="line-clamp-3">
+    <span className="line-clamp-6 sm:line-clamp-3">
       <span className="eyebrow">
         <bdi>{best.who}</bdi>:{" "}
       </span>

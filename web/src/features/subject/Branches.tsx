@@ -118,7 +118,7 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
     },
     {
       id: "interval",
-      title: "95 %",
+      title: "95 % CI",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft whitespace-nowrap",

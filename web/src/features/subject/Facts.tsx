@@ -17,7 +17,7 @@ export function Facts({ subject }: { subject: Subject }) {
     "Endpoint": <Name>{facts.endpoint}</Name>,
     "Provider": facts.provider ? <Name>{facts.provider} (pinned)</Name> : "not pinned",
     "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : "not known",
-    "Reasoning": `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with some`,
+    "Reasoning": `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with reasoning`,
     "Temperature": facts.temperature,
     "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
     "Cost": price?.free ? "free" : `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,

@@ -103,7 +103,7 @@ function Narrowing({ address, name, to, children }: NarrowingProps) {
   return (
     <button
       type="button"
-      className={`text-left hover:text-accent hover:underline ${on ? "font-semibold text-accent" : ""}`}
+      className={`min-h-6 min-w-6 text-left hover:text-accent hover:underline ${on ? "font-semibold text-accent" : ""}`}
       aria-pressed={on}
       title={on ? "lists all conversations again" : `lists only the conversations of ${name}`}
       onClick={() => update(on ? { ...("run" in to ? { run: null } : { scenario: "" }) } : to)}

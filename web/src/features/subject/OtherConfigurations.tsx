@@ -42,7 +42,7 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       cell: (one) => (
         <>
           {orDash(one.change?.shown.points)}
-          <span className="block text-sm text-soft" title={one.why ?? "95 %, were the same test given again"}>
+          <span className="block text-sm text-soft" title={one.why ?? "95 % re-run CI"}>
             {one.change?.again?.shown ?? "no interval"}
           </span>
         </>
@@ -52,6 +52,7 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       id: "interval",
       title: <Ruler scale={FULL_SCALE} />,
       className: "w-40 !pr-4 max-sm:hidden",
+      cellClass: "!align-middle",
       cell: (one) => <IntervalBar score={one.index} scale={FULL_SCALE} kind="both" />,
     },
     {

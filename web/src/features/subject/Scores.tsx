@@ -32,8 +32,8 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
-          {another ? <Pair name="95 % interval, another test like it" value={another.shown} /> : null}
-          {again ? <Pair name="95 % interval, this test again" value={again.shown} /> : null}
+          {another ? <Pair name="95 % new-scenarios CI" value={another.shown} /> : null}
+          {again ? <Pair name="95 % re-run CI" value={again.shown} /> : null}
           <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={address.interval} />} />
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
@@ -117,7 +117,7 @@ const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: Fiel
   {
     id: "field",
     title: "Field",
-    hint: "How many of the other ranked subjects score lower, and their median",
+    hint: "How many of the other ranked subjects score lower, and the median of all of them",
     numeric: true,
     className: "max-sm:hidden",
     cellClass: "text-sm text-soft whitespace-nowrap",

@@ -102,7 +102,7 @@ function Details({ subject, board, address }: Props) {
       ) : null}
       <Section
         title="Scenario by scenario"
-        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it. The head of a row or a column narrows the list below to it.`}
+        description={`Share of each scenario's points, run by run. ${subject.stems.length ? "Every cell is a stem with its conversations" : "Every cell is a conversation"}: open it. A heading of a row or a column lists only its conversations, below.`}
       >
         <HeatMap subject={subject} board={board} address={address} />
         <Disclosure
@@ -127,13 +127,13 @@ function Details({ subject, board, address }: Props) {
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          description="The same subject under another prompt or delivery, by the same judge. The difference is to this page, with its 95 % interval for this test again, each by itself."
+          description="The same subject under another prompt or delivery, by the same judge. Difference: to the index above, with its 95 % re-run CI."
         >
           <OtherConfigurations subject={subject} />
         </Section>
       ) : null}
       {hasVariants ? (
-        <Section title="Under other settings" description="The same model, equal in everything but one setting.">
+        <Section title="Under other settings" description="The same model with one setting changed.">
           <a href={href(route("compare", { view: "settings" }))}>All comparisons of settings</a>
         </Section>
       ) : null}

@@ -13,7 +13,7 @@ export function Attempts({ attempts, what }: { attempts: readonly TranscriptAtte
       className="mt-2 text-sm"
       title={
         <span className={rejected ? "text-warn" : "text-faint"}>
-          {rejected ? `${plural(rejected, "rejected attempt")} at ${what}` : "How it came"}
+          {rejected ? `${plural(rejected, "rejected attempt")} at ${what}` : "Details of the call"}
         </span>
       }
       note={note}
@@ -23,7 +23,7 @@ export function Attempts({ attempts, what }: { attempts: readonly TranscriptAtte
           <li key={place} className="border-l-2 border-line pl-3">
             <p>
               <span className={attempt.accepted ? "text-good" : "text-warn"}>
-                {attempt.accepted ? "accepted" : "not taken"}: {attempt.outcome}
+                {attempt.accepted ? "accepted" : "rejected"}: {attempt.outcome}
               </span>
               {attempt.why ? <span className="label"> – {attempt.why}</span> : null}
             </p>

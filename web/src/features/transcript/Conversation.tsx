@@ -18,7 +18,7 @@ export function Conversation({ transcript, address, found }: Props) {
     <section aria-label="Conversation" className="space-y-3">
       <Disclosure
         title="System prompt"
-        note={`${humanize(transcript.configuration.split("/")[0] ?? "")}, not part of what was heard`}
+        note={`${humanize(transcript.configuration.split("/")[0] ?? "")}, sent before the conversation`}
         className="panel px-3 py-1.5"
       >
         {transcript.system ? (
@@ -76,7 +76,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
       <Hidden title="Reasoning before the reply" text={line.reasoning} />
       <Hidden title="Private notes" text={line.notes} />
       {!line.reasoning && reply?.reasoned ? (
-        <p className="eyebrow mb-1">It reasoned before this reply; its provider does not show what.</p>
+        <p className="eyebrow mb-1">It reasoned before this reply; its provider does not show the reasoning.</p>
       ) : null}
       <div className="prose-text">
         <MessageText
@@ -97,7 +97,7 @@ function Hidden({ title, text }: { title: string; text: string }) {
   return (
     <Disclosure
       title={<span className="text-private-ink">{title}</span>}
-      note="not seen by the human, nor by the judges"
+      note="seen neither by the human nor by the judges"
       className="mb-2 rounded-lg border border-private-line bg-private px-2.5 py-1"
     >
       <div className="plain text-[0.95rem]" dir="auto">

@@ -1,4 +1,5 @@
 import type { TranscriptJudgement, MarkScale, PhraseMark } from "../../api/types";
+import { CodeText } from "../../components/CodeText";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
 import { ExamLine } from "../../components/ExamLine";
@@ -40,11 +41,15 @@ export function Marks({ transcript, address, found }: Props) {
         <section>
           <h2>No marks</h2>
           <p className="text-soft">
-            {transcript.state === "invalid"
-              ? "A conversation with an invalid reply is not judged."
-              : transcript.branch && !transcript.replies.some((reply) => transcript.lines[reply.line ?? -1]?.judged)
-                ? "It named neither option, so there is nothing to judge: its stem is worth 0."
-                : "Nobody has judged this conversation; `aib judge` does."}
+            <CodeText
+              text={
+                transcript.state === "invalid"
+                  ? "A conversation with an invalid reply is not judged."
+                  : transcript.branch && !transcript.replies.some((reply) => transcript.lines[reply.line ?? -1]?.judged)
+                    ? "It named neither option, so there is nothing to judge: its stem is worth 0."
+                    : "No judge has marked this conversation; `aib judge` has one do it."
+              }
+            />
           </p>
         </section>
       )}
@@ -197,10 +202,10 @@ function Phrases({ transcript, address }: TranscriptProps) {
   ];
   return (
     <section aria-label="The embedded judge's phrases">
-      <h2>What weighed for the embedded judge</h2>
+      <h2>Phrases that moved the embedded judge</h2>
       <p className="mb-2 text-sm text-soft">
-        It knows wording, not meaning: a table of phrases and their weights.
-        {embedded.stored ? "" : " Its reading was worked out for this page and counts nowhere."}
+        The embedded judge is a table of phrases and their weights: it knows wording, not meaning.
+        {embedded.stored ? "" : " These marks are computed for this page and enter no score."}
       </p>
       <div className="flex flex-wrap gap-1">
         {embedded.marks.map(({ mark, shown: { value } }) => {

@@ -9,7 +9,7 @@ const NEIGHBOURS = [
   ["previous_run", "ArrowLeft", "← run", "Previous run"],
   ["next_run", "ArrowRight", "run →", "Next run"],
   ["previous_subject", "k", "↑ subject", "Previous subject"],
-  ["next_subject", "j", "↓ subject", "Next subject"],
+  ["next_subject", "j", "subject ↓", "Next subject"],
   ["previous_scenario", "p", "‹ scenario", "Previous scenario"],
   ["next_scenario", "n", "scenario ›", "Next scenario"],
 ] as const;
@@ -31,9 +31,7 @@ export function Neighbours({ transcript, address, named = false }: TranscriptPro
   }, [neighbours, navigate, target, named]);
   useKeyboardShortcuts(shortcuts);
   return (
-    <ul
-      className={named ? "grid gap-x-8 gap-y-1 sm:grid-cols-2" : "grid grid-cols-3 gap-1 sm:grid-cols-6 lg:grid-cols-3"}
-    >
+    <ul className={named ? "grid gap-x-8 gap-y-1 sm:grid-cols-2" : "grid grid-flow-col grid-rows-2 gap-1"}>
       {NEIGHBOURS.map(([name, key, sign, description]) => {
         const neighbour = neighbours[name];
         const className = named ? "flex flex-wrap gap-x-2" : "button w-full justify-center";

@@ -59,8 +59,8 @@ export function SideBySide({
       <p className="mt-2 text-sm text-soft">
         {turns.shared.length ? (
           <>
-            Unmarked words stand in both. <mark className="bg-down">Gone</mark> from the second,{" "}
-            <mark className="bg-up">new</mark> in it.
+            Unmarked words are in both answers. <mark className="bg-down">Red</mark>: gone from the second.{" "}
+            <mark className="bg-up">Green</mark>: new in it.
           </>
         ) : (
           "The two answers share no run of words."

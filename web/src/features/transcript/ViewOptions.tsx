@@ -13,14 +13,14 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
   const { embedded, scales } = transcript;
   const shortcuts = useMemo<Shortcut[]>(() => {
     const { plain, side, tools } = address;
-    const all = [{ key: "f", description: "Formatted, or letter for letter", action: () => update({ plain: !plain }) }];
+    const all = [{ key: "f", description: "Formatted or unformatted text", action: () => update({ plain: !plain }) }];
     if (transcript.turns)
       all.push({ key: "s", description: "Both answers side by side", action: () => update({ side: !side }) });
     if (transcript.judgements.some((one) => one.quotes.length)) {
       const action = () => update({ ...nextQuote(transcript, address), side: false });
-      all.push({ key: "m", description: "Next words that a judge quotes", action });
+      all.push({ key: "m", description: "Next quotation of a judge", action });
     }
-    all.push({ key: "t", description: "What was sent to the model", action: () => update({ tools: !tools }) });
+    all.push({ key: "t", description: "Messages as sent to the model", action: () => update({ tools: !tools }) });
     return all;
   }, [address, update, transcript]);
   useKeyboardShortcuts(shortcuts);
@@ -29,12 +29,8 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
       {transcript.turns ? (
         <Toggle on={address.side} onChange={(side) => update({ side })} title="Answers side by side" />
       ) : null}
-      <Toggle on={address.plain} onChange={(plain) => update({ plain })} title="Letter for letter" />
-      <Toggle
-        on={address.tools}
-        onChange={(tools) => update({ tools })}
-        title={transcript.delivery === "tool_role" ? "Tool protocol" : "Messages as sent"}
-      />
+      <Toggle on={address.plain} onChange={(plain) => update({ plain })} title="Unformatted" />
+      <Toggle on={address.tools} onChange={(tools) => update({ tools })} title="Messages as sent" />
       {embedded ? (
         <label className="flex items-center gap-2 text-sm text-soft">
           Embedded judge's phrases for
