@@ -1,6 +1,6 @@
 """Whether the intervals of protocols with stems hold as often as they say: simulation, cell by cell.
 
-    python benchmarks/coverage/stems.py              # prints the section of docs/coverage.md, a quarter of an hour
+    python benchmarks/coverage/stems.py              # prints the section of docs/coverage.md, some six minutes
     python benchmarks/coverage/stems.py --write      # and puts it there
 
 What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards, `stem_pairs.py` for two
