@@ -1,6 +1,6 @@
 """Whether the limits of the exam's figures hold as often as they say: judges of known confusion, sixty questions.
 
-    python benchmarks/coverage/exam.py               # the tables of docs/judges.md, some fifteen minutes
+    python benchmarks/coverage/exam.py               # the tables of docs/exam.md, some fifteen minutes
 
 Half of the questions are hard. A judge errs in stated shares of ordinary and of hard ones, towards the next state, the
 other end, any state, up, down, the highest or the lowest; its marks of 0-10 pile up at the ends. The truth is its

@@ -1,6 +1,6 @@
 """What judges of known quality are found to be in the exam: its own questions, figures and thresholds.
 
-    python benchmarks/coverage/exam_judges.py        # a table of docs/judges.md, some minutes
+    python benchmarks/coverage/exam_judges.py        # a table of docs/exam.md, some minutes
 
 A judge here is a rule that knows the state of a question and errs in a stated way; the draws are exams that it sits.
 """

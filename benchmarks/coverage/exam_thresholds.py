@@ -1,6 +1,6 @@
 """What a judge of known confusion does to rankings by v2's index: the grounds for the thresholds of the judge's exam.
 
-    python benchmarks/coverage/exam_thresholds.py            # the tables of docs/judges.md, some ten minutes
+    python benchmarks/coverage/exam_thresholds.py            # the tables of docs/exam.md, some ten minutes
 
 Marks are drawn from the models fitted to published results (draw.py), and the truth is the index that a judge without
 an error gives over all runs. A judge errs by bands, as the exam sees it: some share of ordinary conversations and some

@@ -6,7 +6,7 @@
 
 A mark is corrected where the exam has questions for its very rubric, word for word; a mark of 0 to 10 by its bands. The
 index is corrected where simulation through the whole score kept the promise of its limits, and the estimate came near
-(docs/judges.md, "Correction"): where it is a weighted sum of marks that all have questions. Not where stems are scored:
+(docs/exam.md, "Correction"): where it is a weighted sum of marks that all have questions. Not where stems are scored:
 a stem's score multiplies what five conversations come to, one of them a ladder that counts 0 from the fold on. Limits
 held there too, but of a judge that errs they were up to 98 points wide, and with hard cases in another share than the
 exam's the estimate was up to 19 points away.
@@ -269,7 +269,7 @@ def _no_index(board: Board, marks: Mapping[str, JudgedMark], without: Iterable[s
     if protocol.has_stems:
         return (
             "No corrected index: stems multiply what their conversations come to, and in simulation its limits were up "
-            "to 98 points wide and the estimate up to 19 points away (docs/judges.md, Correction)."
+            "to 98 points wide and the estimate up to 19 points away (docs/exam.md, Correction)."
         )
     if lacking := [name for name in without if name in protocol.needed]:
         return f"No corrected index: the exam has no answers for {', '.join(lacking)}."

@@ -61,7 +61,7 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
     --rules published also lists every row that our own rules rank or score differently, and why.
 
     --calibrated shows the shares of levels, the means and, where it is valid, the index, as given and corrected for
-    the errors that the judge made in `aib exam` (docs/judges.md, "Correction"). It changes no ranking.
+    the errors that the judge made in `aib exam` (docs/exam.md, "Correction"). It changes no ranking.
     """
     shown = shown_rows()
     if calibrated:

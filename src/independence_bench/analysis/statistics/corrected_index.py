@@ -8,7 +8,7 @@ c[j] being what marks of level j are on the board, and M the judge's matrix (`mi
 index is an index like any other, and what its sample leaves open is measured as that of any other (`dispersion.py`);
 what the matrices leave open is drawn and joined to it by squares (G. Y. Zou and A. Donner, Statistics in Medicine 27,
 2008, 1693-1702), marks of one rubric, which share their questions, first being added up. Limits hold the intervals of
-all mixes of hard cases. Whether they keep their promise: docs/judges.md, "Correction".
+all mixes of hard cases. Whether they keep their promise: docs/exam.md, "Correction".
 """
 
 from __future__ import annotations
