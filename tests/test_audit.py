@@ -500,7 +500,7 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Publi
     assert (twice.returncode, twice.stderr.count("\n")) == (2, 1)
     assert aib(tmp_path, "audit", "absent.db").returncode == 1
     nothing = aib(tmp_path, "audit", str(store), "--protocol", "v2")  # must not pass for a clean bill
-    assert (nothing.returncode, "nothing of v2" in nothing.stderr) == (2, True)
+    assert (nothing.returncode, "no conversations of v2" in nothing.stderr) == (2, True)
 
 
 def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_path: Path) -> None:

@@ -776,7 +776,7 @@ def test_show_says_what_there_is_instead(played: User) -> None:
     """One line, exit code 2, for whatever does not fit."""
     for arguments, said in (
         ("nobody plain", "no subject is called nobody"),
-        ("scripted plain", "several subjects are called scripted"),
+        ("scripted plain", "scripted fits several subjects: "),
         ("acme nosuch", "no scenario nosuch"),
         ("acme plain --run 7", "run 7"),
         ("acme plain --modes user_role", "not stored"),
@@ -810,7 +810,7 @@ def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
 
     assert (done.returncode, done.stdout) == (0, "")
     said = " ".join(done.stderr.split())
-    assert "nothing of v2 " in said
+    assert "no conversations of v2 " in said
     assert "is stored in aib.db; it holds small " in said
     assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {"boards": []}
 

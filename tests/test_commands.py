@@ -285,7 +285,7 @@ def test_rerun_of_nobody_says_who_there_is(folder: Path, store: str) -> None:
     """One line with the labels."""
     said = one_line(aib(folder, "rerun", "nobody", "--store", store), 2)
 
-    assert said.startswith("aib: no subject is called nobody; there is sim:sim/mirror@none-t0.7, ")
+    assert said.startswith("aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, ")
 
 
 # ---------------------------------------------------------------- clear
@@ -375,7 +375,7 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
         (("responses", "--judge", "x"), 2, "leave it out"),
         (("judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
         (("responses", "nobody"), 2, "no subject is called nobody"),
-        (("judgements", "--protocol", "lite"), 0, "nothing of that kind is stored"),
+        (("judgements", "--protocol", "lite"), 0, "nothing that could be cleared is stored"),
     ],
 )
 def test_clearing_what_is_not_there_says_so(
@@ -582,7 +582,7 @@ def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, s
         )
     after = aib(tmp_path, "leaderboard", "--protocol", "lite", "--json", "--store", moved)
 
-    assert "nothing of lite" in before.stderr
+    assert "no conversations of lite" in before.stderr
     assert failed.returncode == 1
     assert counted(Path(moved), "begun") == 1
     (row,) = json.loads(after.stdout)["boards"][0]["incomplete"]

@@ -397,7 +397,7 @@ def test_marks_that_are_missing_are_no_verdict(place: Place) -> None:
     run(place.folder, "unjudged.db", "hedger", 1, "--no-judge")
     unjudged = place.gate("--baseline", "base.json", "--store", "unjudged.db")
     assert unjudged.returncode == 1
-    assert "nothing of v3-lite is judged" in unjudged.stderr
+    assert "no conversations of v3-lite are judged" in unjudged.stderr
 
     shutil.copy(place.folder / "worse.db", place.folder / "partly.db")
     run(place.folder, "partly.db", "hedger", 3, "--no-judge")

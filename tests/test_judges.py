@@ -158,7 +158,7 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
     made = judged(bench, {"judge/a": {"acme/x": 9}, "judge/b": {"acme/x": 4}})
     for names, said in (
         (["judge/a", "nobody"], "no judge is called nobody"),
-        (["judge"], "several judges are called judge"),
+        (["judge"], "judge fits several judges: "),
         (["judge/a"], "two judges or more"),
         (["judge/a", "JUDGE/A"], "two judges or more"),
     ):

@@ -169,7 +169,7 @@ def test_there_is_nothing_before_the_first(user: User) -> None:
 
     done = user.aib("label", "anna", typed="b\nq\n")
 
-    assert "nothing before this" in done.stderr
+    assert "no earlier conversation" in done.stderr
     assert "kept 0, 4 to go" in done.stderr
 
 
@@ -364,7 +364,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
     assert "labeller's name" in only_line(user.aib("label", "an na"), 2)
     empty = user.aib("label", "anna", "--variants", "neutral")
     assert (empty.returncode, empty.stdout) == (0, "")
-    assert "nothing of small is stored in this configuration" in empty.stderr
+    assert "no conversations of small are stored in this configuration" in empty.stderr
 
 
 @pytest.mark.parametrize(

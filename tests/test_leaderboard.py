@@ -16,6 +16,7 @@ from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 
 from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.missing_marks import numbers
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning
@@ -629,3 +630,8 @@ def test_a_board_in_a_pipe_has_no_colours() -> None:
     out = StringIO()
     printed(Console(file=out, width=80), "x")
     assert "\x1b" not in out.getvalue()
+
+
+def test_runs_that_miss_the_same_are_named_together() -> None:
+    """From the third in a row on as a span."""
+    assert [numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == ["2", "1, 2", "1-3, 5, 8-11"]

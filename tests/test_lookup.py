@@ -230,7 +230,7 @@ def test_a_model_that_takes_no_temperature_has_its_own_in_the_label(user: User) 
 
     assert "acme/one@none-t1.0" in done.stdout
     assert "acme/one does not list temperature: it is called with 1" in done.stderr
-    assert "its label says 0.3, it may ignore that" in asked_for.stderr
+    assert "its label says 0.3, but it may ignore that" in asked_for.stderr
 
 
 @pytest.mark.parametrize(

@@ -374,7 +374,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--protocol", "lite"], "no conversation of lite in which the model chooses who to be is stored"),
+        (["--protocol", "lite"], "no conversations of lite in which the model chooses who to be are stored"),
         (["-j", "embedded"], "the embedded judges cannot read names"),
         (["--store", "none.db"], "there is no store at none.db"),
     ],

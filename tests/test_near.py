@@ -80,5 +80,18 @@ def test_nothing_near_is_answered_with_what_there_is() -> None:
     assert instead("zzz", ["a", "b"]) == "it has a, b"
     assert instead("zzz", []) == "it has nothing"
     assert instead("zzz", [f"n{n}" for n in range(20)]).endswith(", ... (20 in total)")
-    with pytest.raises(WrongUse, match=r"several subjects are called a; there is a/one@x, a/two@x"):
+    with pytest.raises(WrongUse, match=r"a fits several subjects: a/one@x, a/two@x; name one of them"):
         fit({1: "a/one@x", 2: "a/two@x"}, "a")
+
+
+def test_a_whole_name_is_meant_before_a_part_of_another() -> None:
+    """With its author or without, and with its endpoint or without; its settings are its label's."""
+    labels = {1: "sim:acme/judge-3@none-t0.0", 2: "sim:acme/judge@none-t0.0"}
+    assert [fit(labels, typed) for typed in ("judge", "acme/judge", "sim:acme/judge", "judge-3", "ge-3")] == [
+        2,
+        2,
+        2,
+        1,
+        1,
+    ]
+    assert near("juge", labels.values())[0] == labels[2]

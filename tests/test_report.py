@@ -487,7 +487,7 @@ def test_last_updated_is_the_newest_records_time(made: Bench) -> None:
     ("arguments", "code", "said"),
     [
         (["--judge", "nobody"], 2, "no judge is called nobody"),
-        (["--protocol", "v2"], 2, "nothing of v2 is stored"),
+        (["--protocol", "v2"], 2, "no conversations of v2 are stored"),
         (["--protocol", "no-such"], 2, "no-such"),
         (["--out", "taken"], 2, "cannot be written"),
         (["--judge", "one", "--jury", "one,another"], 2, "leave one of them out"),

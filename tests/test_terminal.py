@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from simulated import start_aib
 
 from independence_bench.report.columns import shared
 from independence_bench.report.shown import Shown, choose
@@ -165,3 +167,13 @@ def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:
         "  sixty characters, all of which go on here.",
     ]
     assert "characters, all\n  of which" in shown(Passage(filled, reflow=True), width=UNBOUNDED)
+
+
+def test_a_terminal_without_unicode_gets_the_nearest_characters(tmp_path: Path) -> None:
+    """One for one, so that columns stay where they are; no interval reads as a question."""
+    with start_aib(tmp_path, "protocols", more={"PYTHONIOENCODING": "ascii"}) as process:
+        said = process.communicate()[0]
+
+    assert process.returncode == 0
+    assert re.search(r"^name +title.*\n-+\nlite ", said)
+    assert "?" not in said

@@ -535,10 +535,10 @@ def test_a_server_that_does_not_let_us_in_is_one_line_without_a_password(tmp_pat
         f"{base}?secret=not-the-secret": "check what the address says behind its question mark",
         f"{base}?sslmode=require": "(sslmode)",
         base.replace("@127", "@not-the-secret@127"): "write %40 for an @",
-        f"postgresql://{USER}:not-the-secret@127.0.0.1:port/x": "write postgresql://user@host/database",
-        "postgresql://[::1/x": "write postgresql://user@host/database",
-        "mysql://u:not-the-secret@h/x": "or postgresql://user@host/database",
-        "://": "or postgresql://user@host/database",
+        f"postgresql://{USER}:not-the-secret@127.0.0.1:port/x": "write postgresql://host/database",
+        "postgresql://[::1/x": "write postgresql://host/database",
+        "mysql://u:not-the-secret@h/x": "or postgresql://host/database",
+        "://": "or postgresql://host/database",
     }
     for address, said in wrong.items():
         assert said in keeps_its_password(refusal(address), "not-the-secret"), address

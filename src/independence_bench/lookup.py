@@ -26,8 +26,7 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     wanted = typed[:LONGEST].lower()
     spelt: dict[str, str] = {}
     for name in names:
-        model = name.partition("@")[0]
-        for part in (name, model, model.partition(":")[2], name.rpartition("/")[2]):
+        for part in (name, *_names(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
     found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR)]
     # the right name behind another author, or without one
@@ -42,17 +41,26 @@ def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
     if close := near(typed, names):
         return f"did you mean {' or '.join(close)}?"
     more = f", ... ({len(names)} in total)" if len(names) > SHOWN else ""
+    if len(names) == 1:
+        there = there.replace("there are", "there is")
     return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 
-def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there is") -> A:
+def _names(label: str) -> tuple[str, str, str]:
+    """A model by its names without settings: with its endpoint, without it, and without its author."""
+    model = label.partition("@")[0]
+    return model, model.partition(":")[2], model.rpartition("/")[2]
+
+
+def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
     """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
     fitting = [one for one, label in labels.items() if label == typed]
     fitting = fitting or [one for one, label in labels.items() if label.partition("@")[0] == typed]
+    fitting = fitting or [one for one, label in labels.items() if typed and typed in _names(label)]
     fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
-    if len(fitting) != 1:
-        some = f"no {noun} is" if not fitting else f"several {noun}s are"
-        if fitting:
-            raise WrongUse(f"{some} called {typed}; {there} {', '.join(sorted(labels[one] for one in fitting))}")
-        raise WrongUse(f"{some} called {typed}; {instead(typed, sorted(labels.values()), there)}")
+    if not fitting:
+        raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
+    if len(fitting) > 1:
+        several = ", ".join(sorted(labels[one] for one in fitting))
+        raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")
     return fitting[0]

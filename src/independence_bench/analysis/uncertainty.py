@@ -187,7 +187,7 @@ class BoardUncertainty:
             return ()
         found = self.runs_together()
         if found is None or found.ratio is None or found.p is None:
-            return ("these runs are too few to test whether the conversations of one run are independent",)
+            return ("these runs do not show whether the conversations of one run are independent",)
         subjects = int(np.count_nonzero(found.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
         p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"

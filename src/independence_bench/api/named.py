@@ -52,7 +52,8 @@ def find_protocol(name: str | None, store: Store) -> tuple[Protocol, Files]:
         close = [] if os.path.exists(name) else near(name, dict.fromkeys(stored for _, stored, _ in played))
         if close:
             stored_too = f"{store.shown} has {' and '.join(close)}"
-            raise ProtocolError(error.file, error.key, f"{error.problem}; {stored_too}") from None
+            joint = " " if error.problem.endswith("?") else "; "
+            raise ProtocolError(error.file, error.key, f"{error.problem}{joint}{stored_too}") from None
         raise error from None
 
 
@@ -69,7 +70,7 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     labels = unique_labels(found)
     if not labels:
         of = f" of {protocol.name}" if protocol else ""
-        raise WrongUse(f"nothing{of} was played into {store.shown}; `aib run` does")
+        raise WrongUse(f"no conversations{of} are stored in {store.shown}; `aib run` plays them")
     return [found[one] for one in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
 
 
@@ -155,7 +156,7 @@ def not_stored(
     """
     there = f"; stored: {', '.join(map(str, played))} (--variants, --modes)" if played else ""
     judged = f" by {by}" if by else ""
-    return f"nothing of {protocol.name} in {' + '.join(map(str, wanted))}{judged} is stored{there}"
+    return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
 
 
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:

@@ -39,7 +39,7 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
     with replace(selection, store=path or selection.store).opened() as (opened, protocol):
         found = audit_of(opened, protocol, RULES[selection.rules])
         if not found.conversations and not found.findings:
-            raise WrongUse(f"nothing of {protocol.name} {protocol.hash[:12]} is stored in {opened.shown} to be audited")
+            raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
     if as_json:
         click.echo(audit_json(found, lowest))
     else:

@@ -89,7 +89,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     with selection.stored() as (opened, protocol, _):
         queue = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
         if not queue.planned:
-            say(f"nothing of {protocol.name} is stored in this configuration; `aib run` plays it")
+            say(f"no conversations of {protocol.name} are stored in this configuration; `aib run` plays them")
             return
         done = queue.planned - len(queue.waiting)
         say(f"{person.label}: {done} of {plural(queue.planned, 'conversation')} of {protocol.name} marked")

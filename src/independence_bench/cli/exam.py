@@ -86,7 +86,7 @@ def exam(
     shown = [paper for paper in papers if sat is None or paper.hashes & sat]
     for names in panels:
         named = {place: paper.judge for place, paper in enumerate(papers)}
-        members = [papers[fit(named, name, "judge", "there sat")] for name in names]
+        members = [papers[fit(named, name, "judge", "these have sat it:")] for name in names]
         shown += [*(member for member in members if member not in shown), *jury_papers(members)]
     found = [one for paper in shown if (one := examined(paper)) is not None]
     jury = cheapest_jury(papers, chosen) if cheapest else None

@@ -191,7 +191,7 @@ def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:
 
 def _judge_hash(labels: Mapping[str, str], board: Board, store: Store) -> str:
     if board.judge is None:
-        raise NotComplete(f"nothing of {board.protocol.name} is judged in {store.shown}; `aib judge` does it")
+        raise NotComplete(f"no conversations of {board.protocol.name} are judged in {store.shown}; run `aib judge`")
     return next(hash_ for hash_, label in labels.items() if label == board.judge)
 
 
@@ -244,14 +244,14 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     where = " + ".join(map(str, baseline.configurations))
     ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
     if not found:
-        raise WrongUse(f"nothing of {protocol.name} in {where} is stored in {store.shown}")
+        raise WrongUse(f"no conversations of {protocol.name} in {where} are stored in {store.shown}")
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         board = next((one for one in found if one.judge == labels.get(baseline.judge_hash, "")), None)
         if board is None:
             others = ", ".join(one.judge for one in found if one.judge)
             if not others:
-                raise NotComplete(f"nothing of {protocol.name} is judged in {store.shown}; {ask} does it")
+                raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
             raise WrongUse(
                 f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
                 "`aib gate --write` makes a new baseline"

@@ -191,7 +191,9 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     elif readings:
         show_chosen(names_view(protocol, readings))
     else:
-        say(f"no conversation of {protocol.name} in which the model chooses who to be is stored; `aib run` plays them")
+        say(
+            f"no conversations of {protocol.name} in which the model chooses who to be are stored; `aib run` plays them"
+        )
     if not complete:
         raise SystemExit(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
 import importlib
 import io
@@ -63,6 +64,8 @@ READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
     *("costs", "exclude", "extract-names", "label", "clear", "rerun"),
 }
+PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
+NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
 
@@ -95,7 +98,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
         asked_about = ctx.resilient_parsing or {"-h", "--help"} & set(args)  # a shell completes it, or its help is read
-        if args and args[0] in READERS and not asked_about:
+        asks_none = args[:1] == ["exam"] and not any(word.startswith(("-j", "--judge")) for word in args)
+        if args and (args[0] in READERS or asks_none) and not asked_about:
             store = _store_of(args[1:])
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
@@ -200,11 +204,19 @@ def _misused(error: click.ClickException) -> str:
     return f"{said} (see `{path} --help`)"
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that the terminal's encoding lacks: the nearest that every one has, one for one."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(NEAREST.get(one, "?") for one in error.object[error.start : error.end]), error.end
+
+
 def main() -> None:
     """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for Ctrl-C."""
+    codecs.register_error(PLAIN, _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a character that the terminal's encoding lacks is a question mark
+            stream.reconfigure(errors=PLAIN)
     KNOWN.learn_proxies(os.environ)
     sys.stdout, sys.stderr = cast(TextIO, _Redacted(sys.stdout)), cast(TextIO, _Redacted(sys.stderr))
     stdout = sys.stdout

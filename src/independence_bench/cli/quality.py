@@ -50,7 +50,7 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     elif found:
         show_chosen(*(validation_view(one) for one in found))
     else:
-        say(f"nothing of {protocol.name} is judged in {opened.shown}; `aib judge -j MODEL` does it")
+        say(f"no conversations of {protocol.name} are judged in {opened.shown}; run `aib judge -j MODEL`")
 
 
 @click.command(name="reliability")

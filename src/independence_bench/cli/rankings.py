@@ -81,8 +81,10 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
         print_boards(found, shown, detailed, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
-        known = f"; it holds {', '.join(stored)} (--protocol takes a name or a hash)" if stored else ""
-        say(f"nothing of {protocol.name} {protocol.hash[:12]} is stored{by} in {opened.shown}{known}")
+        asked = f"{protocol.name} {protocol.hash[:12]}"
+        others = [one for one in stored if one != asked]
+        known = f"it holds {', '.join(others)} (--protocol chooses)" if others else "`aib run` plays and judges"
+        say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
 
 
 def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
@@ -95,7 +97,10 @@ def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
     found = [one for one in made if isinstance(one, Calibration)]
     refused = [one for one in made if isinstance(one, NotExamined)]
     if not found:
-        raise next(iter(refused), WrongUse(f"nothing of {protocol.name} is stored in {opened.shown}"))
+        raise next(
+            iter(refused),
+            WrongUse(f"no conversations of {protocol.name} are stored in {opened.shown}; `aib run` plays them"),
+        )
     _check_find(shown, boards)
     for said in dict.fromkeys(map(str, refused)):
         say(label_text(said))

@@ -42,7 +42,7 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
         found = selection.boards(opened, protocol)
         if selection.judge and not found:
             called = f"{protocol.name} by a judge called {selection.judge}"
-            raise WrongUse(f"nothing of {called} is stored in {opened.shown}")
+            raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
         contents = read_contents(opened, protocol, found, names_of(opened, protocol))
     stems = [STEM]
     if keep and contents.updated is not None:

@@ -72,7 +72,7 @@ class Selection:
             with store.reading() as connection:
                 labels = registry.stored_judges(connection).values()
             if labels and not any(self.judge in label for label in labels):
-                raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'there is')}")
+                raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'there are')}")
         return boards(store, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
 
     def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:

@@ -132,7 +132,7 @@ def clear(
     with open_store(store, create=False) as opened:
         doomed = _find(opened, what, subjects, protocol_name, judge)
         if not doomed:
-            say("nothing of that kind is stored")
+            say("nothing that could be cleared is stored")
             return
         with opened.reading() as connection:
             busy = deletion.held(connection, doomed, time.time())

@@ -92,7 +92,7 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
     named = (judge or "").rpartition(":")[2]
     board = next((one for one in boards if named in (one["judge"] or "")), None)
     if board is None:
-        raise NotPlayed(f"nothing of {what} is judged by {judge}")
+        raise NotPlayed(f"no conversations of {what} are judged by {judge}")
     rows = [row for row in (*board["ranked"], *board["incomplete"]) if row["label"].partition("@")[0].endswith(model)]
     if len(rows) != 1:
         raise NotPlayed(f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does")

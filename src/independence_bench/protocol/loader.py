@@ -54,7 +54,7 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
             str(name_or_path),
             "",
             f"no protocol of that name ({', '.join(shipped())} ship with aib) and no folder with a "
-            f"protocol.yaml{_meant(str(name_or_path))}; `aib protocols` lists what there is",
+            f"protocol.yaml{_meant(str(name_or_path))}",
         )
     files, broken = _read(folder)
     try:
@@ -65,13 +65,13 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 
 def _meant(name: str) -> str:
-    """Which shipped protocol, or folder beside this one, may have been meant; "" where none is near."""
+    """Which shipped protocol, or folder beside this one, may have been meant, else how to list them."""
     folder = Path(name)
     with suppress(OSError, ValueError):
         beside = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
         if close := near(name, [*shipped(), *beside]):
             return f"; did you mean {' or '.join(close)}?"
-    return ""
+    return "; `aib protocols` lists what there is"
 
 
 def parse(files: Files, where: str) -> Protocol:

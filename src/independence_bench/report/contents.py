@@ -95,7 +95,7 @@ def read_contents(
     *readings*: what is known of the names that subjects chose; those of the main board count.
     """
     if not boards:
-        raise WrongUse(f"nothing of {protocol.name} is stored in {store.shown}; `aib run` plays and judges")
+        raise WrongUse(f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges")
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:

@@ -168,11 +168,9 @@ def _backend(address: str, wait: float) -> Backend:
     if divided and kind in ("postgresql", "postgres"):
         return PostgresDatabase(address, wait)
     if divided and kind != "sqlite":
-        raise StoreError(
-            "this is not the address of a store; write the path of a file, or postgresql://user@host/database"
-        )
+        raise StoreError("this is not the address of a store; write the path of a file, or postgresql://host/database")
     if not divided and _MISTYPED.match(address):  # not a path: it may hold a password, so it is not repeated
-        raise StoreError("this is not the address of a store; write postgresql://user@host/database, with two slashes")
+        raise StoreError("this is not the address of a store; write postgresql://host/database, with two slashes")
     path = rest.partition("?")[0].removeprefix("/") if divided else address
     if path in ("", ":memory:"):
         raise StoreError("a store in memory would be lost with the command; name a file with --store")

@@ -137,4 +137,4 @@ def _read(address: str) -> URL:
             KNOWN.learn(password)
         return url
     except (ArgumentError, ValueError):
-        raise StoreError("the store's address cannot be read; write postgresql://user@host/database") from None
+        raise StoreError("the store's address cannot be read; write postgresql://host/database") from None
