@@ -113,7 +113,7 @@ def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]
     rows = []
     for name, mine in _groups(cells):
         worst = min(mine, key=lambda one: one.coverage)
-        where = f"{worst.place}, {_counted(worst)}"
+        where = f"{worst.place.replace('anybody', 'any')}, {_counted(worst)}"
         mean = float(np.mean([one.coverage for one in mine]))
         rows.append((name, str(len(mine)), percent(worst.coverage), where, percent(mean), f"{_median(mine):.2f}"))
     yield from markdown(("", "cells", "lowest coverage, %", "where", "mean, %", "median width / oracle"), rows)
