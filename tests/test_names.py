@@ -22,8 +22,8 @@ from invoked import invoke
 from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
 from simulated import AIB
 
+from independence_bench.analysis.chosen_names import naming_scenarios
 from independence_bench.analysis.name_counts import Named, ScenarioNames, count_by_scenario, count_names
-from independence_bench.engine.ask_names import naming_scenarios
 from independence_bench.judging.described_names import personalities, self_described
 from independence_bench.judging.self_names import (
     GENDERS,

@@ -20,9 +20,9 @@ from scripted import Answer, Asked, Bench, ScriptedModel, says, verdict
 from simulated import environment
 from test_hostile_names import EVIL, OBEYED, ODD, assert_tame
 
+from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.report import report_files
-from independence_bench.engine.ask_names import NamesRead
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice
 from independence_bench.models.spec import Reasoning

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
+from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
 from independence_bench.analysis.configurations import Effect, compare_configurations
 from independence_bench.analysis.health import Health
@@ -17,7 +18,6 @@ from independence_bench.analysis.item_analysis import mark_weights, measure_scen
 from independence_bench.analysis.leaderboard import Board, Row, boards
 from independence_bench.analysis.name_counts import Named, count_names, unique_names
 from independence_bench.analysis.spending import SubjectCost
-from independence_bench.engine.ask_names import NamesRead
 from independence_bench.judging.self_names import Choice
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol

@@ -10,10 +10,10 @@ import pytest
 from scripted import Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.audit.audit import audit
+from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue, results_of
-from independence_bench.engine.ask_names import names_of
 from independence_bench.engine.pending import find_pending
 from independence_bench.engine.run import RunPlan
 from independence_bench.judging.human import Person

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import click
 
+from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unsure
 from independence_bench.api.orders import judge_options
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling, workers
@@ -27,7 +28,7 @@ from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.engine.ask_injection import probe
-from independence_bench.engine.ask_names import NamesRead, name_asker, names_of, naming_scenarios, unsure
+from independence_bench.engine.ask_names import name_asker
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, Preview, RunOptions, resolved
 from independence_bench.errors import WrongUse

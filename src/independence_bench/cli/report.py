@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from independence_bench.analysis.chosen_names import names_of
 from independence_bench.cli.options import out, say
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
-from independence_bench.engine.ask_names import names_of
 from independence_bench.errors import WrongUse
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from independence_bench.analysis.chosen_names import NamesRead, naming_of
 from independence_bench.analysis.compare_settings import (
     IndexPrice,
     SettingComparison,
@@ -25,7 +26,6 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.analysis.spending import SubjectCost, read_paid, subject_costs
-from independence_bench.engine.ask_names import NamesRead, naming_of
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values, json_text

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from independence_bench.analysis.chosen_names import RULE, NamesRead, naming_of
 from independence_bench.analysis.name_counts import Naming
-from independence_bench.engine.ask_names import RULE, NamesRead, naming_of
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol

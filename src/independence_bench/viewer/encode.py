@@ -21,6 +21,7 @@ from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_differences import BranchDifference
+from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
@@ -32,7 +33,6 @@ from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.uncertainty import ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
-from independence_bench.engine.ask_names import NamesRead
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.report.format import between, from_to, given, money, number, signed, span

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from independence_bench.analysis.chosen_names import NamesRead, names_of
 from independence_bench.analysis.configurations import SubjectEffect, change_between
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.uncertainty import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
-from independence_bench.engine.ask_names import NamesRead, names_of
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
