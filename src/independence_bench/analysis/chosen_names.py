@@ -121,8 +121,8 @@ def _by_rule(transcript: Transcript, scenario: Scenario) -> tuple[Choice, Choice
     if not asks_for_name(scenario):
         if scenario.id in SEVERAL:
             return UNSAID, UNSAID, personalities(transcript.reply(asks[0]))
-        said = [self_described(transcript.reply(ask)) for ask in (asks[0], asks[-1])]
-        return said[0], said[1] if len(asks) > 1 else UNSAID, ()
+        first = self_described(transcript.reply(asks[0]))
+        return first, self_described(transcript.reply(asks[-1])) if len(asks) > 1 else UNSAID, ()
     first = first_choice(transcript.reply(asks[0]))
     return first, final_choice(transcript.reply(asks[-1]), first) if len(asks) > 1 else first, ()
 

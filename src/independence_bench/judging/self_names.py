@@ -69,8 +69,9 @@ def plain(text: str) -> str:
     return re.sub(r"[ \t]{2,}|\t", " ", text)
 
 
-def _sentences(said: str) -> list[str]:
-    return [s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", said) if s.strip()]
+@lru_cache(maxsize=64)  # a reply is looked through for several things, one after the other
+def _sentences(said: str) -> tuple[str, ...]:
+    return tuple(s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", said) if s.strip())
 
 
 # ---------------------------------------------------------------- names
