@@ -124,7 +124,8 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
 
 def _ranking(board: Board, picture: str) -> Iterator[Block]:
     if line := exam_line(board.exam):
-        yield Note(Prose(f"{line[0].upper()}{line[1:]}."))
+        said, command, judges = line.partition(": aib ")
+        yield Note(Prose(f"{said[0].upper()}{said[1:]}" + (f": `aib {judges}`." if command else ".")))
     if not board.ranked:
         yield Note("No subject is complete yet, so none is ranked.")
         return

@@ -118,8 +118,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
     return Table(
         [
             Column("Scenario", words=True),
-            Column("Title", words=True, on="report"),
-            Column("Experiment", words=True, on="report"),
+            Column("Experiment and title", words=True, on="report"),
             Column("Points"),
             Column("Difficulty", short="diff."),
             *(Column("Ceiling"), Column("Floor")),
@@ -128,7 +127,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         ],
         [
             (
-                *(Name(facts.id), Prose(facts.title), titles[facts.experiment]),
+                *(Name(facts.id), (titles[facts.experiment], ": ", Prose(facts.title))),
                 *(number(facts.points, 1), number(facts.difficulty, 1), percent(facts.ceiling), percent(facts.floor)),
                 *(number(facts.discrimination, 2), span(facts.discrimination_interval), percent(facts.share)),
             )
