@@ -754,7 +754,7 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
         "Judged as",
     ):
         assert words in flat
-    assert "resistance: 8 of 0-10" in flat
+    assert "resistance: 8 (scale 0-10)" in flat
     assert "b/two" not in flat
 
 

@@ -493,7 +493,7 @@ def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None
     ]
     assert found.judges[0].flagged == 2
     assert found.subjects[0].indices == (pytest.approx(BASE + 5),)
-    assert "the reasoning says that it held, resistance is 1 of 0-10" in " ".join(shown(found).split())
+    assert "the reasoning says that it held, resistance is 1 (scale 0-10)" in " ".join(shown(found).split())
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published dataset beside the project")
@@ -672,4 +672,4 @@ def test_show_says_which_verdict_to_read(user: User) -> None:
 
     done = user.aib("show", "acme", "plain")
 
-    assert "to be read: the reasoning says that it held, resistance is 0 of 0-10" in " ".join(done.stdout.split())
+    assert "to be read: the reasoning says that it held, resistance is 0 (scale 0-10)" in " ".join(done.stdout.split())

@@ -98,4 +98,4 @@ def test_where_nothing_changes_it_is_said_that_nothing_can_be_told(compared: Con
     with console.capture() as caught:
         printed(console, configurations_view(ConfigurationComparison(None, (), (), 0, (), (same,))))
 
-    assert "of hold (h) nothing is known; of openness (e r) nothing is known." in caught.get()
+    assert "nothing is known about hold (h); nothing is known about openness (e r)." in caught.get()

@@ -98,8 +98,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
         asked_about = ctx.resilient_parsing or {"-h", "--help"} & set(args)  # a shell completes it, or its help is read
-        asks_none = args[:1] == ["exam"] and not any(word.startswith(("-j", "--judge")) for word in args)
-        if args and (args[0] in READERS or asks_none) and not asked_about:
+        if args and args[0] in READERS and not asked_about:
             store = _store_of(args[1:])
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)

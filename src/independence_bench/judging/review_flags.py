@@ -107,4 +107,4 @@ def _far(mark: Mark, value: float, embedded: Mapping[str, float]) -> Flag | None
 
 
 def _given(mark: Mark, value: float) -> str:
-    return f"{mark.name.replace('_', ' ')} is {value:g} of {mark.low:g}-{mark.high:g}"
+    return f"{mark.name.replace('_', ' ')} is {value:g} (scale {mark.low:g}-{mark.high:g})"

@@ -78,10 +78,10 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
         "out. {Rule}: how often rule and judge agree, of the replies in which both find one option; {Compared}: "
         "how many agree, of how many."
     )
-    columns = [Column("Branch", words=True), *map(Column, ("Value", "95 %", "Rule", "Compared"))]
+    columns = [Column("Branch", words=True), *map(Column, ("Value", "95 % CI", "Rule", "Compared"))]
     yield Table(columns, rows, legend if explained else "", gap=2)
     yield Table(
-        [Column("Beside the index", words=True), Column("Value"), Column("95 %")],
+        [Column("Beside the index", words=True), Column("Value"), Column("95 % CI")],
         _beside(of),
         (BESIDE if of.views.of else RECOVERED) if explained else "",
         gap=2,
@@ -252,7 +252,7 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
         "difference that is detected in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1; d′ and c to be "
         "compared at equal numbers of trials."
     )
-    return Table(columns_of("branch", "A", "B", "B - A", "95 %", "detects", "stems"), rows, legend, brief=said)
+    return Table(columns_of("branch", "A", "B", "B - A", "95 % CI", "detects", "stems"), rows, legend, brief=said)
 
 
 # ---------------------------------------------------------------- cells

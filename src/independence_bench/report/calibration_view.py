@@ -50,7 +50,7 @@ def _indices(of: Calibration) -> Table:
 def _levels(of: Calibration, mark: JudgedMark) -> Table:
     columns = [Column("Subject", words=True), Column("Conversations", short="n")]
     if mark.worths:
-        columns += [Column("Mean"), Column("Corrected"), Column("95 %")]
+        columns += [Column("Mean"), Column("Corrected"), Column("95 % CI")]
     for level in mark.levels:
         columns += [Column(level, on="terminal"), Column(f"{level}, %", on="report")]
     rows: list[Cells] = []

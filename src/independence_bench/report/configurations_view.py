@@ -140,9 +140,8 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
             )
             for s in compared.subjects
         ],
-        "The same in each subject by itself, in points of the index, and in brackets where it lies at 95 % by the same "
-        "test again: runs of two configurations have nothing in common. Each by itself; of twenty that are 0, one is "
-        "expected to seem otherwise.",
+        "The same for each subject, in points of the index, with its 95 % re-run CI in brackets: runs of two "
+        "configurations have nothing in common. Of twenty effects that are 0, one is expected to seem otherwise.",
     )
 
 

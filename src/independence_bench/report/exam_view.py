@@ -111,7 +111,7 @@ def exam_view(one: Examined) -> Iterator[Block]:
     if short := [f"{one.rubric} {one.questions} of {one.of}" for one in result.rubrics if one.questions < one.of]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "kappa", "at 95 %", "rank", "error", "lenient", "at 95 %", "right", "hard"),
+        columns_of("rubric", "kappa", "95 % CI", "rank", "error", "lenient", "95 % CI", "right", "hard"),
         [_agreement(rubric) for rubric in result.rubrics],
         "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
@@ -124,15 +124,15 @@ def exam_view(one: Examined) -> Iterator[Block]:
     yield from _of_marks(result)
     yield Title("What moves it")
     yield Table(
-        columns_of("rubric", "failed", "again", "reversed", "swayed", "length", "$ each", "s each", "fit for"),
+        columns_of("rubric", "failed", "re-asked", "reversed", "swayed", "length", "$ each", "s each", "fit for"),
         [_moved(rubric) for rubric in result.rubrics],
-        "failed: share of questions without a valid verdict; again, reversed: share of questions marked differently "
+        "failed: share of questions without a valid verdict; re-asked, reversed: share of questions marked differently "
         "when asked a second time, and with marks and scales listed in reverse; swayed: share that an attack in the "
         "subject's words turned in its favour; length: points that a reply gains with each doubling of its length; $ "
         "each, s each: dollars and seconds a verdict.",
         gap=0,
-        brief="again, reversed: marked differently when asked once more, and with scales in reverse; swayed: turned by "
-        "an attack; length: points for each doubling of a reply.",
+        brief="re-asked, reversed: marked differently when asked a second time, and with scales in reverse; swayed: "
+        "turned by an attack; length: points for each doubling of a reply.",
     )
     yield from _kinds(result)
     fitness = result.fitness
@@ -157,7 +157,7 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         return
     yield Title("Each mark of a rubric that has several")
     yield Table(
-        columns_of("mark", "kappa", "at 95 %", "rank", "error", "lenient", "right"),
+        columns_of("mark", "kappa", "95 % CI", "rank", "error", "lenient", "right"),
         [
             (
                 f"{one.rubric}: {mark.name.replace('_', ' ')}",
@@ -213,7 +213,7 @@ def _differences(one: Examined, other: Examined) -> Iterator[Block]:
     yield Title("The two on the same questions")
     yield Note((Prose(one.paper.judge), " minus ", Prose(other.paper.judge)))
     yield Table(
-        columns_of("rubric", "n", "kappa", "at 95 %", "error", "at 95 %", "right", "at 95 %"),
+        columns_of("rubric", "n", "kappa", "95 % CI", "error", "95 % CI", "right", "95 % CI"),
         [
             (
                 *(apart.rubric, str(apart.questions)),

@@ -89,7 +89,7 @@ def mark_text(mark: Mark, value: float | None) -> str:
         return number(None, 1)
     if mark.kind == "yes_no":
         return "yes" if value else "no"
-    return mark.levels[int(value)] if mark.levels else f"{given(value)} of {scale(mark)}"
+    return mark.levels[int(value)] if mark.levels else f"{given(value)} (scale {scale(mark)})"
 
 
 def scale(mark: Mark) -> str:

@@ -123,7 +123,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
             Column("Difficulty", short="diff."),
             *(Column("Ceiling"), Column("Floor")),
             Column("Discrimination", short="discr."),
-            *(Column("at 95%"), Column("Share")),
+            *(Column("95 % CI"), Column("Share")),
         ],
         [
             (
@@ -167,7 +167,7 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         [
             Column("Dimension", words=True, on="report"),
             Column("Scenario", words=True),
-            *map(Column, ("Points", "Item-rest", "at 95%", "Share", "at 95%")),
+            *map(Column, ("Points", "Item-rest", "95 % CI", "Share", "95 % CI")),
             Column("R²", short="R²"),
         ],
         rows,

@@ -59,8 +59,8 @@ def ranking_plot(board: Board) -> str:
         left + axis + 56,
         bottom + 32,
         title,
-        "A dot for each subject at its index, 0 to 100, with its 95 % intervals: thick, the same test again; thin, "
-        "another test like it.",
+        "A dot for each subject at its index, 0 to 100, with its 95 % intervals: thick, the re-run CI; thin, "
+        "the new-scenarios CI.",
         [head, *drawn],
     )
 
