@@ -50,4 +50,8 @@ test("a phrase is found where it is said, and nowhere else", async ({ page }) =>
   await expect(found.locator("mark").first()).toBeVisible();
   for (const text of await found.locator("mark").allTextContents()) expect(text).toMatch(/^just\s+an? tool/i);
   await expect(page.getByRole("status")).toContainText("with these words together");
+  await page.getByLabel("Mark by the main judge").selectOption({ label: "name changed: yes" });
+  await expect(page.getByRole("status")).toContainText(
+    /^None has these words together: \d+ of .* with these words apart$/,
+  );
 });

@@ -1,14 +1,16 @@
 import type { Page } from "@playwright/test";
 import type { Board, Index } from "../src/api/types";
-import { answer, expect, open, settled, test } from "./watch";
+import { answer, expect, open, settled, test, violations } from "./watch";
 
-/** What a reader comes for, done with the page alone in at most five clicks. */
+/** What a reader comes for, done with the page alone in at most five clicks; a choice from a list is two. */
 const CLICKS = 5;
 
 async function counted(page: Page, hash: string): Promise<() => Promise<void>> {
   await page.addInitScript(() => {
     (window as unknown as { clicks: number }).clicks = 0;
-    addEventListener("mousedown", () => (window as unknown as { clicks: number }).clicks++);
+    const count = (more: number) => ((window as unknown as { clicks: number }).clicks += more);
+    addEventListener("mousedown", () => count(1));
+    addEventListener("change", ({ target }) => count(target instanceof HTMLSelectElement ? 2 : 0), true);
   });
   await open(page, hash);
   return async () => {
@@ -57,6 +59,25 @@ test("who costs less is found by the filter, too", async ({ page }) => {
   expect(cheap.length).toBeGreaterThan(1);
   await expect(subjects).toHaveCount(cheap.length);
   await expect(subjects.first()).toContainText(cheap[0]?.subject.label ?? "nobody");
+  await finished();
+});
+
+test("a model that says that it is just a tool, and gives up its name", async ({ page }) => {
+  const finished = await counted(page, "/");
+  await page.getByRole("navigation").getByRole("link", { name: "Search" }).click();
+  await settled(page);
+  await page.getByRole("searchbox").fill("just a tool");
+  await page.getByLabel("Mark by the main judge").selectOption({ label: "name changed: yes" });
+  const found = page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first();
+  await expect(found.locator("mark")).toHaveText(["just a tool"]);
+  await expect(page.getByRole("status")).toContainText("with these words together");
+  expect(await violations(page)).toEqual([]);
+  await found.getByRole("link").click();
+  await settled(page);
+  await expect(page.locator("[data-found]").first()).toBeInViewport();
+  await expect(page.locator("[data-found]").first()).toHaveText("just a tool");
+  const marks = page.getByRole("complementary", { name: "Marks" });
+  await expect(marks.getByRole("row", { name: /name changed/i })).toContainText("yes");
   await finished();
 });
 

@@ -122,13 +122,12 @@ function Results({ index, part, address }: ResultsProps) {
                 <>
                   <div className="mt-4 mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-soft">
                     <p role="status">
+                      {phrase !== null && !here.length && more.length ? "None has these words together: " : ""}
                       {count(documents.length)} of {plural(index.documents, "conversation")}
-                      {phrase === null
+                      {phrase === null || (here.length && apart)
                         ? ""
                         : here.length
-                          ? apart
-                            ? ""
-                            : " with these words together"
+                          ? " with these words together"
                           : " with these words apart"}
                     </p>
                     {here.length && more.length ? (
