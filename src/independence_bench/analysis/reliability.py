@@ -24,7 +24,7 @@ from independence_bench.analysis.statistics import Floats, d_study
 from independence_bench.analysis.statistics.composite_components import composite_components
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
-from independence_bench.protocol.definition import Configuration, Mark, Protocol
+from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 from independence_bench.protocol.scoring import Slot, mean_of, sum_of
 from independence_bench.store import registry
 
@@ -171,7 +171,7 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
     sources = [d_study.sources_of(one) for one in (components.estimates, *components.left_out)]
     counts = dimension is not None and dimension.weight > 0
-    title, reliable = mark.name.replace("_", " "), _reliable([len(given_by)], sources, study)
+    title, reliable = mark_words(mark.name), _reliable([len(given_by)], sources, study)
     return ReliabilityRow(title, None, counts, len(given_by), components, *reliable)
 
 

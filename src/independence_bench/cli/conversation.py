@@ -28,7 +28,7 @@ from independence_bench.judging.human import Person, QueuedTranscript, keep_mark
 from independence_bench.judging.output import scale_of, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
-from independence_bench.protocol.definition import Mark, Protocol
+from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
@@ -230,7 +230,7 @@ def _question(marks: Sequence[Mark], asked: int) -> str:
 
 
 def _wanted(mark: Mark) -> str:
-    name = mark.name.replace("_", " ")
+    name = mark_words(mark.name)
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
     if mark.levels:

@@ -41,6 +41,11 @@ class Mark(Identified):
     levels: tuple[str, ...] = ()
 
 
+def mark_words(name: str) -> str:
+    """A mark's name in words: non_assistant_likeness is "non-assistant likeness"."""
+    return f" {name}".replace("_", " ").replace(" non ", " non-")[1:]
+
+
 def after(mark: Mark, reply: str) -> Mark:
     """*mark* as it is given after the reply called *reply*."""
     return replace(mark, name=f"{mark.name}_{reply}", asks=fill(mark.asks, lambda _: f"“{reply}”"))

@@ -9,7 +9,7 @@ from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.run_times import run_times_note
 from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.escape import label_text
-from independence_bench.protocol.definition import Dimension, Protocol
+from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, number, plural, scale, share
@@ -107,7 +107,7 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     runs = row.runs.values()
     rows: list[Cells] = [
         (
-            *(Prose(name.replace("_", " ")), scale(protocol.units.mark(name)), number(mean, 2)),
+            *(Prose(mark_words(name)), scale(protocol.units.mark(name)), number(mean, 2)),
             "{} of {}".format(*scored[name]) if scored else "",
             *(number(run.means[name], 2) for run in runs),
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from independence_bench.analysis.calibration import CalibratedMark, Calibration, JudgedMark
 from independence_bench.escape import label_text
+from independence_bench.protocol.definition import mark_words
 from independence_bench.report.format import between, number, percent, percents, plural
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title
 
@@ -26,7 +27,7 @@ def calibration_view(of: Calibration) -> Iterator[Block]:
     else:
         yield Note(Prose(of.no_index))
     for mark in of.marks.values():
-        yield Title((Prose(mark.name.replace("_", " ")), f", {LABEL}"), 3)
+        yield Title((Prose(mark_words(mark.name)), f", {LABEL}"), 3)
         yield _levels(of, mark)
     if of.without:
         yield Note(f"Not corrected, for the exam has no answers: {label_text(', '.join(of.without))}.")

@@ -9,6 +9,7 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import JudgedConversation, MarkAgreement, Validation
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
+from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import (
@@ -157,7 +158,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
         kappas = [kappa for _, _, kappa in row.kappas if kappa is not None]
         rows.append(
             (
-                *(Prose(row.mark.name.replace("_", " ")), _scale(row), f"{row.conversations:,}"),
+                *(Prose(mark_words(row.mark.name)), _scale(row), f"{row.conversations:,}"),
                 *(number(row.alpha, 2), between(row.alpha_interval, 2), number(row.icc, 2)),
                 str(row.icc_judges) if row.icc is not None else "–",
                 *(number(end(kappas, default=None), 2) for end in (min, max)),

@@ -8,7 +8,7 @@ from typing import Any
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import Protocol, mark_words
 from independence_bench.report.board_json import head_values, json_text, picked
 from independence_bench.report.board_view import examined_by, judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
@@ -84,7 +84,7 @@ def _what_would_be_gone(protocol: Protocol, found: ItemAnalysis, titles: dict[st
         for dimension in protocol.dimensions:
             left = [mark for mark in dimension.marks if mark not in facts.without.marks_gone]
             if dimension.weight and len(left) < len(dimension.marks) and dimension.name not in facts.without.empty:
-                rest = Prose(" and ".join(mark.replace("_", " ") for mark in left))
+                rest = Prose(" and ".join(map(mark_words, left)))
                 yield *without, ", ", titles[dimension.name], " would depend on ", rest, " alone."
         for gone in facts.without.empty:
             yield *without, " nothing would be left of ", titles[gone], ", so there would be no index."

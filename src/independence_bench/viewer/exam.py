@@ -18,6 +18,7 @@ from independence_bench.analysis.exam.values import ExamFigure, ExamShare, Fit, 
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions
 from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.protocol.definition import mark_words
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
 from independence_bench.report.format import between, from_to, given, number, paid, signed
 from independence_bench.store.results import judges_aside
@@ -289,7 +290,7 @@ def _rubric(one: RubricResult) -> RubricFigures:
 
 def _mark(one: MarkResult) -> MarkFigure:
     figures = (_figure(one.kappa, 2), _figure(one.ranks, 2), _figure(one.error, 2), _signed(one.leniency))
-    return MarkFigure(one.name.replace("_", " "), *figures, _share(one.right))
+    return MarkFigure(mark_words(one.name), *figures, _share(one.right))
 
 
 def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
@@ -342,7 +343,7 @@ def _question(one: Question, readings: Sequence[ExamReading]) -> ExamQuestion:
             ExamLine("human" if turn.human else "model", turn.human or turn.ai or "", turn.name in one.judged)
             for turn in one.turns
         ),
-        state={name.replace("_", " "): state for name, state in one.state.items()},
+        state={mark_words(name): state for name, state in one.state.items()},
         why=one.why,
         readings=tuple(readings),
     )
@@ -356,6 +357,6 @@ def _reading(judge: str, answer: Answered) -> ExamReading:
         if answer.marks is None or name not in answer.marks:
             continue
         scale, mark = scales[stem_of(name, asked.judged)], answer.marks[name]
-        marks[name.replace("_", " ")] = given(mark) if scale.bands else scale.state(mark)
+        marks[mark_words(name)] = given(mark) if scale.bands else scale.state(mark)
         right = right is not False and scale.state(mark) == state
     return ExamReading(judge, answer.asked, answer.attack, marks, right, answer.reasoning, answer.failed)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from independence_bench import __version__
 from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Mark, Protocol
+from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
 from independence_bench.report.branches_view import unvalidated
@@ -246,7 +246,7 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:
     """A mark; one that stands in no dimension counts upwards."""
     inverted = any(mark.name in one.marks and one.inverted for one in protocol.dimensions)
-    return copied(MarkScale, mark, title=mark.name.replace("_", " "), inverted=inverted)
+    return copied(MarkScale, mark, title=mark_words(mark.name), inverted=inverted)
 
 
 def scales(protocol: Protocol, scenarios: Iterable[Played]) -> tuple[MarkScale, ...]:
