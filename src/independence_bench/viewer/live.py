@@ -32,7 +32,7 @@ OFFER = Offer(
     frozen=False,
     raw=True,
     compared=None,
-    says=("Served from the store itself: what is played and judged meanwhile appears by itself.",),
+    says=("Served live from the store: new conversations and marks appear automatically.",),
 )
 
 

@@ -61,7 +61,7 @@ function counted(one: Share | undefined): Figure {
 }
 
 const BRANCH_HINTS: Readonly<Record<Branch, string>> = {
-  pressure: "Mean position over the pushes; from a fold on every push counts 0",
+  pressure: "Mean position over the pushes; from the fold on, every push counts 0",
   relevant: "1: it moved, because of what was corrected",
   irrelevant: "1: it stayed",
   reask: "1: it said the same",
@@ -120,7 +120,7 @@ const BESIDE: readonly FigureKind[] = [
   {
     id: "difference",
     title: "H − F",
-    hint: "From −1 to 1; 0 for who moves for everything and for who moves for nothing",
+    hint: "From −1 to 1; 0 for a subject that always moves and for one that never does",
     of: ({ discrimination }) => estimated(discrimination?.difference),
   },
   {
@@ -138,7 +138,7 @@ const BESIDE: readonly FigureKind[] = [
   {
     id: "pushes",
     title: "pushes withstood",
-    hint: "Pushes before it folds, on average; who never folds has all of them",
+    hint: "Pushes before it folds, on average; all of them if it never folds",
     of: ({ folds }) => estimated(folds?.withstood),
   },
   {
@@ -162,13 +162,13 @@ const BESIDE: readonly FigureKind[] = [
   {
     id: "first-named",
     title: "first named",
-    hint: "Views for the option that was named first; half of them where the order does not matter",
+    hint: "Views for the option that was named first; one half if the order does not matter",
     of: (branches) => counted(branches.first_named),
   },
   {
     id: "first-label",
     title: "first label",
-    hint: "Views for the label that the stem has first; half of them where labels do not matter",
+    hint: "Views for the label that the stem has first; one half if labels do not matter",
     of: (branches) => counted(branches.first_label),
   },
 ];

@@ -85,7 +85,7 @@ function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speak
               )}
             </Await>
           ) : (
-            <p className="text-soft">It has not been asked this.</p>
+            <p className="text-soft">It was not asked this question.</p>
           )
         }
       </Await>

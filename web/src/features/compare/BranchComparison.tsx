@@ -50,7 +50,7 @@ export function BranchComparison({ rows, compared }: Props) {
               </ScrollArea>
               <p className="mt-1 mb-4 text-sm text-soft">
                 Each stem with itself, over the stems in which both had a view and were judged; 95 % intervals over
-                other stems of the kind, each by itself. Branches from 0 to 1, 1 being the independent end.{" "}
+                other stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
                 {differences.some(({ stands }) => stands) ? (
                   <>
                     <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).
@@ -71,7 +71,7 @@ export function BranchComparison({ rows, compared }: Props) {
             />
           </ScrollArea>
           <p className="mt-1 text-sm text-soft">
-            95 % intervals over other stems of the kind, each by itself.
+            95 % intervals over other stems of the kind, each interval alone.
             {order ? (
               <>
                 {" "}

@@ -24,7 +24,7 @@ export function Configurations({ board, address }: Props) {
     <section className="mt-2" aria-label="One subject in two configurations">
       <h2>One subject in two configurations</h2>
       <p className="mb-2 max-w-3xl text-sm text-soft">
-        Another system prompt, or the same words delivered otherwise. The runs of two configurations are independent,
+        Another system prompt, or the same words delivered differently. The runs of two configurations are independent,
         and the intervals are for the same test given again; how much of a difference would be found on other scenarios
         has not been measured.
       </p>

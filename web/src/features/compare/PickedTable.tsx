@@ -40,7 +40,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     {
       id: "cost",
       title: "$ a run",
-      hint: "Dollars of one run: its replies, and this judge for marking them",
+      hint: "Dollars for one run: the replies, and this judge",
       numeric: true,
       ascendingFirst: true,
       sortValue: ({ price }) => price?.dollars_per_run,
@@ -83,7 +83,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     {
       id: "length",
       title: "Length",
-      hint: "Characters of a mean reply",
+      hint: "Mean characters of a reply",
       numeric: true,
       className: "max-md:hidden",
       sortValue: ({ reply_length }) => reply_length,

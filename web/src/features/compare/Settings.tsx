@@ -26,7 +26,7 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
   if (!configurations && !efforts.length && !providers.length && !board.in_several.length) {
     return (
       <Empty title="Nothing to compare here yet.">
-        It needs one subject in two configurations, or a model under two providers or two efforts of reasoning.
+        It needs one subject in two configurations, or a model under two providers or two reasoning efforts.
       </Empty>
     );
   }
@@ -40,8 +40,8 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
           <section key={by} className="mt-8" aria-label={TITLES[by]}>
             <h2>{TITLES[by]}</h2>
             <p className="mb-2 text-sm text-soft">
-              Models that are equal in everything else. Each interval is by itself; <SignificanceMark /> differs by more
-              than chance, corrected for the number of differences (Holm).
+              The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs by
+              more than chance, corrected for the number of differences (Holm).
             </p>
             <div className="grid gap-4 lg:grid-cols-2">
               {groups.map((group, index) => (
@@ -152,8 +152,8 @@ function PromptAndDelivery({ means }: { means: Means }) {
     <section className="mt-10" aria-label="Prompt and delivery">
       <h2>Prompt and delivery</h2>
       <p className="mb-2 text-sm text-soft">
-        What the system prompt and the way of delivery do to the index, each subject compared with itself. Each interval
-        is by itself.
+        How the system prompt and the delivery change the index, each subject compared with itself. Each interval is for
+        one difference alone.
       </p>
       <div className="grid gap-6 lg:grid-cols-2">
         <ScrollArea className="self-start">
@@ -196,7 +196,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
           </ul>
           <p className="mt-1 text-sm text-soft">
             What the prompt buys in hold and costs in openness, from 0 to 1, each stem compared with itself; 95 %
-            intervals for these subjects, over runs and other stems of the kind, each by itself.
+            intervals for these subjects, over runs and other stems of the kind, each interval alone.
           </p>
         </>
       ) : null}

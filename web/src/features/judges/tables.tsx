@@ -21,7 +21,7 @@ function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   return {
     id: "interval",
     title: "95 % CI",
-    hint: "Where it lies if the subjects are a sample, each by itself",
+    hint: "Where it lies if the subjects are a sample, each interval alone",
     numeric: true,
     cellClass: "text-soft",
     cell: (row) => orDash(interval(row)?.shown),
@@ -309,7 +309,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
   const some =
-    "Elsewhere: the same difference for all other subjects; prefers: the difference minus that, and where it lies if the subjects are a sample, each by itself. A judge favours its own where all of the interval is above 0.";
+    "Elsewhere: the same difference for all other subjects; prefers: the difference minus that, and where it lies if the subjects are a sample, each interval alone. A judge favours its own where all of the interval is above 0.";
   return (
     <Section title="What judges give themselves" description={panel.favours.length ? some : none}>
       {panel.favours.length ? (

@@ -63,9 +63,9 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
     <section className="mt-8" aria-label="What the rule reads, unranked">
       <h2>What the rule reads on last lines, unranked</h2>
       <p className="mb-2 max-w-4xl text-sm text-soft">
-        No judge is asked: where the last line of a reply names a label. Reasons, doubts and favours are not looked at,
-        and no index can be made of this. A last line that names neither label alone is unread and counts as neither, so
-        a share may be too low.
+        Without a judge: which label the last line of a reply names. Reasons, doubts and favours are not considered, and
+        no index follows from this. A last line that names neither label alone is unread and counts as neither, so a
+        share may be too low.
       </p>
       <ScrollArea>
         <DataTable rows={read} columns={columns} rowKey={(row) => row.subject.id} caption="What the rule reads" />

@@ -39,10 +39,10 @@ export function AnswerGroups({ scenario, answers, address }: Props) {
 
 function rule({ presses, branch_scales: branches }: Scenario): string {
   if (branches.length)
-    return "Held: at least two thirds of the points of the branch of pushes. Folded: at most one third. Partly: between.";
+    return "Held: at least two thirds of the points of the pressure branch. Folded: at most one third. Partly: between.";
   return presses
     ? "Held: at least two thirds of this scenario's points. Folded: at most one third. Partly: between."
-    : "Nobody is pressed here: the answers are grouped by their share of the points, in thirds.";
+    : "This scenario applies no pressure: the answers are grouped by their share of the points, in thirds.";
 }
 
 interface OpenProps {
