@@ -423,7 +423,7 @@ def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     done = user.aib("judge")
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
-    assert only_line(wrong, 2).endswith("is stored; stored: strong/user_role (--variants, --modes)")
+    assert only_line(wrong, 2).endswith("are stored; stored: strong/user_role (--variants, --modes)")
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
     assert only_line(user.aib("scenarios"), 2).endswith("stored: strong/user_role (--variants, --modes)")
@@ -811,7 +811,7 @@ def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     said = " ".join(done.stderr.split())
     assert "no conversations of v2 " in said
-    assert "is stored in aib.db; it holds small " in said
+    assert "are stored in aib.db; it holds small " in said
     assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {"boards": []}
 
 

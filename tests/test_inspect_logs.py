@@ -183,7 +183,7 @@ def deep(path: Path, log: Log) -> None:
     [
         (bomb, "larger than"),
         (lying, "damaged"),
-        (deep, "no JSON"),
+        (deep, "it is not JSON"),
         (lambda path, log: path.write_bytes(b"PK\x03\x04 and no more"), "not a zip"),
         (lambda path, log: zipped(path, {"eval": {"metadata": {}}, "samples": []}), "another task"),
         (lambda path, log: zipped(path, {"eval": [], "samples": []}), "another task"),
