@@ -343,7 +343,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
     user.server.script = varied
     assert user.run(runs=2).returncode == 0
     assert "no judge is called nobody" in only_line(user.aib("reliability", "--judge", "nobody"), 2)
-    assert "in neutral/user_role is stored" in only_line(
+    assert "in neutral/user_role are stored" in only_line(
         user.aib("reliability", "--variants", "neutral", "--modes", "user_role"), 2
     )
     assert "leave one of them out" in only_line(user.aib("reliability", "--judge", "a", "--jury", "a,b"), 2)
