@@ -51,7 +51,12 @@ def text_hash(text: str) -> str:
 
 def reply_key(request: str, run: int) -> str:
     """The key of a reply: the *request* as it is recorded, and the run (1, 2, ...)."""
-    return content_hash([text_hash(request), run])
+    return hashed_reply_key(text_hash(request), run)
+
+
+def hashed_reply_key(request_hash: str, run: int) -> str:
+    """The same from the request's hash."""
+    return content_hash([request_hash, run])
 
 
 def drawing_seed(key: str, tries: int) -> int:

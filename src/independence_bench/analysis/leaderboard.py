@@ -186,9 +186,14 @@ def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
 
 
 def boards_of(
-    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+    records: BoardRecords,
+    protocol: Protocol,
+    judge: str | None = None,
+    jury: Sequence[str] = (),
+    rules: Rules = OWN,
+    measured: bool = True,
 ) -> list[Board]:
-    """The same as `boards` of what was read before."""
+    """The same as `boards` of what was read before; without intervals and branches unless they are to be *measured*."""
     subjects, labels, examined = records.subjects, records.labels, records.examined
     failed, since, decided = records.failed, records.since, records.decided
     units, people = protocol.units, examined.people
@@ -228,7 +233,7 @@ def boards_of(
                     units, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
                     jurors=tuple(jurors), judges=ordered, exam=one.exam,
                 )  # fmt: skip
-                if rules.name == OWN.name:
+                if measured and rules.name == OWN.name:
                     board = _measured(board, [_judged(results, given) for given in jurors.values()])
                     board = _with_branches(board, results, one.jurors or (one.given,))
                 made.append(board)

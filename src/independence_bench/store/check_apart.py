@@ -23,6 +23,7 @@ from independence_bench.store.integrity import check
 from independence_bench.store.sqlite import SqliteFile
 
 LARGE = 40_000_000  # bytes of a store: a smaller one is checked before another process has started
+MAPPED = 2**32  # bytes of the file that are mapped into memory, at most
 
 
 @contextmanager
@@ -62,4 +63,6 @@ def _begin(file: Path) -> subprocess.Popen[bytes] | None:
 
 if __name__ == "__main__":
     with open_store(sys.argv[1], create=False) as opened, opened.reading() as reader:
+        # a tenth faster than by read(); an unreadable disk ends this process, and the other one looks itself
+        reader.exec_driver_sql(f"PRAGMA mmap_size={MAPPED}")
         sys.stdout.write(json.dumps(check(reader)))

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, String, Table, func, select
 
-from independence_bench.hashing import judgement_key, reply_key, transcript_id
+from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.blobs import unpack
@@ -253,8 +254,15 @@ def _payment_faults(row: Row, kind: str) -> Iterator[str]:
 
 def _is_caused(packed: bytes | None, key: str, run: int) -> bool:
     """Whether the stored request of a reply, in that run, makes its key again."""
-    request = None if packed is None else _read(unpack, packed)
-    return request is not None and reply_key(request, run) == key
+    request = None if packed is None else _request_hash(packed)
+    return request is not None and hashed_reply_key(request, run) == key
+
+
+@lru_cache(maxsize=32)  # a run asks much of what the one before it asked
+def _request_hash(packed: bytes) -> str | None:
+    """Of a request; None where it cannot be read back."""
+    request = _read(unpack, packed)
+    return None if request is None else text_hash(request)
 
 
 def _json(value: str | bytes) -> Any:

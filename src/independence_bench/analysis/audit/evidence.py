@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
 from independence_bench.analysis.leaderboard import Board, boards_of, read_records
 from independence_bench.analysis.results import CountedConversation, Key, Results
-from independence_bench.hashing import content_hash, text_hash
+from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
 from independence_bench.models.spec import ChatModel
@@ -99,7 +99,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
     with checking(store) as contradictions, store.reading() as connection:
         records = read_records(connection, protocol)
-        shown = boards_of(records, protocol, rules=rules)
+        shown = boards_of(records, protocol, rules=rules, measured=False)
         played = tuple(_conversations(connection, shown, records.every))
         bodies = RawReadings()
         _read_replies(connection, played, protocol, bodies)
@@ -173,7 +173,7 @@ def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
     """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
     there = bodies.loose.get(before.strip(), ())
-    return [text for key, text, request in there if content_hash([request, played.row.run]) == key]
+    return [text for key, text, request in there if hashed_reply_key(request, played.row.run) == key]
 
 
 def _read_verdicts(

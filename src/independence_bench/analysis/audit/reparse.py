@@ -9,6 +9,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from pydantic_core import from_json
+
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion
@@ -73,10 +75,14 @@ def _spoken(arguments: str) -> tuple[str, ...]:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = _JSON.decode(text)
-    except (ValueError, RecursionError):
-        return {}
+        # a third faster than `json`, and what it reads it reads alike; it refuses more
+        value = from_json(text, cache_strings="none")
+    except (ValueError, TypeError):
+        try:
+            value = _JSON.decode(text)
+        except (ValueError, RecursionError):
+            return {}
     return value if isinstance(value, dict) else {}
 
 
-_JSON = json.JSONDecoder(strict=False)  # made once: every body is read by it
+_JSON = json.JSONDecoder(strict=False)  # made once
