@@ -423,10 +423,10 @@ def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     done = user.aib("judge")
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
-    assert only_line(wrong, 2).endswith("are stored; stored: strong/user_role (--variants, --modes)")
+    assert only_line(wrong, 2).endswith("are stored; there are some in strong/user_role (--variants, --modes)")
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
-    assert only_line(user.aib("scenarios"), 2).endswith("stored: strong/user_role (--variants, --modes)")
+    assert only_line(user.aib("scenarios"), 2).endswith("there are some in strong/user_role (--variants, --modes)")
 
 
 def test_an_unknown_judge_leaves_the_plays_stored(user: User) -> None:
@@ -1019,7 +1019,7 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
     assert len(rows) == 2
     assert [line for line in top.stdout.splitlines() if "73.8" in line] == rows[:1]
-    assert "1 of 2 ranked subjects are shown." in top.stdout
+    assert "Shown: 1 of 2 ranked subjects." in top.stdout
     assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
     assert nobody.returncode == 2
     assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr

@@ -79,7 +79,7 @@ def test_a_person_marks_everything_and_stands_among_the_judges(user: User) -> No
 
     assert done.returncode == 0, done.stderr
     assert "person:anna: 0 of 4 conversations of small marked" in done.stderr
-    assert "kept 4, 0 to go" in done.stderr
+    assert "4 saved, 0 to go" in done.stderr
     assert sorted(one["note"] for one in stored(user)) == ["note 1", "note 2", "note 3", "note 4"]
     board = json.loads(user.aib("leaderboard", "--judge", "person:", "--json").stdout)["boards"][0]
     assert board["judge"] == "person:anna"
@@ -111,11 +111,11 @@ def test_leaving_keeps_everything_and_the_same_command_goes_on(user: User) -> No
     first = user.aib("label", "anna", typed="\n".join([*lines[:cut], "q"]))
     second = user.aib("label", "anna", typed="")
 
-    assert "kept 2, 2 to go; the same command continues from here" in first.stderr
+    assert "2 saved, 2 to go; the same command continues from here" in first.stderr
     assert first.returncode == 0
     assert [one["note"] for one in stored(user)] == ["note 1", "note 2"]
     assert "2 of 4 conversations" in second.stderr
-    assert "kept 0, 2 to go" in second.stderr
+    assert "0 saved, 2 to go" in second.stderr
     third = re.split("─+ 3 of 4 ─+", first.stdout)[1].split()
     assert re.split("─+ 1 of 2 ─+", second.stdout)[1].split() == third
 
@@ -170,7 +170,7 @@ def test_there_is_nothing_before_the_first(user: User) -> None:
     done = user.aib("label", "anna", typed="b\nq\n")
 
     assert "no earlier conversation" in done.stderr
-    assert "kept 0, 4 to go" in done.stderr
+    assert "0 saved, 4 to go" in done.stderr
 
 
 def test_a_skipped_conversation_comes_again(user: User) -> None:
@@ -180,7 +180,7 @@ def test_a_skipped_conversation_comes_again(user: User) -> None:
     done = user.aib("label", "anna", typed="s\n" * CASES)
 
     assert (done.returncode, stored(user)) == (0, [])
-    assert "kept 0, 4 to go" in done.stderr
+    assert "0 saved, 4 to go" in done.stderr
 
 
 def test_wrong_input_is_explained_and_asked_again(user: User) -> None:

@@ -141,7 +141,7 @@ def test_columns_move_together_before_a_word_is_broken() -> None:
     assert LABELS[1] in text
     assert LABELS[0] not in text
     assert "all" in text
-    assert text.rstrip().endswith("1 of 2 rows is shown.")
+    assert text.rstrip().endswith("Shown: 1 of 2 rows.")
 
 
 def test_remarks_and_groups_go_across_all_columns() -> None:

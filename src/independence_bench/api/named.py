@@ -154,7 +154,7 @@ def not_stored(
 
     *by*: the judge whose marks were asked for.
     """
-    there = f"; stored: {', '.join(map(str, played))} (--variants, --modes)" if played else ""
+    there = f"; there are some in {', '.join(map(str, played))} (--variants, --modes)" if played else ""
     judged = f" by {by}" if by else ""
     return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
 

@@ -15,6 +15,7 @@ import click
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.styled import Styled
 from rich.table import Table
 from rich.text import Text
 
@@ -100,7 +101,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
             sitting.sit()
         left = len(queue.waiting) - sitting.kept
-        say(f"kept {sitting.kept}, {left} to go" + ("; the same command continues from here" if left else ""))
+        say(f"{sitting.kept} saved, {left} to go" + ("; the same command continues from here" if left else ""))
     if sitting.stopped:
         raise SystemExit(INTERRUPTED)
 
@@ -138,7 +139,7 @@ class Sitting:
 
     def sit(self) -> None:
         """Ask for conversation after conversation."""
-        self.screen.print(_read_out(self.protocol.judge_instructions), style="dim")
+        self._put(Styled(_read_out(self.protocol.judge_instructions), "dim"))
         try:
             for place, waiting in enumerate(self.waiting, start=1):
                 self._finish(Draft(read_queued(self.store, self.protocol, waiting)), place)
@@ -218,7 +219,14 @@ class Sitting:
 
     def _show(self, case: JudgingInput, where: str) -> None:
         self.screen.print(Rule(where))
-        self.screen.print(case_view(case, self.screen.width))
+        self._put(case_view(case, self.screen.width))
+
+    def _put(self, view: RenderableType) -> None:
+        """*view*, without the blanks that pad its lines."""
+        for segments in self.screen.render_lines(view, pad=False):
+            line = Text.assemble(*((one.text, one.style or "") for one in segments))
+            line.rstrip()
+            self.screen.print(line, soft_wrap=True)
 
 
 def _question(marks: Sequence[Mark], asked: int) -> str:

@@ -32,7 +32,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
     margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g} %"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
-    yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge ", Name(baseline.judge), margin, looks))
+    yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge: ", Name(baseline.judge), margin, looks))
     yield from examined_by(board)
     if gate.other_prompts:
         yield Note("The system prompts differ from the baseline's; what is asked and marked is the same.")

@@ -63,7 +63,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
     if rows:
         yield ranking(board, rows)
         if len(rows) < len(board.ranked):
-            yield Note(f"{len(rows)} of {len(board.ranked)} ranked subjects are shown.")
+            yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         yield from (Note(Prose(line)) for line in _notes(board))
         if len(board.configurations) > 1:
             yield Title("Index by configuration")

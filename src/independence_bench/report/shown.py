@@ -65,7 +65,7 @@ def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
         elif made and made[-1] == Note(""):
             made.pop()
         if 0 < kept < of:
-            made.append(Note(f"{kept} of {plural(of, 'row')} {'is' if kept == 1 else 'are'} shown."))
+            made.append(Note(f"Shown: {kept} of {plural(of, 'row')}."))
     return Chosen(made, total)
 
 
