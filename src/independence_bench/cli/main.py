@@ -62,8 +62,9 @@ COMMANDS = {
 # those that read a store and can do nothing without
 READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
-    *("costs", "exclude", "extract-names", "label", "clear", "rerun"),
+    *("audit", "costs", "exclude", "extract-names", "label", "clear", "rerun"),
 }
+NAMING = {"audit"}  # of them, those whose argument is a store
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
 NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
@@ -99,7 +100,7 @@ class LazyGroup(click.Group):
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
         asked_about = ctx.resilient_parsing or {"-h", "--help"} & set(args)  # a shell completes it, or its help is read
         if args and args[0] in READERS and not asked_about:
-            store = _store_of(args[1:])
+            store = _store_of(args[1:], args[0] in NAMING)
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
@@ -125,13 +126,15 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-def _store_of(typed: list[str]) -> str | None:
-    """The store that *typed* options name; None where a .env, which is not read yet, may name it."""
+def _store_of(typed: list[str], argument: bool) -> str | None:
+    """The store that *typed* options name; None where a .env, which is not read yet, or an *argument* may name it."""
     for place, word in enumerate(typed):
         if word.startswith("--store="):
             return word.partition("=")[2]
         if word == "--store":
             return typed[place + 1] if place + 1 < len(typed) else None
+    if argument and any(not word.startswith("-") for word in typed):
+        return typed[0] if not typed[0].startswith("-") else None
     return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
 
 
