@@ -139,7 +139,7 @@ def test_a_check_says_which_levels_it_gives(tmp_path: Path) -> None:
     """Whoever reads a protocol of stems learns before it is played that this judge makes no index of it."""
     said = aib(tmp_path, "check", "v3").stdout
 
-    assert "the embedded judge gives position (other, same) and granted (yes) where it is sure and no because" in said
+    assert "the embedded judge gives position (other, same) and granted (yes) where it is sure, but not because" in said
 
 
 def test_a_favour_is_asked_for_in_the_request_alone() -> None:
