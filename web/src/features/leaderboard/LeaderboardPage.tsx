@@ -92,7 +92,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       {ranked.length && view === "scatter" ? (
         <Scatter rows={ranked} />
       ) : ranked.length ? (
-        <ScrollArea className="mt-1 lg:overflow-visible">
+        <ScrollArea className={`mt-1 ${fitting(address, board)}`}>
           <DataTable
             rows={ranked}
             columns={columns}
@@ -117,6 +117,14 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       <Picked board={board} />
     </section>
   );
+}
+
+const FITTING = 16; // scenarios that are beside each other on a wide screen
+
+/** Where the table is as wide as the page it need not scroll by itself, and its head stays in sight. */
+function fitting({ view, only }: AddressOf<"leaderboard">, { scenarios }: Board): string {
+  if (view === "heat") return scenarios.length <= FITTING ? "xl:overflow-visible" : "";
+  return view === "table" && only.includes(EXTRAS) ? "" : "lg:overflow-visible";
 }
 
 function ForestLegend() {

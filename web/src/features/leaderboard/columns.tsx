@@ -18,14 +18,14 @@ export interface ColumnContext {
   view: AddressOf<"leaderboard">["view"];
 }
 
-/** On a phone: all that the other columns leave. */
-const WHOLE_PHONE = "max-md:w-full max-md:max-w-0";
+/** The column of names on a phone: all that the other columns leave; the heat map scrolls sideways. */
+const ON_PHONE = { forest: "max-md:w-full max-md:max-w-0", heat: "max-md:min-w-36 max-md:max-w-44", scatter: "" };
 
-/** Of the column of names. */
-const SUBJECT_WIDTH = {
-  forest: `${WHOLE_PHONE} md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]`,
-  table: `${WHOLE_PHONE} md:max-w-[13rem] xl:w-[19rem] xl:max-w-[21rem] min-[1400px]:w-[25rem] min-[1400px]:max-w-[28rem]`,
-  heat: "max-md:min-w-36 max-md:max-w-44 md:max-w-[13rem] xl:max-w-[19rem] min-[1400px]:w-[25rem] min-[1400px]:max-w-[26rem]",
+/** How wide a name may be, where there is room for more columns. */
+const NAME_WIDTH = {
+  forest: "md:max-w-[15rem] lg:max-w-[19rem] xl:max-w-[29rem]",
+  table: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
+  heat: "md:max-w-[13rem] xl:max-w-[17rem] min-[88rem]:max-w-[24rem]",
   scatter: "",
 };
 
@@ -73,11 +73,11 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
       rowHeader: true,
       sortValue: (row) => row.subject.label,
       // one line a row: what does not fit is in the tooltip
-      className: `max-sm:!px-1 ${SUBJECT_WIDTH[view]}`,
+      className: `max-sm:!px-1 ${ON_PHONE[view === "table" ? "forest" : view]}`,
       cellHint: (row) => row.subject.label,
       cell: (row) => (
         <>
-          <span className={`flex items-baseline gap-1.5 ${row.branches?.views.value === 0 ? "xl:min-w-[25rem]" : ""}`}>
+          <span className={`flex items-baseline gap-1.5 ${NAME_WIDTH[view]}`}>
             <a
               href={page.href(route("subject", { subject: row.subject.id }))}
               aria-label={row.subject.label}
