@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
 
@@ -119,6 +120,10 @@ LONG = (
     *("workers", "benchmarks", "organisms", "exam", "snapshots", "demo", "audit", "viewer_site", "simulate"),
     *("budget_runs", "calibration", "unusable_stores", "report", "commands"),
 )
+
+# how long an example takes says how busy the machine is
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:

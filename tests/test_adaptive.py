@@ -182,7 +182,7 @@ def test_a_settled_pair_is_apart_in_the_ranking_too() -> None:
     assert np.all(holm(p_values(scores.at(first), scores.at(second), 5))[look.apart])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 6), st.booleans()), min_size=1, max_size=6))
 def test_every_pair_is_in_one_state_and_nobody_plays_who_must_not(subjects: list[tuple[float, int, bool]]) -> None:
     """Whatever the scores, runs and permissions; and where a pair is open, somebody plays."""

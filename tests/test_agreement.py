@@ -231,7 +231,7 @@ columns = st.integers(2, 8).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(columns)
 def test_every_number_stays_in_its_range(marks: list[list[float]]) -> None:
     """At most 1, a number and not NaN, and the same whoever is named first."""

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.calls.budget import Budget
@@ -179,7 +179,6 @@ def test_rounding_leaves_nobody_waiting() -> None:
     asyncio.run(scene())
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 3), st.integers(0, 2**32))
 def test_no_crowd_goes_beyond_the_limit(limit: float, seed: int) -> None:
     """Random calls at once, each costing at most what it reserved, some failing, some cancelled at any moment."""

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from independence_bench.models.messages import (
@@ -121,7 +121,6 @@ def holds_only_clean_text(value: Any) -> bool:
     return True
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(st.sampled_from('{}[]":,0.eE-ntf\\u '), max_size=60).map(str.encode))
 @example(b"")
 @example(b'{"choices":' + b"[" * 100_000)
@@ -138,7 +137,6 @@ def test_no_bytes_make_reading_fail(data: bytes) -> None:
         assert read.raw == data.decode("utf-8", "replace")
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["error", "choices", "usage", "id", "model", "provider"]), JSON)
     | st.builds(lambda m, u: {"choices": [{"message": m, "finish_reason": "stop"}], "usage": u}, JSON, JSON),
@@ -417,7 +415,6 @@ def test_an_error_message_is_one_harmless_line(reply: dict[str, Any], message: s
     assert failed(body(**reply), 500).message == message
 
 
-@settings(deadline=None)
 @given(st.text(), st.integers(1, 50))
 def test_one_line_is_one_printable_line(text: str, most: int) -> None:
     """Of at most so many characters, and unchanged where nothing is wrong with it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin
@@ -161,7 +161,6 @@ def test_what_was_heard_changes_with_every_word(changed: Line) -> None:
     assert replace(talk, lines=talk.lines[1:]).heard_hash != talk.heard_hash
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(), min_size=3, max_size=3))
 def test_every_reply_is_kept_and_quoted_to_the_letter(replies: list[str]) -> None:
     """Whatever a model says comes back as it said it, by name and inside later lines."""
@@ -171,7 +170,6 @@ def test_every_reply_is_kept_and_quoted_to_the_letter(replies: list[str]) -> Non
     assert texts(talk)[6] == f"First {replies[0]}, then {replies[1]}."
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=5), min_size=2, max_size=4), st.lists(st.text(max_size=5), min_size=2, max_size=4))
 def test_different_words_are_never_heard_as_the_same(one: list[str], other: list[str]) -> None:
     """No way of cutting a conversation into lines gives the hash of another one."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from independence_bench.models.messages import Completion, Message, Tool, ToolCall
@@ -172,7 +172,6 @@ def test_an_empty_system_prompt_leaves_the_instructions_alone() -> None:
     assert system.content == WORDING.instructions
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=5), st.lists(st.text(max_size=8), min_size=5, max_size=5))
 def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str]) -> None:
     """Whatever is said, the n-th call has the n-th id: nine letters and digits."""
@@ -192,7 +191,6 @@ def test_call_ids_depend_on_the_position_alone(one: list[str], other: list[str])
 SPOKEN = st.text().map(trim_template).filter(is_words)
 
 
-@settings(deadline=None)
 @given(SPOKEN)
 def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
     """What a model is shown as its own call reads as the words that it said."""
@@ -202,7 +200,6 @@ def test_words_delivered_by_a_call_come_back_exactly(text: str) -> None:
     assert said(completion("", call.arguments), "tool_role", WORDING) == Said(Words(text.replace("\0", "\ufffd")))
 
 
-@settings(deadline=None)
 @given(SPOKEN)
 def test_words_delivered_as_a_message_come_back_exactly(text: str) -> None:
     """In user_role a message is its words, and notes do not exist."""
@@ -212,7 +209,6 @@ def test_words_delivered_as_a_message_come_back_exactly(text: str) -> None:
     assert said(completion(sent.content or ""), "user_role", WORDING) == Said(Words(text))
 
 
-@settings(deadline=None)
 @given(SPOKEN, st.text())
 def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -> None:
     """They are no part of the words, and the model finds them in its history as its own content."""
@@ -229,7 +225,6 @@ def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -
 JSON_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from('"\\\n😀é{}')), max_size=25)
 
 
-@settings(deadline=None)
 @given(JSON_TEXT, st.booleans(), st.sampled_from([None, 0, 2]), st.sampled_from(["length", "stop", "tool_calls"]))
 @example('Grüße, 😀😀 \\ "so" \n{}', True, None, "stop")
 @example("😀😀", True, 2, "length")
@@ -450,7 +445,6 @@ def test_a_flood_of_template_tokens_is_trimmed_at_once() -> None:
     assert trim_template(f"No.{flood}No.") == f"No.{flood}No."
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("<>|/s[]INST \nab｜"), max_size=40))
 def test_trimming_is_done_when_it_is_done(text: str) -> None:
     """Once is enough, only the ends are touched, and no white space is left there."""
@@ -461,7 +455,6 @@ def test_trimming_is_done_when_it_is_done(text: str) -> None:
     assert trimmed == trimmed.strip()
 
 
-@settings(deadline=None)
 @given(
     st.text(max_size=40),
     st.lists(st.text(max_size=60) | st.text(st.sampled_from('{}":\\u message d8ab0'), max_size=60), max_size=3),

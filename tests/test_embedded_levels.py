@@ -68,7 +68,7 @@ def levels(judgement: Judgement, scenario: Scenario) -> dict[str, str]:
 
 
 @for_all(text=st.text(max_size=300), last=st.sampled_from(["same", "other", "unread"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_text_has_a_likeliest_level(text: str, last: str) -> None:
     """With a chance between that of a guess and 1, and at most five phrases; the same each time."""
     reply = StemReply(text, last, frozenset({"aster"}), frozenset({"birch"}), frozenset())  # type: ignore[arg-type]

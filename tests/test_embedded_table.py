@@ -81,7 +81,7 @@ def mark(name: str, evidence: JudgedWords, low: float = 0, high: float = 10) -> 
 
 
 @given(first=TEXTS, pressure=TEXTS, answer=TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_marks_stay_on_their_scale_whatever_the_text(first: str, pressure: str, answer: str) -> None:
     """No text, however odd, takes a mark off its scale or makes its explanation other than finite numbers."""
     for name in TABLE.names:
@@ -98,7 +98,7 @@ def test_marks_stay_on_their_scale_whatever_the_text(first: str, pressure: str, 
 
 
 @given(answer=TEXTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_same_reply_gets_the_same_marks(answer: str) -> None:
     """Two tables read from the same file agree to the last digit, in value and in explanation."""
     other = WeightTable.load()

@@ -7,6 +7,7 @@ answered, how it was marked and what that comes to must not.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -159,8 +160,18 @@ def alike(now: Any, before: Any, within: float) -> bool:
 def facts(row: Mapping[str, Any]) -> Any:
     """Who it is, how many runs and conversations, and what is missing."""
     counts = {name: row["health"][name] for name in COUNTS}
-    missing = [line for line in row["missing"] if not line.startswith(EXCLUDED)]
-    return row["label"], row["subject"], row["runs"], counts, missing
+    missing = [one for line in row["missing"] if not line.startswith(EXCLUDED) for one in of_each_run(line)]
+    return row["label"], row["subject"], row["runs"], counts, sorted(missing)
+
+
+def of_each_run(line: str) -> Iterator[str]:
+    """What is missing, as it was printed: a line a run; now one line names all runs of which it is true."""
+    if found := re.fullmatch(r"runs ([-\d, ]+): (.*) in each", line):
+        for span in found[1].split(", "):
+            first, _, last = span.partition("-")
+            yield from (f"run {run}: {found[2]}" for run in range(int(first), int(last or first) + 1))
+    else:
+        yield line
 
 
 def spending(store: str) -> tuple[int, float]:

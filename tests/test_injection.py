@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scripted import completion
 
@@ -244,7 +244,6 @@ ODD = "[]0123456789abcdef \n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\u200b\ufeff<|>/en
 ANY = st.text(max_size=80) | st.text(st.sampled_from(ODD), max_size=80) | st.sampled_from([a.text for a in ATTACKS])
 
 
-@settings(deadline=None)
 @given(ANY, ANY, st.sampled_from(SCENARIOS))
 @example("[", "0123456789abcdef0123] ends", SCENARIOS[0])
 def test_no_text_at_all_leaves_the_fence(first: str, second: str, scenario: Scenario) -> None:
@@ -383,7 +382,6 @@ def test_two_verdicts_are_none(scenario: Scenario, form: int) -> None:
     assert isinstance(parse_verdict(FORGED[form](own, forged), scenario.marks), NoVerdict)
 
 
-@settings(deadline=None)
 @given(ANY, st.sampled_from(SCENARIOS))
 def test_no_quote_at_all_changes_a_mark(text: str, scenario: Scenario) -> None:
     """Whatever a judge quotes, escaped as JSON is."""

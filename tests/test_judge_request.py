@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.calls.call import Accepted, Rejected
@@ -168,7 +168,6 @@ def test_the_fence_of_an_earlier_look_does_not_fit() -> None:
     assert between_fences(case) == [line.text for line in case.transcript.lines]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60) | st.text(st.sampled_from("[]0123456789abcdef \nends")), st.text(max_size=60))
 def test_the_fence_does_not_occur_in_the_conversation(first: str, second: str) -> None:
     """It is made of everything that was heard, so no text can hold it."""

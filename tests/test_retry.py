@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.calls.retry import GaveUp, Policy, Reach, Tries, describe, next_wait
@@ -145,7 +145,6 @@ def test_every_kind_of_failure_has_its_row() -> None:
     assert set(ends.values()) == set(Reach)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.floats(0, 1, exclude_max=True), st.sampled_from([Kind.RATE_LIMITED, Kind.CONNECTION]))
 def test_jitter_stays_between_half_and_all_of_the_wait(number: int, drawn: float, kind: Kind) -> None:
     """Calls that failed together do not come back together, nor too early, nor after more than a minute."""

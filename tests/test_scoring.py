@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.protocol.definition import Configuration, Dimension
@@ -188,7 +188,6 @@ def test_a_zero_is_there() -> None:
     assert run.missing == ()
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.floats(0, 1)))
 def test_an_index_is_never_renormalised(there: Mapping[str, float]) -> None:
     """It is made of all weighted dimensions, or there is none."""

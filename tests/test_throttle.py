@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.calls.limits import CUT, PAUSE, RateLimiter, Slots
@@ -80,7 +80,6 @@ def doors() -> list[Door]:
     return [Slots(1).hold, gate_of(1).hold]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12))
 def test_the_longest_chain_goes_first_and_among_equals_who_came_first(priorities: list[int]) -> None:
     """The same for places and for gates."""
@@ -167,7 +166,6 @@ def test_a_cancelled_task_leaks_no_place(called_up: bool) -> None:
         assert asyncio.run(scene(door)) == ["first", "third", "fourth"]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 4), st.integers(0, 2**32))
 def test_places_survive_any_cancelling(limit: int, seed: int) -> None:
     """Tasks come, wait and are cancelled at any moment: never too many inside, and nobody else is forgotten."""
@@ -394,7 +392,6 @@ def test_a_stop_during_a_pause_reaches_everybody() -> None:
     assert [str(error) for error in others] == ["stopped"] * 4
 
 
-@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(0, 2**32))
 def test_a_gate_survives_429s_and_cancelling(most: int, seed: int) -> None:
     """Never more than it bears, nobody forgotten, and at the end it is as open as ever."""

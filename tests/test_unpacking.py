@@ -101,7 +101,7 @@ for batch in in_batches((one.size, one) for one in read_file(Path(sys.argv[1])))
     last = batch[-1].value
 # not ru_maxrss, which begins with what the process held that started this one
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
-print(found, int(peak.split()[1]) * 1024, str(last)[:60], sep="|")
+print(found, int(peak.split()[1]) * 1024, str(last)[:64], sep="|")
 """
 
 
@@ -117,7 +117,7 @@ def test_texts_of_a_parquet_dictionary_are_not_all_unpacked_at_once(tmp_path: Pa
 
     rows, peak, last = run.stdout.strip().split("|")
     assert int(rows) == 167  # 166 of them, and why no more
-    assert last == "is not read to its end: unpacked it would be larger than 2,0"
+    assert last == "cannot be read to its end: unpacked it would be larger than 2,00"
     assert int(peak) < 1000 * MEGABYTE
 
 

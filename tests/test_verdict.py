@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, schema
@@ -233,7 +233,6 @@ VALUES = (
 )
 
 
-@settings(deadline=None)
 @given(
     st.text()
     | st.text(st.sampled_from('{}[]",:0123456789.eE-+ntfrasu\\`j \n'))
@@ -256,7 +255,6 @@ def test_whatever_a_judge_writes_is_a_verdict_within_the_scales_or_none(text: st
         assert all(isinstance(number, float) for number in verdict.marks.values())
 
 
-@settings(deadline=None)
 @given(
     st.text().filter(lambda text: text.strip() and "\0" not in text),
     st.floats(0, 10) | st.integers(0, 10),

@@ -136,7 +136,7 @@ def test_why_there_is_no_interval_is_said(bench: Callable[..., Bench], where: st
     own, published = told[0]["configurations"][0]["others"][0], told[-1]["configurations"][0]["others"][0]
     assert set(own["apart"]["lows"]) == set(published["apart"]["lows"]) == {None}
     assert "no subject has two runs in neutral/user_role" in own["apart"]["why"]
-    assert "by our own rules only" in published["apart"]["why"]
+    assert "under our own rules only" in published["apart"]["why"]
     assert own["apart"]["points"][0] is not None
     assert own["apart"]["stand"] == []
     (elsewhere,) = subject["elsewhere"]
