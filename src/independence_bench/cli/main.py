@@ -22,8 +22,8 @@ from independence_bench.models.redaction import KNOWN
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Read when numpy is loaded. Two threads of one matrix product wait for each other: where something else was using the
-# cores, a reply took the embedded judge five times as long as with one.
+# Read when numpy is loaded. Matrices as small as ours gain nothing by two threads that wait for each other: the same
+# time, and a seventh more of the processors' in `aib reliability`.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # name -> (module, help): here, so that `aib --help` imports nothing
@@ -62,8 +62,9 @@ COMMANDS = {
 # those that read a store and can do nothing without
 READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
-    *("audit", "costs", "exclude", "extract-names", "label", "clear", "rerun"),
+    *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "label", "clear", "rerun", "site"),
 }
+WITHOUT = {"-h", "--help", "--probe-injection"}  # what needs no store, whatever the command
 NAMING = {"audit"}  # of them, those whose argument is a store
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
 NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
@@ -98,8 +99,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
-        asked_about = ctx.resilient_parsing or {"-h", "--help"} & set(args)  # a shell completes it, or its help is read
-        if args and args[0] in READERS and not asked_about:
+        without = ctx.resilient_parsing or WITHOUT & set(args)  # resilient: a shell completes what is typed
+        if args and args[0] in READERS and not without:
             store = _store_of(args[1:], args[0] in NAMING)
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)

@@ -54,13 +54,12 @@ def verdict_in(raw: str, status: int | None, scenario: Scenario) -> Verdict | No
 @lru_cache(maxsize=32)  # a run asks much of what the one before it asked; a request may be large
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:
     """(what the model had said by the history in *request*, what the human said last); ((), "") where it is none."""
-    messages = _object(request).get("messages")
     said: list[str] = []
     last = ""
-    for message in messages if isinstance(messages, list) else []:
+    for message in _objects(_object(request).get("messages")):
         if message.get("role") == "assistant":
-            called = message.get("tool_calls") or ()
-            spoken = [text for call in called for text in _spoken(str(call["function"]["arguments"]))]
+            called = [call.get("function") for call in _objects(message.get("tool_calls"))]
+            spoken = [text for one in _objects(called) for text in _spoken(str(one.get("arguments")))]
             said += spoken if called else [str(message.get("content") or "")]
         elif message.get("role") != "system":
             last = str(message.get("content") or "")
@@ -71,6 +70,11 @@ def model_lines(request: str) -> tuple[tuple[str, ...], str]:
 def _spoken(arguments: str) -> tuple[str, ...]:
     """The texts that a call of a tool says."""
     return tuple(value for value in _object(arguments).values() if isinstance(value, str))
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list; a foreign request may have something else there."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _object(text: str) -> dict[str, Any]:
