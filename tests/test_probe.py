@@ -294,6 +294,8 @@ def test_its_conversations_are_its_own(tmp_path: Path, wrong: tuple[str, str]) -
 @pytest.mark.parametrize("option", ["--json", "--yes"])
 def test_its_options_belong_to_it(tmp_path: Path, option: str) -> None:
     """`aib judge` alone has neither."""
+    (tmp_path / "aib.db").touch()
+
     done = invoke(tmp_path, environment(tmp_path), "judge", option)
 
     assert done.returncode == 2

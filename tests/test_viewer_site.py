@@ -268,7 +268,7 @@ def test_aib_site_writes_a_site(bench: Callable[..., Bench], where: str, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["site"], 2, "name the folder"),
+        (["site", "--store", "STORE"], 2, "name the folder"),
         (["site", "out", "--store", "nothing.db"], 1, "there is no store at nothing.db"),
         (["view", "--store", "nothing.db", "--no-open"], 1, "there is no store at nothing.db"),
         (["site", ".", "--store", "STORE"], 2, "holds something else"),

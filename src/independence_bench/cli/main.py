@@ -64,7 +64,7 @@ READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
     *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "label", "clear", "rerun", "site"),
 }
-WITHOUT = {"-h", "--help", "--probe-injection"}  # what needs no store, whatever the command
+WITHOUT = {"-h", "--help", "--probe-injection", "--workflow"}  # what needs no store, whatever the command
 NAMING = {"audit"}  # of them, those whose argument is a store
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
 NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
