@@ -115,11 +115,12 @@ def _play(folder: Path, server: Server, database: str) -> None:
 
         second = start()
         _until(lambda: len(owners()) == 3, second)
-        killed = _kill_node(owners(), raylets[1:])
+        _kill_node(owners(), raylets[1:])
         _, said = second.communicate(timeout=PATIENCE)
         assert second.returncode == 0, said
         assert "it continues elsewhere from what is stored" in said
-        assert server.say("select count(distinct owner) from attempts", database=database)[0][0] >= 6 + killed
+        # who makes the calls of the lost worker is open: the one that continues, or another that waited for them
+        assert server.say("select count(distinct owner) from attempts", database=database)[0][0] >= 6
 
     found = Found(kills=1, bound=WANTED.at_once)
     look(folder, replace(WANTED, store=server.url(database)), found)
@@ -144,14 +145,13 @@ def _until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(LOOK)
 
 
-def _kill_node(owners: list[str], raylets: list[int]) -> int:
-    """Kill a node that has a worker at work, with all its processes, as a machine without power would. Returns 1."""
+def _kill_node(owners: list[str], raylets: list[int]) -> None:
+    """Kill a node that has a worker at work, with all its processes, as a machine without power would."""
     workers = [int(owner.split("|")[3]) for owner in owners]
     raylet = next(parent for parent in map(_parent, workers) if parent in raylets)
     processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     for one in [raylet, *(process for process in processes if _parent(process) == raylet)]:
         os.kill(one, signal.SIGKILL)
-    return 1
 
 
 def _parent(process: int) -> int | None:
