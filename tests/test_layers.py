@@ -167,6 +167,18 @@ def loaded_by(program: str) -> set[str]:
     return set(ran.stderr.split())
 
 
+def test_that_there_is_no_store_is_said_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    """Of every command that needs one, whatever else is missing in what was typed."""
+    loaded = loaded_by(
+        f"import os, sys\nos.chdir({str(tmp_path)!r})\nfrom independence_bench.cli.main import READERS, main\n"
+        "for name in READERS:\n    sys.argv = ['aib', name]\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert end.code == 1, (name, end.code)"
+    )
+
+    assert "independence_bench.cli.main" in loaded
+    assert not {"aiohttp", "sqlalchemy", "numpy", "pydantic", "rich", "yaml"} & loaded
+
+
 def test_help_loads_nothing_heavy() -> None:
     """`aib --help` answers at once: no HTTP, no database, no numbers, no validation."""
     loaded = loaded_by(
