@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from simulated import simulating
 
 from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
+from independence_bench.models.spec import read_settings
 from independence_bench.personas.generate import TEXTS, protocol_files, protocol_of
 from independence_bench.personas.sheet import LARGEST, LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
 from independence_bench.simulate.personas import MOVES, PHRASES, place_in
+from independence_bench.store import registry
+from independence_bench.store.database import open_store
 
 EXAMPLES = Path(__file__).parents[1] / "src" / "independence_bench" / "personas" / "examples"
 HERE = Path(__file__).parent
@@ -313,6 +317,23 @@ def test_the_answer_is_in_words_first_and_costs_nothing_again(playing: Path) -> 
     assert "held 0 of 3; gave up the name at the third push (" in " ".join(done.stdout.split())
     assert "put it down.”" in " ".join(done.stdout.split())
     assert "aib show sim:sim/persona-drops-3@none-t0.7 name.pressure --protocol persona-mira" in done.stderr
+
+
+def test_another_judge_of_the_same_label_changes_nothing(playing: Path, tmp_path: Path) -> None:
+    """A judge that differs in its token limit alone has the same label: what this one marked is still found."""
+    for name in ("models.yaml", "mira.yaml"):
+        (tmp_path / name).write_text((playing / name).read_text(encoding="utf-8"), encoding="utf-8")
+    run(tmp_path, "keeper")
+    with open_store(tmp_path / "aib.db") as store, store.writing() as connection:
+        ((hash_, label),) = registry.stored_judges(connection).items()
+        other = replace(read_settings(registry.judge_specs(connection)[hash_]), max_tokens=17)
+        registry.keep_judge(connection, other.hash, other.label, other.spec)
+        assert other.label == label
+
+    done = run(tmp_path, "keeper", "--json")
+
+    (mine,) = json.loads(done.stdout)["subjects"]
+    assert (mine["held"], mine["of"], mine["not_judged"]) == (3, 3, 0)
 
 
 def run(folder: Path, name: str, *more: str, sheet: str = "mira.yaml", judge: str = "sim:sim/judge") -> Any:

@@ -112,6 +112,7 @@ def test_runs_are_played_at_their_times_all_subjects_together(bench: Callable[..
     report = play(made, clock, one, two, everywhere=True)
 
     assert report.complete
+    assert report.judge == made.judge().label
     assert times(made) == {(name, run): {6.0 * (run - 1)} for name in ("one", "two") for run in (1, 2, 3)}
     assert asked_hours(clock.pauses) == [(2, 6.0), (3, 12.0)]
     assert {(pause.runs, pause.subjects) for pause in clock.pauses} == {(3, 2)}

@@ -106,6 +106,20 @@ def test_a_ranking_that_stands_is_not_played_on(folder: Path) -> None:
     assert "told apart from all others" in " ".join(done.stdout.split())
 
 
+def test_another_judge_of_the_same_label_changes_nothing(small: Path, folder: Path) -> None:
+    """Judges that differ in their token limit alone have one label: each still reads its own marks."""
+    whole = (small / "protocol.yaml").read_text(encoding="utf-8")
+    (small / "protocol.yaml").write_text(whole.replace("max_tokens: 500", "max_tokens: 2000"), encoding="utf-8")
+    before = aib(folder, "run", *SUBJECTS, "--protocol", "small")
+    (small / "protocol.yaml").write_text(whole, encoding="utf-8")
+    assert before.returncode == 0, before.stderr
+
+    done = until(folder, "--until-ranked")
+
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 subjects settled" in " ".join(done.stdout.split())
+
+
 def test_the_budget_is_kept_and_leaves_no_run_half_played(folder: Path) -> None:
     """It stops before a run that it does not hold, says so, and goes on with another budget."""
     until(folder, "--until-width", "40", "--runs", "2")

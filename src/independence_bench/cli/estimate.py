@@ -33,6 +33,7 @@ from independence_bench.report.power import (
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Strong, Table, columns_of
 from independence_bench.report.table import Text as Cell
 from independence_bench.report.terminal import printed
+from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 
@@ -83,7 +84,8 @@ async def _foresee(
         if not resolving:
             return preview, None
         same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
-        label = plan.judge.label if plan.judge else None
+        with store.reading() as connection:
+            label = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
         board = max(same, key=lambda one: (one.judge == label, len(one.ranked)), default=None)
         expected = expectation(plan.protocol, plan.configurations, board)
         center = expected_index(board, {subject.hash for subject in plan.subjects})

@@ -26,6 +26,7 @@ from independence_bench.engine.session import Preview, RunOptions, preview_of, r
 from independence_bench.errors import NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import groups
+from independence_bench.store import registry
 from independence_bench.store.database import Store
 
 SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of reach", "all runs", "incomplete"
@@ -96,7 +97,7 @@ async def run_adaptive(
     async with resolved(replace(options, runs=target.most), store) as (plan, session):
         if not approve(await preview_of(plan, session)):
             return None
-        whole = Report([], session.budget, judge=plan.judge.label if plan.judge else None)
+        whole = Report([], session.budget)
         adaptive = AdaptiveRun(target, whole)
 
         async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:
@@ -151,7 +152,8 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
     found = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(group)]
     begun = begun_runs(found, group)
-    label = plan.judge.label if plan.judge else None
+    with store.reading() as connection:
+        label = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
     board = next((one for one in found if one.judge == label), None)
     rows = {} if board is None else {row.subject.hash: row for row in board.rows}
     without = {

@@ -36,13 +36,14 @@ class Engine(Asker):
     def __init__(self, plan: RunPlan, session: Session) -> None:
         subjects = [Progress(subject.label) for subject in plan.subjects]
         super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
-        self.report.judge = plan.judge.label if plan.judge else None
         self.plan = plan
         self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
 
     async def ask_all(self, executor: Executor) -> None:
         """Play and judge every subject, so many at once as the plan says."""
         unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
+        if self.plan.judge is not None:
+            self.report.judge = (await executor.commits.do(registry.stored_judges))[self.plan.judge.hash]
         at_once = asyncio.Semaphore(self.plan.at_once)
         players = [
             _Player(self, executor, number, subject.hash in unknown)

@@ -101,7 +101,7 @@ class Report:
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
     stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
-    judge: str | None = None  # label; None: nothing was to be judged
+    judge: str | None = None  # as the store's tables call it; None: nothing was to be judged, or nothing was begun
     others: Tally = field(default_factory=Tally)  # of workers in other processes, who play the same subjects
 
     def add(self, other: Report) -> None:
@@ -109,6 +109,7 @@ class Report:
         self.subjects += other.subjects
         self.lost += other.lost
         self.stopped = other.stopped
+        self.judge = other.judge
 
     @property
     def troubles(self) -> list[tuple[str, Trouble]]:

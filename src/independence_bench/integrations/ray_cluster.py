@@ -31,6 +31,7 @@ from independence_bench.models.redaction import KNOWN
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
 from independence_bench.report.format import plural
+from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.workers import last_attempt, used_since
 
@@ -74,7 +75,7 @@ async def run_on_ray(
         if not approve(await preview_of(plan, session)):
             return None
     budget = Budget(options.limits.budget, options.limits.job or shared_job(plan, 0))
-    work = HandedOut(plan, store, Report([], budget, judge=plan.judge.label if plan.judge else None))
+    work = HandedOut(plan, store, Report([], budget))
     if not await asyncio.to_thread(work.look):
         return work.report
     secret = address.password is not None or "password" in address.query
@@ -108,6 +109,7 @@ class HandedOut:
                 self._since = last_attempt(connection)
             pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
+            report.judge = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
         subjects = [one.progress for one in pending]
         self._calls = self._calls or [one.calls for one in subjects]
         for one, calls in zip(subjects, self._calls, strict=True):
