@@ -34,7 +34,7 @@ HEAD = """\
 Intervals and rankings rest on assumptions: runs are independent, subjects vary alike, boards are not tiny. This page
 shows what happens where an assumption is wrong. Made by `python benchmarks/coverage/assumptions.py --write` with
 {draws:,} boards a cell ({ranked:,} for rankings) and seed {seed}; do not edit. Boards are drawn as in
-[coverage.md](coverage.md); what is done about each assumption is in [statistics.md](statistics.md).
+[coverage.md](coverage.md); what is done about each assumption is in [the methods](statistics-methods.md).
 
 The requirement is a coverage of {promise:.0f} % in every cell, and at most 5 % of rankings with a false "better
 than". A number that misses it by more than a standard error is **bold** and listed first. The standard error of a

@@ -19,7 +19,7 @@ HEAD = """\
 
 Made by `python benchmarks/coverage{arguments}` with {draws:,} draws a cell ({slow:,} for methods that resample) and
 seed {seed}, in {minutes:.0f} minutes; do not edit. How boards are drawn, and why our method was chosen:
-[statistics.md](statistics.md#how-the-methods-were-chosen).
+[the methods](statistics-methods.md#how-the-methods-were-chosen).
 
 {short}
 A *cell* is one situation: a test (one mark, or the index), the place of a subject, and the numbers of

@@ -12,7 +12,7 @@ So every scenario has points to be had, all of them together 100, and a subject 
     share           what it carries of the variance, between subjects, of the index or of a dimension
     without         what the index would be if the scenario were left out
 
-The equations are in docs/statistics.md; `statistics.items` computes them.
+The equations are in docs/statistics-methods.md; `statistics.items` computes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from independence_bench.analysis.statistics.items import MarkScores
 from independence_bench.protocol.definition import Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
-# verdicts (docs/statistics.md says why these)
+# verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
 FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
 AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart

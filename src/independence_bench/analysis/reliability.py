@@ -2,7 +2,7 @@
 
 Knows rows, a protocol's scenarios and what the store says that conversations have cost; formats nothing. One judge's
 board, or several judges' boards of the same conversations; only subjects that are ranked by all of them count. What
-the numbers are: docs/statistics.md.
+the numbers are: docs/statistics-methods.md.
 """
 
 from __future__ import annotations

@@ -69,9 +69,9 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
     It also shows what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable
-    enough (generalizability theory; docs/statistics.md). Only ranked subjects are included. Several judges of the same
-    conversations are analysed together: without --judge and --jury those that rank at least half of the subjects, and
-    the embedded one only if there is no other.
+    enough (generalizability theory; docs/statistics-methods.md). Only ranked subjects are included. Several judges of
+    the same conversations are analysed together: without --judge and --jury those that rank at least half of the
+    subjects, and the embedded one only if there is no other.
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
@@ -94,7 +94,8 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     """Show how hard each scenario is, which subjects it separates, and the ranking without it.
 
     Over the ranked subjects of one configuration, for each judge. It names the scenarios that decide their dimension
-    alone, do not tell subjects apart or point the other way; docs/statistics.md has the equations and the limits.
+    alone, do not tell subjects apart or point the other way; docs/statistics-methods.md has the equations and the
+    limits.
     """
     with selection.opened() as (opened, protocol):
         found = selection.configured_boards(opened, protocol)

@@ -11,7 +11,7 @@ In all of them 1 is perfect agreement and 0 what chance (for the last: no connec
 Conversations of one subject resemble each other, so the subjects are what is sampled: an interval says where the figure
 lies for subjects like these, under the same judges, from what it would be without each of them. Tried for alpha and the
 rank correlation, where it holds from `FEWEST_MARKED` and `FEWEST_RANKED` subjects on; for kappa and ICC(2,k) it does
-not where marks pile up at the end of their scale (docs/statistics.md), so these have none.
+not where marks pile up at the end of their scale (docs/statistics-methods.md), so these have none.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from independence_bench.analysis.statistics.intervals import NORMAL, Scores, pla
 from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
-# where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics.md, "How the methods
-# were chosen"). It is what is believed of their likeness beforehand, with the weight of two subjects.
+# where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics-methods.md, "How the
+# methods were chosen"). It is what is believed of their likeness beforehand, with the weight of two subjects.
 WEIGHT_AGAIN = 8.0
 WEIGHT_ANOTHER = 20.0
 LEAST_WEIGHT = 0.2

@@ -23,7 +23,7 @@ FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what
 FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
 # What is believed of an effect before anything was measured: how much subjects differ in it, as a share of the room
-# that their scores leave. It counts as much as so many subjects. Chosen by measurement (docs/statistics.md).
+# that their scores leave. It counts as much as so many subjects. Chosen by measurement (docs/statistics-methods.md).
 BELIEVED = 0.05
 BELIEVED_SUBJECTS = 2.0
 

@@ -1,8 +1,8 @@
 """What a test will be able to tell, before it is played: expected widths and smallest differences. Pure functions.
 
-A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics.md, eq. 6 and 7). Before
-a subject is met the dispersion is that of all subjects who were measured with the same design, and where nobody was,
-the one that is believed beforehand.
+A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics-methods.md, eq. 6 and
+7). Before a subject is met the dispersion is that of all subjects who were measured with the same design, and where
+nobody was, the one that is believed beforehand.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from independence_bench.analysis.statistics import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.intervals import LEVEL
 
 # A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
-# mostly from all subjects together, so there are more. How many keep the promise was measured (docs/statistics.md).
+# mostly from all subjects together, so there are more. How many keep the promise was measured
+# (docs/statistics-methods.md).
 RANKING_DEGREES = 20
 
 

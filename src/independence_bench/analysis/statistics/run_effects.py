@@ -20,7 +20,7 @@ from independence_bench.analysis.statistics import Floats
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
 NOTABLE = 0.05
-MOST_RATIO = 3.0  # beyond it, for certain, no interval was found to hold (docs/statistics.md)
+MOST_RATIO = 3.0  # beyond it, for certain, no interval was found to hold (docs/statistics-methods.md)
 CERTAIN = 0.01
 ROUNDING = 1e-20  # a variance below it is 0: equal numbers less their mean are not always 0 to the last bit
 

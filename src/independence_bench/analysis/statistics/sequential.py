@@ -1,6 +1,6 @@
 """Which subjects are worth one more run: rules on numbers, for a test that is looked at while it is played. Pure.
 
-Two questions can be played for (docs/statistics.md, "Adaptive runs"):
+Two questions can be played for (docs/statistics-methods.md, "Adaptive runs"):
 
     width     until each index has an interval no wider than was asked for
     ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
