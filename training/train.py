@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
     parser.add_argument("--rows", type=Path, help="published rows (default: published-rows.csv by the data)")
     parser.add_argument("--out", type=Path, default=FILE)
-    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
+    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge-tables.md"))
     chosen = parser.parse_args()
     rows = chosen.rows or chosen.data.with_name("published-rows.csv")
     with rows.open(encoding="utf-8", newline="") as lines:

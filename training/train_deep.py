@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
     parser.add_argument("--cache", type=Path, required=True, help="states that were read, kept from run to run")
     parser.add_argument("--out", type=Path, default=FILE)
-    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
+    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge-tables.md"))
     given = parser.parse_args()
     names = set(LEARNED.read_text(encoding="utf-8").split())
     data = prepare([one for one in read_replies() if one.subject in names])
