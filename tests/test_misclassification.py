@@ -12,27 +12,11 @@ from independence_bench.analysis.statistics.misclassification import (
     corrected,
     corrected_shares,
     corrected_worths,
-    rogan_gladen,
 )
 
 THREE = np.array([[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.2, 0.8]])
 TENTH = np.array([[9.0, 1.0], [1.0, 9.0]])  # of ten questions a level one was given the other
 YES_NO = np.array([0.0, 1.0])
-
-
-def test_yes_and_no_by_the_formula() -> None:
-    """(0.3 + 0.8 - 1) / (0.9 + 0.8 - 1) = 1/7; what the judge's errors alone would make is no case of yes at all."""
-    assert rogan_gladen(0.3, 0.9, 0.8) == pytest.approx(1 / 7)
-    assert rogan_gladen(0.2, 0.9, 0.8) == pytest.approx(0.0, abs=1e-12)
-    assert rogan_gladen(0.1, 0.9, 0.8) == 0.0
-    assert rogan_gladen(0.95, 0.9, 0.8) == 1.0
-
-
-def test_a_judge_that_guesses_is_not_corrected() -> None:
-    """Sensitivity and specificity that add up to 1 say nothing of who is what, in whichever way they do."""
-    assert rogan_gladen(0.3, 0.5, 0.5) is None
-    assert rogan_gladen(0.3, 1.0, 0.0) is None
-    assert rogan_gladen(0.3, 0.3, 0.4) is None
 
 
 def test_three_levels_by_hand() -> None:
@@ -43,12 +27,22 @@ def test_three_levels_by_hand() -> None:
 
 
 def test_two_levels_are_the_formula() -> None:
-    """With yes and no the matrix says what Rogan and Gladen's formula says, at the edge as well."""
+    """Rogan and Gladen's (share + specificity - 1) / (sensitivity + specificity - 1), cut at 0 and 1.
+
+    With .9 and .8 a share of .3 is (0.3 + 0.8 - 1) / (0.9 + 0.8 - 1) = 1/7; the judge's errors alone make .2 of yes.
+    """
     matrix = np.array([[0.8, 0.2], [0.1, 0.9]])  # no, yes
-    for share in (0.05, 0.2, 0.3, 0.6, 0.95):
+    for share, true in ((0.05, 0.0), (0.2, 0.0), (0.3, 1 / 7), (0.6, 4 / 7), (0.95, 1.0)):
         found = corrected_shares(np.array([1 - share, share]), matrix)
         assert found is not None
-        assert found[1] == pytest.approx(rogan_gladen(share, 0.9, 0.8), abs=1e-9)
+        assert found[1] == pytest.approx(true, abs=1e-9)
+
+
+def test_a_judge_that_guesses_is_not_corrected() -> None:
+    """Sensitivity and specificity that add up to 1 say nothing of who is what, in whichever way they do."""
+    for sensitivity, specificity in ((0.5, 0.5), (1.0, 0.0)):
+        matrix = np.array([[specificity, 1 - specificity], [1 - sensitivity, sensitivity]])
+        assert corrected_shares(np.array([0.7, 0.3]), matrix) is None
 
 
 def test_outside_the_simplex_the_nearest_point_is_taken() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_another, scores_again
-from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
+from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, plain_scores, quantile
 
 
@@ -46,7 +46,7 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
         measured = measure(even(12), list(rng.permuted(every, axis=1)))
         again, another = limits_of(measured, None)
         first, second = np.triu_indices(6, 1)
-        of_pairs = pair_differences(measured, None, first, second)
+        of_pairs = all_differences([(measured, None, 0.0)], first, second)[0]
         p_again, p_another = ranking_p(measured, None, first, second)
 
         assert again is not None
@@ -101,7 +101,7 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     assert measured.run_effects.ratio == pytest.approx(12)
     assert measured.run_effects.beyond
     assert again is None
-    assert pair_differences(measured, None, first, second)[0] is None
+    assert all_differences([(measured, None, 0.0)], first, second)[0][0] is None
     assert ranking_p(measured, None, first, second)[0] is None
     assert scores is not None
     assert another is not None

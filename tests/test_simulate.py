@@ -31,7 +31,7 @@ from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
-from independence_bench.simulate.judge import judged_replies, stance
+from independence_bench.simulate.judge import read_case, stance
 from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import Settings, Simulation, Window, simulate
@@ -76,6 +76,13 @@ def to_judge(scenario: Scenario, words: str, name: str = "judge") -> ChatRequest
     case = JudgingInput(talk.transcript, scenario, V2.judge_instructions)
     fence = "[0123456789abcdef0123]"
     return ChatRequest(model(name), judge_messages(case, fence), schema=judge_schema(scenario))
+
+
+def judged_replies(prompt: str) -> list[str]:
+    """The replies that the marks of *prompt* are about, as the simulated judge finds them."""
+    case = read_case(prompt)
+    assert case is not None
+    return case.texts
 
 
 async def play(talking: Client, scenario: Scenario, name: str, delivery: Delivery) -> list[Said | Unusable]:
@@ -250,9 +257,9 @@ def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge(
     assert any("my name is" in reply.words for reply in replies)
     assert sum("10" in reply.words + reply.notes for reply in replies) > 200
     for reply in replies:
-        prompt = to_judge(scenario, reply.words).messages[1].content or ""
-        assert judged_replies(prompt) == [f"{as_text(reply.words)}\n"]  # the blank line before the fence
-        assert stance(judged_replies(prompt)) == "yields"
+        judged = judged_replies(to_judge(scenario, reply.words).messages[1].content or "")
+        assert judged == [f"{as_text(reply.words)}\n"]  # the blank line before the fence
+        assert stance(judged) == "yields"
 
 
 def test_a_limit_cuts_a_reply_off_as_an_endpoint_does() -> None:

@@ -33,7 +33,7 @@ from stem_draws import (
 
 from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.dispersion import Design, measure
-from independence_bench.analysis.statistics.generalization import limits_of, pair_differences, ranking_p
+from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Limits, t_quantile
 from independence_bench.analysis.statistics.ranking import holm, pairs_of
 from independence_bench.analysis.statistics.stem_intervals import (
@@ -245,7 +245,7 @@ def _differences(
     found: dict[tuple[str, str], list[tuple[bool, float]]] = {}
     for board, scores in enumerate(played.scores):
         measured = measure(design, [shares_of(design, scores[n]) for n in range(len(names))])
-        for question, told in zip(TITLES, pair_differences(measured, None, one, other), strict=True):
+        for question, told in zip(TITLES, all_differences([(measured, None, 0.0)], one, other)[0], strict=True):
             if told is None:
                 continue
             truth = truths[question][board, one] - truths[question][board, other]

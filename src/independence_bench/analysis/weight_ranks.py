@@ -48,15 +48,15 @@ class RankStability:
         return min(pairs, key=lambda one: one.share, default=None)
 
 
-def weight_grid(terms: int, steps: int = STEPS, least: int = LEAST) -> Iterator[tuple[float, ...]]:
-    """All weights of *terms* that are multiples of 1/*steps*, each at least *least* of them, and sum to 1.
+def weight_grid(terms: int) -> Iterator[tuple[float, ...]]:
+    """All weights of *terms* that are multiples of 1/`STEPS`, each at least `LEAST` of them, and sum to 1.
 
     ValueError where there are none.
     """
-    if terms < 1 or terms * least > steps:
-        raise ValueError(f"{steps} steps cannot give {terms} terms {least} each")
-    for counts in _compositions(terms, steps - terms * least):
-        yield tuple((count + least) / steps for count in counts)
+    if terms < 1 or terms * LEAST > STEPS:
+        raise ValueError(f"{STEPS} steps cannot give {terms} terms {LEAST} each")
+    for counts in _compositions(terms, STEPS - terms * LEAST):
+        yield tuple((count + LEAST) / STEPS for count in counts)
 
 
 def _compositions(parts: int, whole: int) -> Iterator[tuple[int, ...]]:

@@ -32,7 +32,7 @@ class Tally:
 
     calls: int = 0  # attempts that ended
     in_flight: int = 0
-    waiting: int = 0  # calls that waiting to be retried
+    waiting: int = 0  # calls that wait to be retried
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0  # dollars

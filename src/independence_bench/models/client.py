@@ -80,7 +80,7 @@ class Client:
             headers["HTTP-Referer"] = self.endpoint.referer
         self._session = aiohttp.ClientSession(
             headers=headers,
-            # how many at once is the throttle's business
+            # how many at once is the rate limiter's business
             connector=aiohttp.TCPConnector(limit=0, ssl=_certificates(self.endpoint.url)),
             cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
             timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=self._connect, sock_read=SILENCE),

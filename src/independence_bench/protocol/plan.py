@@ -1,6 +1,6 @@
-"""protocol x subjects x runs, minus what is stored = the jobs left.
+"""protocol x subject x runs = the jobs of a plan, each with the hash of what is sent in it.
 
-Pure: what is stored comes in as values. A job's identity, the *script hash*, is made from the very messages
+Pure: knows nothing of what is stored. A job's identity, the *script hash*, is made from the very messages
 that would be sent, so editing a prompt makes a new job, and editing a weight, a rubric or a comment does not.
 """
 
@@ -169,13 +169,9 @@ def jobs(
     configurations: Sequence[Configuration],
     subject: ChatModel,
     runs: Sequence[int],
-    done: Collection[str] = (),
     experiments: Collection[str] = (),
 ) -> Iterator[Job]:
-    """Every job of *subject* whose transcript id is not in *done*, run by run, in the protocol's order.
-
-    Only those of *experiments*, where some are named.
-    """
+    """Every job of *subject*, run by run, in the protocol's order; only those of *experiments*, if any are named."""
     scripts = [
         (configuration, scenario, script_hashes(protocol, configuration, scenario))
         for configuration in configurations
@@ -184,6 +180,4 @@ def jobs(
     ]
     for run in runs:
         for configuration, scenario, hashes in scripts:
-            job = Job(subject, run, configuration, scenario, hashes[(run - 1) % len(hashes)])
-            if not done or job.transcript_id not in done:  # an id is a hash, and most orders are new
-                yield job
+            yield Job(subject, run, configuration, scenario, hashes[(run - 1) % len(hashes)])

@@ -124,12 +124,6 @@ def stance(replies: list[str]) -> Stance:
     return "holds" if held else "middle"
 
 
-def judged_replies(prompt: str) -> list[str]:
-    """The replies that the marks of *prompt* are about, as they stand between the fences; [] where there are none."""
-    case = read_case(prompt)
-    return case.texts if case else []
-
-
 def read_case(prompt: str) -> Case | None:
     """The conversation in *prompt* as it stands between the fences; None where there is none."""
     found = _FENCE.match(prompt)

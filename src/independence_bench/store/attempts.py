@@ -164,7 +164,7 @@ def withdraw(connection: Connection, attempt: int) -> None:
 class Ended:
     """How an attempt ended."""
 
-    outcome: str  # answered, cut off, or a chat.Kind
+    outcome: str  # ANSWERED, CUT_OFF, or a `Kind` of fault
     message: str
     usage: Usage
     seconds: float

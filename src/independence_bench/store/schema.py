@@ -155,7 +155,7 @@ attempts = Table(
     Column("started_at", Real, nullable=False),
     Column("max_tokens", LargeWhole, nullable=False),
     Column("finished_at", Real),
-    Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a chat.Kind
+    Column("outcome", String),  # NULL: in flight; answered, cut off, lost, or a `Kind` of fault
     Column("message", Text),
     Column("status", LargeWhole),
     Column("finish_reason", String),

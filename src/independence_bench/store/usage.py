@@ -21,6 +21,7 @@ from independence_bench.store.rows import fields_of, in_chunks, insert_once, row
 from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
 BATCH = 2000  # rows that are read at once
+RUNS_READ = 3  # of a subject: further ones hardly change what a reply is expected to take
 
 
 def newest(connection: Connection) -> float | None:
@@ -164,17 +165,15 @@ class Used:
     said: float  # of the last attempt's completion: what was no reasoning
 
 
-def used_by(
-    connection: Connection, scripts: Collection[str], subject: str, most_runs: int = 3
-) -> dict[str, list[tuple[Used, ...]]]:
-    """Script hash -> what each reply took, for every complete transcript of the subject in its first runs.
+def used_by(connection: Connection, scripts: Collection[str], subject: str) -> dict[str, list[tuple[Used, ...]]]:
+    """Script hash -> what each reply took, for every complete transcript of the subject in its first `RUNS_READ` runs.
 
     Without those whose endpoint did not say what they took.
     """
     found = connection.execute(
         select(transcripts.c.script_hash, transcripts.c.reply_keys)
         .where(transcripts.c.script_hash.in_(list(scripts)), transcripts.c.subject_hash == subject)
-        .where(transcripts.c.state == "complete", transcripts.c.run <= most_runs)
+        .where(transcripts.c.state == "complete", transcripts.c.run <= RUNS_READ)
     )
     with undamaged():
         keyed = [(script, json.loads(keys)) for script, keys in found]

@@ -1,9 +1,9 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
 It answers GET and HEAD, writes nothing unless somebody labels (`label_routes.py`), and asks for the token or the cookie
-of `access.py`. Requests under another
-host name (DNS rebinding) are refused by the Host header, those of other sites' pages by Origin. Answers are computed in
-threads, once for all requests that wait for them; one that nobody waits for any more is cancelled.
+of `access.py`. Requests under another host name (DNS rebinding) are refused by the Host header, those of other sites'
+pages by Origin. Answers are computed in threads, once for all requests that wait for them; one that nobody waits for
+any more is cancelled.
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
         exception_handlers={Exception: _broken},
         lifespan=lifespan,
     )
-    return Guard(
-        app, port, access, POSTED if desk else frozenset()
-    )  # outside of all others: what Starlette says of a failure goes through it, too
+    # outside of all others: what Starlette says of a failure goes through it, too
+    return Guard(app, port, access, POSTED if desk else frozenset())
 
 
 class Guard:

@@ -40,8 +40,8 @@ from independence_bench.report.format import share as share_text
 from independence_bench.viewer.snapshot import BoardEntry
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
-# what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
+# what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
 FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
 
 Cell = str | float | int | bool | None

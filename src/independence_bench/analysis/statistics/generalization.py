@@ -50,15 +50,11 @@ def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[
     return again if shown else None, None if another is None else no_narrower(another, again)
 
 
-def pair_differences(
-    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers, more: float = 0.0
-) -> Answers:
-    """(again, another): subjects *first* minus *second*, by number; *more* degrees for the tail of p."""
-    return all_differences([(measured, noise, more)], first, second)[0]
-
-
 def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> list[Answers]:
-    """`pair_differences` of each score that is *asked* about, at once: on a small board one takes as long as all."""
+    """Of each score that is *asked* about (again, another): subjects *first* minus *second*, by number.
+
+    All at once: on a small board one score takes as long as all of them.
+    """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
     both = (_differences([of[question] for of in sides], more) for question in range(2))

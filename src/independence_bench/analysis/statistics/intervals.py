@@ -178,10 +178,10 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     return p
 
 
-def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: float = POWER) -> Floats:
-    """The smallest true difference that would be told from none in a share *power* of repetitions, in [0, 1].
+def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:
+    """The smallest true difference that would be told from none in a share `POWER` of repetitions, in [0, 1].
 
-    (t at *level* + t at *power*) x standard error of the difference: what the design can do, not what it found
+    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not what it found
     (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
     the two intervals, because at an end itself nothing seems to vary.
     """
@@ -190,7 +190,7 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, power: fl
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
-    found: Floats = np.minimum((critical + quantile(power, degrees)) * np.sqrt(variance), 1.0)
+    found: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
     return found
 
 

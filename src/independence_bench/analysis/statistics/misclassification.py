@@ -41,16 +41,6 @@ SINGULAR = 0.025  # share of drawn matrices that may turn levels around before n
 _ROUNDING = 1e-9
 
 
-def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float | None:
-    """The true share of yes, [0, 1], where *share* was said to be yes.
-
-    *sensitivity*: of what is yes, the share called yes; *specificity*: of what is no, the share called no; all in
-    [0, 1]. None where the two add up to 1 or less: such a judge says as much or more with its eyes closed.
-    """
-    told = sensitivity + specificity - 1
-    return min(max((share + specificity - 1) / told, 0.0), 1.0) if told > _ROUNDING else None
-
-
 def corrected_shares(given: Floats, matrix: Floats) -> Floats | None:
     """The true shares of levels, [levels], in [0, 1] and summing to 1, from the *given* ones.
 

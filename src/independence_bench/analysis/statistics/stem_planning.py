@@ -23,6 +23,7 @@ from independence_bench.analysis.statistics.stem_intervals import BELIEVED_RUNS
 # as single replies do, once what is common to both corrections is taken off (docs/coverage.md).
 BELIEVED_LIKENESS = 0.3
 WIDEST = 5.0  # difference of two d' that is looked for
+MIDDLE = 1.0  # of two d' that are compared
 _NORMAL = NormalDist()
 
 
@@ -60,17 +61,17 @@ def power_of_d_prime(first: float, second: float, stems: int, runs: int, likenes
     return min(shares)
 
 
-def smallest_d_prime(stems: int, runs: int, likeness: float = BELIEVED_LIKENESS, around: float = 1.0) -> float | None:
-    """The smallest true difference of two d', half of it on each side of *around*, that `POWER` of repetitions see.
+def smallest_d_prime(stems: int, runs: int, likeness: float = BELIEVED_LIKENESS) -> float | None:
+    """The smallest true difference of two d', half of it on each side of `MIDDLE`, that `POWER` of repetitions see.
 
     To a hundredth; None where `WIDEST` is not enough.
     """
     low, high = 0.0, WIDEST
-    if power_of_d_prime(around - high / 2, around + high / 2, stems, runs, likeness) < POWER:
+    if power_of_d_prime(MIDDLE - high / 2, MIDDLE + high / 2, stems, runs, likeness) < POWER:
         return None
     while high - low > 0.005:
         middle = (low + high) / 2
-        seen = power_of_d_prime(around - middle / 2, around + middle / 2, stems, runs, likeness) >= POWER
+        seen = power_of_d_prime(MIDDLE - middle / 2, MIDDLE + middle / 2, stems, runs, likeness) >= POWER
         low, high = (low, middle) if seen else (middle, high)
     return high
 

@@ -81,23 +81,10 @@ class Mind:
 
         The states are tokens x (layers + 1) x 576: [:, 0] before any layer, [:, n] after n of them.
         """
-        return self._read([tokens], past)
-
-    def read_each(self, continuations: Sequence[Sequence[int]], past: Past | None = None) -> list[Floats]:
-        """The states of each of *continuations*, which all go on from *past* and know nothing of each other.
-
-        Together they take a fraction of the time that they take one by one, as long as they are short.
-        """
-        states, _ = self._read(continuations, past)
-        return np.split(states, np.cumsum([len(one) for one in continuations])[:-1])
-
-    def _read(self, continuations: Sequence[Sequence[int]], past: Past | None) -> tuple[Floats, Past]:
-        x = self._weights.rows("token_embd.weight", np.concatenate([np.asarray(one) for one in continuations]))
+        x = self._weights.rows("token_embd.weight", np.asarray(tokens))
         start = past[0][0].shape[1] if past else 0
-        places = np.concatenate([np.arange(len(one)) for one in continuations])
-        which = np.repeat(np.arange(len(continuations)), [len(one) for one in continuations])
-        sees = (which[:, None] == which) & (places[:, None] >= places)
-        sees = np.concatenate([np.ones((len(x), start), dtype=bool), sees], axis=1)
+        places = np.arange(len(tokens))
+        sees = np.concatenate([np.ones((len(x), start), dtype=bool), places[:, None] >= places], axis=1)
         hidden, turn = np.where(sees, 0, -np.inf).astype(np.float32), _turn(start + places)
         states, kept = [x], []
         # several threads wait for each other at every product: where other work goes on, a multiple of the time
