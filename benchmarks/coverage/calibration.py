@@ -2,7 +2,7 @@
 
     python benchmarks/coverage/calibration.py                  # everything, some minutes of one core
     python benchmarks/coverage/calibration.py --quick          # a twentieth of the draws
-    python benchmarks/coverage/calibration.py --only marks index --write      # and those tables of docs/exam.md
+    python benchmarks/coverage/calibration.py --only marks index --write  # and those tables of docs/exam-correction.md
 
 A judge sits the exam (as many ordinary and hard questions of each level as there are) and marks conversations of which
 another share is hard. Marks of an index are drawn from the models that were fitted to published results; stems from
@@ -23,7 +23,7 @@ from calibration_cells import Corrected, Generator, index, marks
 from calibration_stems import stems
 from page import PROMISE, markdown, percent
 
-PAGE = Path(__file__).parents[2] / "docs" / "exam.md"
+PAGE = Path(__file__).parents[2] / "docs" / "exam-correction.md"
 DRAWS = {"marks": 200, "index": 20, "stems": 40}
 SECTIONS: dict[str, Callable[[int, Generator], Iterator[Corrected]]] = {"marks": marks, "index": index, "stems": stems}
 NEAR = 5.0  # points: a corrected index is given where its mean error is within these in every cell
