@@ -14,9 +14,10 @@ from scripted import Bench, once_each
 
 from independence_bench.analysis.leaderboard import Board, boards
 from independence_bench.engine.player import Engine
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
-from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, load_with_files, shipped

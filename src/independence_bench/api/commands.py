@@ -22,9 +22,10 @@ from independence_bench.api.orders import EFFORTS, judge_options, lines_before, 
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.engine.ask import Asker
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
-from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.engine.signals import handling
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.local.weights import data_folder

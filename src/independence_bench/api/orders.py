@@ -10,7 +10,8 @@ from typing import Any
 from independence_bench.analysis.results import results_of
 from independence_bench.api.named import configurations, experiments_of, not_stored, read_roster
 from independence_bench.engine.cost import Forecast
-from independence_bench.engine.session import EMBEDDED, Preview, RunOptions
+from independence_bench.engine.preview import Preview
+from independence_bench.engine.session import EMBEDDED, RunOptions
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import (

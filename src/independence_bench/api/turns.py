@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Limits, RunOptions, judge_of, resolved
+from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolved
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError
 from independence_bench.models.client import read_key
 from independence_bench.models.local import DEEP, NAME, weights
@@ -22,7 +22,7 @@ async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> N
             weights.require()
         elif name != NAME:
             one = replace(options, judge=name)
-            read_key(options.roster.endpoint(judge_of(one).endpoint), one.allow)
+            read_key(options.roster.endpoint(judge_spec_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
                 async with resolved(one, store):
                     pass

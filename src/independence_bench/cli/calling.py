@@ -22,9 +22,10 @@ from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
 from independence_bench.cli.selection import Command
 from independence_bench.cli.workers import say_job
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import Spread, run
-from independence_bench.engine.session import Limits, Preview, RunOptions
+from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray

@@ -29,8 +29,9 @@ from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.engine.ask_injection import probe
 from independence_bench.engine.ask_names import name_asker
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Limits, Preview, RunOptions, resolved
+from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.injection import pairs

@@ -20,9 +20,10 @@ from independence_bench.analysis.statistics.ranking import pairs_of
 from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.player import Engine
+from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.schedule import Spread, play_spread
-from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved
+from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import groups
@@ -110,7 +111,7 @@ async def run_adaptive(
                     part = replace(plan, subjects=tuple(subjects), runs=runs)
                     whole.add(await play_spread(part, session, watch, spread))
 
-        begun = begun_runs(boards(store, plan.protocol), group)
+        begun = last_runs(boards(store, plan.protocol), group)
         await play((subject, max(FEWEST, begun.get(subject.hash, 0))) for subject in plan.subjects)
         while True:
             adaptive.assessment = now = assess(store, plan, target, group)
@@ -138,7 +139,7 @@ def ranked_together(options: RunOptions) -> tuple[object, ...]:
     return group
 
 
-def begun_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, int]:
+def last_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, int]:
     """Subject's hash -> the number of its last run that counts on a board of *group*."""
     begun: dict[str, int] = {}
     for board in found:
@@ -151,7 +152,7 @@ def begun_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, i
 def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object]) -> Assessment:
     """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
     found = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(group)]
-    begun = begun_runs(found, group)
+    begun = last_runs(found, group)
     with store.reading() as connection:
         label = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
     board = next((one for one in found if one.judge == label), None)

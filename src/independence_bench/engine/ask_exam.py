@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.ask_aside import AsideAsker, AsideCost, cost_of
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, RunPlan
-from independence_bench.engine.session import Preview, RunOptions, find_judge, resolved
+from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import protocol_named
@@ -55,7 +56,7 @@ async def _asker(
     async with resolved(options, store) as (plan, session):
         judges: dict[str, Judge] = {}
         for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
-            found = await find_judge(replace(options, protocol=protocol_named(name)), session.clients)
+            found = await resolve_judge(replace(options, protocol=protocol_named(name)), session.clients)
             assert found is not None  # noqa: S101 - an exam is of a judge
             judges[name] = found
         sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]

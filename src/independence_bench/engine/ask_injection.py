@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.ask_aside import AsideAsker, AsideCost, cost_of
+from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
-from independence_bench.engine.session import Preview, RunOptions, resolved
+from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.judging.aside import CaseAside
 from independence_bench.judging.injection.pairs import AttackPair, ProbeFindings, all_pairs, findings
 from independence_bench.judging.judge import Judge

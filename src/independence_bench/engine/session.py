@@ -1,4 +1,4 @@
-"""Opens what a plan needs: keys, clients, the embedded model; looks up its subjects and its judge; foresees its cost.
+"""Opens what a plan needs: keys, clients, the embedded model; looks up its subjects and its judge.
 
 Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. Prints nothing.
 """
@@ -9,10 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.calls.budget import Budget
-from independence_bench.engine.cost import Estimate, Forecast, estimate
-from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
@@ -26,22 +23,12 @@ from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import FunctionClient
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import DEEP, NAME, server, weights
-from independence_bench.models.resolve import resolve, takes_temperature
-from independence_bench.models.spec import (
-    OWN_TEMPERATURE,
-    PYTHON,
-    THINKING_FACTOR,
-    ChatModel,
-    ModelSpec,
-    Reasoning,
-    Roster,
-)
+from independence_bench.models.resolve import resolve
+from independence_bench.models.spec import PYTHON, THINKING_FACTOR, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
-from independence_bench.store import attempts, usage
 from independence_bench.store.database import Store
 
 # The embedded model is slow and rambles: short replies, taken as they are
@@ -79,18 +66,6 @@ class RunOptions:
     unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a command will send and cost, shown before anything is sent."""
-
-    plan: RunPlan
-    forecast: Forecast
-    spent_before: attempts.Spending
-    remarks: tuple[str, ...]  # limits of the forecast and of the budget
-    estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
-    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: nobody judges
-
-
 def _embedded_judge(protocol: Protocol) -> Judge:
     """The one that reads what *protocol* asks for."""
     if protocol.kinds:
@@ -107,7 +82,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
-        judge_spec = None if options.judge in (None, NAME, DEEP) else judge_of(options)
+        judge_spec = None if options.judge in (None, NAME, DEEP) else judge_spec_of(options)
         needed = {spec.endpoint for spec in options.specs} if options.runs else set()
         needed |= {judge_spec.endpoint} if judge_spec else set()
         try:
@@ -123,7 +98,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
             configurations=options.configurations,
             subjects=tuple(dict.fromkeys(subjects)),
             runs=options.runs,
-            judge=await find_judge(options, clients),
+            judge=await resolve_judge(options, clients),
             again=options.again,
             at_once=options.limits.at_once,
             calls_at_once=options.limits.calls_at_once,
@@ -142,7 +117,7 @@ def shared_job(plan: RunPlan, parts: int) -> str:
     return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
 
 
-async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
+async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
     if options.judge == NAME:
         return _embedded_judge(options.protocol)
@@ -150,13 +125,13 @@ async def find_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judg
         return DeepJudge(StateReader(weights.require()), DeepWeights.load(), WeightTable.load())
     if options.judge is None:
         return None
-    spec = judge_of(options)
+    spec = judge_spec_of(options)
     model = await _resolve(spec, options.protocol, clients)
     factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks by itself
     return ModelJudge(replace(model, own_limit=False, max_tokens=factor * model.max_tokens), options.again)
 
 
-def judge_of(options: RunOptions) -> ModelSpec:
+def judge_spec_of(options: RunOptions) -> ModelSpec:
     """The judge that was named, or the protocol's own, called as the protocol says.
 
     Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what is run here.
@@ -223,57 +198,3 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     if options.specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
     return subjects, [f"left out: {error}" for error in left_out]
-
-
-async def preview_of(plan: RunPlan, session: Session) -> Preview:
-    """What *plan* will take, beside what the store has cost so far."""
-    models = [*plan.subjects] if plan.runs else []
-    judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
-    if judge is not None:
-        models.append(judge)
-    clients, bounded = session.clients, session.budget.limit is not None
-    infos = {model: await clients[model.endpoint].info(model.model) for model in models}
-    free = {model for model in infos if clients[model.endpoint].endpoint.free}
-    prices = infos | {model: ModelInfo(model.model, 0.0, 0.0) for model in free}
-    estimates = []
-    with session.store.reading() as connection:
-        spent = attempts.spending(connection)
-        verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
-        exam = examined_judges(connection, plan.protocol, plan.judge).of([plan.judge.hash]) if plan.judge else None
-        for subject in plan.subjects:
-            pending = find_pending(connection, plan, subject)
-            usual = usual_replies(connection, subject, pending)
-            estimates.append(
-                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
-            )
-    remarks = [*plan.left_out]
-    for model, info in infos.items():
-        remarks += _remarks(plan, model, info, model in free, bounded)
-    whole = sum((one.whole for one in estimates), Forecast())
-    return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
-
-
-def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
-    """Remarks on *model*: what its endpoint's list does not support, and prices that are not known."""
-    said = []
-    if not free and info.most(1, 1) is None:
-        so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
-        said.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
-    if model.endpoint == "local" and not info.identity:
-        said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
-    if info.always_reasons:
-        said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
-    if model.endpoint == PYTHON:
-        said.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
-    if info.parameters is None or model.endpoint == "embedded":
-        return said
-    if not takes_temperature(info):
-        own = model.temperature == OWN_TEMPERATURE
-        so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
-        said.append(f"{model.name} does not list temperature: {so}")
-    if model.thinks and "reasoning" not in info.parameters:
-        said.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
-    in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
-    if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
-    return said

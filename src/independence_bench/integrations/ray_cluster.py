@@ -23,8 +23,9 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.ledger import Tally
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.pending import find_pending
+from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
-from independence_bench.engine.session import Preview, RunOptions, preview_of, resolved, shared_job
+from independence_bench.engine.session import RunOptions, resolved, shared_job
 from independence_bench.errors import BenchError, EndpointUnusable, WrongUse
 from independence_bench.integrations.ray_part import Order, PartEnd, Permissions, carry_out
 from independence_bench.models.redaction import KNOWN
