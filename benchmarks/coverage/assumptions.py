@@ -104,6 +104,12 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, 
     return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
 
 
+def worst(found: Sequence[Checked]) -> Iterator[Checked]:
+    """Of cells of one situation the lowest coverage in each column."""
+    for asked in dict.fromkeys(one.asked for one in found):
+        yield min((one for one in found if one.asked == asked), key=lambda one: one.value)
+
+
 def days(rng: Generator, draws: int) -> Iterator[Checked]:
     """A bad day or a provider shifts whole runs, of each subject separately; the worst of three places, or pairs."""
     test, table = whole_index(models()), TABLES["days"]
@@ -138,19 +144,20 @@ def serial(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One or two subjects that vary, among others that never do; the difference is between the first two."""
+    """One or two that vary, among others that never do; the difference of the first two; the worst of two places."""
     test, table = whole_index(models()), TABLES["unlike"]
     for noisy, still in ((1, 18), (2, 18), (1, 2), (2, 1)):
         for runs in (2, 3, 5):
+            found: list[Checked] = []
             for place in ("low", "middle"):
                 played = draw_boards(test, rng, draws, noisy + still, runs, (place,) * min(noisy, 2))
                 shares, again = played.shares.copy(), played.again.copy()
                 shares[:, noisy:] = shares[:, noisy:, :1]
                 again[:, noisy:] = np.einsum("dk,njdk->nj", test.design.weights, shares[:, noisy:, 0])
                 fixed = Boards(shares, again, np.full_like(again, np.nan))
-                situation = f"{noisy} that vary, {still} that never do; {place}, {runs} runs"
-                yield from scores(table, situation, test, fixed)
-                yield from pairs(table, situation, test, fixed, [0], [1])
+                situation = f"{noisy} that vary, {still} that never do; {runs} runs"
+                found += [*scores(table, situation, test, fixed), *pairs(table, situation, test, fixed, [0], [1])]
+            yield from worst(found)
 
 
 def binary(rng: Generator, draws: int) -> Iterator[Checked]:
@@ -169,8 +176,7 @@ def binary(rng: Generator, draws: int) -> Iterator[Checked]:
                         table, situation, test, draw_boards(test, rng, draws, subjects, runs, (place,) * subjects)
                     )
                 ]
-                for asked in dict.fromkeys(one.asked for one in found):
-                    yield min((one for one in found if one.asked == asked), key=lambda one: one.value)
+                yield from worst(found)
                 if subjects > 1:
                     alike = draw_boards(test, rng, draws, subjects, runs, ("low",), equal=subjects)
                     yield ranking(table, situation, "false ranking", test, alike.shares, subjects)
@@ -190,16 +196,27 @@ def wide(rng: Generator, draws: int) -> Iterator[Checked]:
 
 
 def unequal(rng: Generator, draws: int) -> Iterator[Checked]:
-    """One subject with fewer runs than the others, and its differences from them."""
+    """One subject with fewer runs than the others, and its differences from them; the worst of three places."""
     table = TABLES["unequal"]
     for name in ("resistance", "internal_consistency"):
         for subjects, number in ((5, 20), (10, 50)):
             for few, runs in ((1, 10), (2, 10), (1, 3)):
                 test = one_mark(models()[name], number)
-                for place in PLACES:
-                    played = draw_boards(test, rng, draws, subjects, runs, (place, "low", "ceiling"))
-                    situation = f"{number} scenarios, {subjects} subjects: {few} against {runs}, {place}, {name}"
-                    yield from pairs(table, situation, test, played, [0, 0], [1, 2], [few])
+                situation = f"{number} scenarios, {subjects} subjects: {few} against {runs}, {name}"
+                found = [
+                    one
+                    for place in PLACES
+                    for one in pairs(
+                        table,
+                        situation,
+                        test,
+                        draw_boards(test, rng, draws, subjects, runs, (place, "low", "ceiling")),
+                        [0, 0],
+                        [1, 2],
+                        [few],
+                    )
+                ]
+                yield from worst(found)
 
 
 PARTS = (days, serial, unlike, binary, wide, unequal)
