@@ -67,6 +67,32 @@ test("marks survive a reload: they are on this machine, not in the page", async 
   await expect(page.getByRole("status")).toContainText(/: 1 of \d+ conversations/);
 });
 
+test("Enter on a button is that button's, and stores no marks", async ({ page }) => {
+  await open(page, "/label");
+  const standing = page.getByRole("status");
+  await expect(standing).toContainText(/: 1 of \d+ conversations/);
+  await markAll(page);
+  const last = scales(page).last();
+  const other = (await last.getByRole("button", { name: "yes", exact: true }).count()) > 0 ? "no" : "3";
+  await last.getByRole("button", { name: other, exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await expect(last.getByRole("button", { name: other, exact: true })).toHaveAttribute("aria-pressed", "true");
+  await page.getByRole("button", { name: "Skip (s)" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(standing).toContainText("2 skipped for now");
+  await expect(standing).toContainText(/: 1 of \d+ conversations/);
+});
+
+test("Enter keeps the marks after a click on one of them, too", async ({ page }) => {
+  await open(page, "/label");
+  const standing = page.getByRole("status");
+  await expect(standing).toContainText(/: 1 of \d+ conversations/);
+  await markAll(page);
+  await scales(page).first().getByRole("button").first().click();
+  await page.keyboard.press("Enter");
+  await expect(standing).toContainText(/: 2 of \d+ conversations/);
+});
+
 for (const [scheme, width] of [
   ["light", 1280],
   ["dark", 390],

@@ -55,6 +55,7 @@ export function handleShortcut(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !shortcutsAreOn()) return;
   const target = event.target as HTMLElement | null;
   if (target?.closest("input, textarea, select, [contenteditable], [role='slider'], dialog")) return;
+  if (event.key === "Enter" && target?.closest("a[href], button, summary")) return; // the control's own
   if (event.key.startsWith("Arrow") && target?.closest(".scroll-area, [role='tablist']")) return;
   const shortcut = all.find((one) => one.key === event.key);
   if (!shortcut) return;

@@ -26,7 +26,11 @@ export function MarkButtons({ scale, value, current, onChoose, onOpen }: Props) 
             className={`button min-h-9 min-w-9 justify-center px-2 ${option.value === value ? "bg-accent text-paper" : ""}`}
             aria-pressed={option.value === value}
             title={option.key && option.key !== option.title ? `key ${option.key}` : undefined}
-            onClick={() => onChoose(option.value)}
+            onClick={(event) => {
+              // by a pointer (a key's click has no detail): Enter then keeps the marks, and is not this button's
+              if (event.detail) event.currentTarget.blur();
+              onChoose(option.value);
+            }}
           >
             {option.title}
             {option.key && option.key !== option.title ? <kbd aria-hidden="true">{option.key}</kbd> : null}
