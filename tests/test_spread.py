@@ -14,6 +14,7 @@ from scripted import Asked as Question
 from simulated import aib, simulating
 
 from independence_bench.calls.budget import Budget
+from independence_bench.cli.progress import duration
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.schedule import HOUR, Spread, Wait, gap_of, play_spread
@@ -102,6 +103,18 @@ def test_the_last_of_five_runs_begins_when_the_hours_are_over() -> None:
     assert gap_of(24, 5) == 6 * HOUR
     with pytest.raises(WrongUse, match="two runs or more"):
         gap_of(24, 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 s"), (59.4, "59 s"), (59.7, "1 min 00 s"), (119.7, "2 min 00 s"), (200.4, "3 min 20 s"),
+        (599.7, "10 min"), (2880.0, "48 min"), (3599.0, "1 h 00 min"), (7500.0, "2 h 05 min"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_rounded_once(seconds: float, said: str) -> None:
+    """Never 60 seconds beside a minute."""
+    assert duration(seconds) == said
 
 
 def test_runs_are_played_at_their_times_all_subjects_together(bench: Callable[..., Bench]) -> None:

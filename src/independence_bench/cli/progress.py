@@ -117,9 +117,10 @@ class ProgressDisplay:
 
 def duration(seconds: float) -> str:
     """A duration as text: 7 s, 3 min 20 s, 48 min, 2 h 05 min."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 600:
-        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 600:
+        return f"{whole // 60} min {whole % 60:02d} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
