@@ -619,6 +619,20 @@ def test_what_holds_no_conversation_is_one_line(tmp_path: Path, what: str) -> No
     assert not (tmp_path / "a.db").exists()
 
 
+def test_a_folder_with_archives_names_those_that_can_be_read(data: Published, tmp_path: Path) -> None:
+    """Users name the folder into which they downloaded the data set; what is no tar is not offered."""
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    (folder / "a.tar.xz").write_bytes(b"\xfd7zXZ\x00 broken off")
+    (folder / "notes.txt").write_text("hello")
+    data.tar(folder / "cache.tar.xz")
+
+    with pytest.raises(WrongUse, match=r"did you mean aib import '\S+/my data/cache\.tar\.xz'\?$"):
+        brought(folder, tmp_path / "a.db")
+
+    assert brought(folder / "cache.tar.xz", tmp_path / "a.db").new > 0
+
+
 # ---------------------------------------------------------------- the published rules
 
 V2 = load("v2")

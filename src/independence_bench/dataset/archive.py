@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
@@ -32,6 +33,8 @@ LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
 MOST_FILES = 200_000
 NOT_A_FILE = "a link, a device or a sparse file, not read"
 TOO_LARGE, UNREADABLE = "too large", "cannot be read"
+MOST_NAMED = 3  # tars in a folder that holds nothing else to read
+_UNREADABLE_TAR = (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,24 @@ def open_files(path: Path) -> Iterator[Files]:
         raise WrongUse(f"{path} is neither a folder nor a file; name a folder or a tar")
 
 
+def tars_in(folder: Path) -> list[Path]:
+    """The first few files right in *folder* that can be read as a tar; none where it is no folder."""
+    try:
+        names = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return list(islice((path for path in names if path.is_file() and _is_tar(path)), MOST_NAMED))
+
+
+def _is_tar(path: Path) -> bool:
+    """Whether the first member of a tar can be read."""
+    try:
+        with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
+            return tar.next() is not None
+    except _UNREADABLE_TAR:
+        return False
+
+
 def _folder(root: Path) -> Files:
     files = Files()
     above = Path(os.path.abspath(root)).parts[1:]  # the folder named may itself be one of those that tell what it holds
@@ -116,7 +137,7 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
                     break
                 if not member.isdir():
                     _unpack(files, tar, member, kept, allowance)
-    except (tarfile.TarError, OSError, EOFError, lzma.LZMAError, ValueError, OverflowError) as error:
+    except _UNREADABLE_TAR as error:
         if not files.found:
             raise WrongUse(f"{path} is not a tar that can be read ({_line(error)}); name a folder or a tar") from error
         files.cut = f"it is damaged from there on ({_line(error)})"

@@ -7,6 +7,7 @@ an attempt: every file is in the store from its first to its last byte.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from independence_bench.dataset.archive import File, Files, open_files
+from independence_bench.dataset.archive import File, Files, open_files, tars_in
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     CostFile,
@@ -86,8 +87,10 @@ def import_published(
     with open_files(path) as files:
         groups = _sorted_out(files, outcome)
         if not groups:
+            instead = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
             raise WrongUse(
-                f"{path} holds no conversation in a layout that aib reads; docs/published-data.md says which there are"
+                f"{path} holds no conversation in a layout that aib reads; "
+                + (f"did you mean aib import {instead}?" if instead else "docs/published-data.md says which there are")
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, len(groups))
