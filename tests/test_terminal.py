@@ -90,6 +90,18 @@ def test_columns_are_left_out_before_a_label_is_broken_up() -> None:
     assert "a-model-with-a-rather-long-name-9b@none" in text
 
 
+def test_a_table_that_cannot_be_spared_a_column_keeps_the_first_ones() -> None:
+    """No line is wider than the terminal; which columns are missing is said."""
+    columns = [Column("scenario", words=True), *(Column(f"run {number}") for number in range(1, 7)), Column("")]
+    rows = [(Name("a_scenario_with_a_name"), *("12.34",) * 6, "*")]
+
+    lines = shown(Table(columns, rows), width=40).splitlines()
+
+    assert max(map(len, lines)) <= 40
+    assert [line.split().count("12.34") for line in lines if "12.34" in line] == [5]
+    assert "No room at 40 columns for: run 6." in lines
+
+
 @pytest.mark.parametrize("width", [24, 30, 38])
 def test_a_label_breaks_between_its_words(width: int) -> None:
     """Behind a sign, or before its settings; never inside a word."""

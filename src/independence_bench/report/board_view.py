@@ -55,10 +55,10 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
         *(Column("Subject", words=True, on="report"), Column("Index"), Column("Re-run CI", short="re-run\nCI")),
-        Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=2),
+        Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1),
         Column("Re-run CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        Column("Runs", spare=3),
-        *(Column(Prose(short(d)), short=short(d), spare=1) for d in dimensions),
+        Column("Runs", spare=2),
+        *(Column(Prose(short(d)), short=short(d), spare=3) for d in dimensions),
         *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
     ]
     return Table(columns, cells, gap=0)

@@ -117,7 +117,8 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
             lines += broken
         else:
             lines += line(folded(shown))
-    return Layout(lines, tuple(values.in_one_line(headings[place].plain) for place in hidden))
+    names = (values.in_one_line(headings[place].plain) for place in hidden)
+    return Layout(lines, tuple(name for name in names if name))
 
 
 def _shortened(
@@ -172,7 +173,7 @@ def _total(sizes: Sequence[int], kept: Sequence[int], gap: int) -> int:
 def _kept(
     columns: Sequence[Column], natural: Sequence[int], gap: int, width: int | None
 ) -> tuple[list[int], list[int]]:
-    """The columns that there is room for, and those that are left out, the first to be spared first."""
+    """The columns that there is room for, and those that are left out: what can be spared, in the end the last ones."""
     kept = [place for place, column in enumerate(columns) if not column.drawn]
     hidden: list[int] = []
     least = [min(size, LABEL) if column.words else size for size, column in zip(natural, columns, strict=True)]
@@ -182,6 +183,9 @@ def _kept(
             break
         hidden += [place for place in kept if columns[place].spare == spare]
         kept = [place for place in kept if columns[place].spare != spare]
+    bare = [min(size, NARROWEST) if column.words else size for size, column in zip(natural, columns, strict=True)]
+    while width is not None and len(kept) > 2 and _total(bare, kept, gap) > width:
+        hidden.append(kept.pop())
     return kept, sorted(hidden)
 
 

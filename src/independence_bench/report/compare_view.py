@@ -135,7 +135,7 @@ def whole_table(found: SubjectComparison) -> Table:
     brief = f"CI: 95 % interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
     columns = [
         *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
-        *(Column("New-scenarios CI", short="new-\nscenarios CI"), Column("Detects", spare=1)),
+        *(Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
     return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
 

@@ -121,9 +121,9 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
             Column("Experiment and title", words=True, on="report"),
             Column("Points"),
             Column("Difficulty", short="diff."),
-            *(Column("Ceiling"), Column("Floor")),
+            *(Column("Ceiling", spare=2), Column("Floor", spare=2)),
             Column("Discrimination", short="discr."),
-            *(Column("95 % CI"), Column("Share")),
+            *(Column("95 % CI", spare=1), Column("Share")),
         ],
         [
             (
@@ -167,8 +167,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         [
             Column("Dimension", words=True, on="report"),
             Column("Scenario", words=True),
-            *map(Column, ("Points", "Item-rest", "95 % CI", "Share", "95 % CI")),
-            Column("R²", short="R²"),
+            *(Column("Points", spare=1), Column("Item-rest"), Column("95 % CI", spare=1), Column("Share")),
+            *(Column("95 % CI", spare=2), Column("R²", short="R²", spare=3)),
         ],
         rows,
         "{Item-rest}: the correlation, over subjects, of the points in this scenario with those in the other scenarios "

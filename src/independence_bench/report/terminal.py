@@ -46,7 +46,7 @@ def printed(console: Console, *views: RenderableType | Iterable[Block], legend: 
         else:
             console.print(one, highlight=False, soft_wrap=True)
     if screen.withheld:
-        console.print(Text(MORE, "dim"), soft_wrap=True)
+        console.print(Text("\n").join(screen.wrapped(Text(MORE, "dim"))), highlight=False, soft_wrap=True)
     console.print()
 
 
@@ -74,20 +74,20 @@ class _Screen:
                 yield from self._legend(block.text, block.brief)
             case Title():
                 yield Text()
-                yield from self._wrapped(written(block.text, "bold").append_text(written(block.aside, "dim")))
+                yield from self.wrapped(written(block.text, "bold").append_text(written(block.aside, "dim")))
             case Note():
-                yield from self._wrapped(written(block.text, block.style), block.indent)
+                yield from self.wrapped(written(block.text, block.style), block.indent)
             case Passage():
                 text = reflowed(block.text) if block.reflow and self.width is not None else block.text
-                yield from self._wrapped(Text(harmless(text), block.style), block.indent)
+                yield from self.wrapped(Text(harmless(text), block.style), block.indent)
             case Bullets():
                 for line in block.lines:
-                    yield from self._wrapped(written(line))
+                    yield from self.wrapped(written(line))
             case Entries():
                 for item, about in block.items:
-                    yield from self._wrapped(written(item, "bold"), 2)
+                    yield from self.wrapped(written(item, "bold"), 2)
                     for line in about:
-                        yield from self._wrapped(written(line), 4)
+                        yield from self.wrapped(written(line), 4)
 
     def _legend(self, everything: values.Text, brief: values.Text) -> Iterator[Text]:
         """What columns mean, as far as it was asked for."""
@@ -99,9 +99,9 @@ class _Screen:
         said = written(text, "dim")
         if said.plain and said.plain not in self.told:
             self.told.add(said.plain)
-            yield from self._wrapped(said)
+            yield from self.wrapped(said)
 
-    def _wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
+    def wrapped(self, text: Text, indent: int = 0) -> Iterator[Text]:
         """*text* in lines that fit; a line with nothing but blanks is an empty one."""
         for line in text.split("\n", allow_blank=True):
             fitting = [line] if self.width is None else line.wrap(self.console, max(8, self.width - indent))
