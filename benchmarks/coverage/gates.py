@@ -63,11 +63,6 @@ class Cell:
     at_passable: float = 0.0  # of the pairs with an interval, those that do
 
     @property
-    def open(self) -> float:
-        """Of the pairs, those of which it is said that it cannot be told."""
-        return 1 - self.worse - self.passed
-
-    @property
     def power(self) -> float:
         """Of the pairs with an interval, those that fail."""
         return self.worse / max(1 - self.silent, 1e-9)
@@ -160,7 +155,7 @@ same scenarios. v2's marks are drawn from models fitted to published results, v3
 run of a build is shifted as a whole (standard deviation {spread:g}; a conversation's latent variable has 1).
 *unlike*: the later build is better in some scenarios and worse in others, drawn anew; *alike*: nothing differs but
 the drop; *in one dimension*: the drop is in resistance (v3: in holding under pressure) alone. The margin is
-{margin:g} points. *worse*: exit code 3; *passes*: 0; *open*: 4, undecided. Monte Carlo error near 5 %: {error:.1f}
+{margin:g} points. *worse*: exit code 3; *passes*: 0; the rest is undecided, 4. Monte Carlo error near 5 %: {error:.1f}
 points.
 
 The requirements: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
@@ -215,8 +210,8 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
                 continue
             at, printed = (_same(none, by[about]) for about in ("the margin", "printed"))
             cells = [none.structure, none.place, none.shift, none.kind, f"{none.before}, {none.after}"]
-            cells += [percent(one) for one in (none.worse, none.passed, none.open)]
-            cells += ["", "", ""] if at is None else [percent(one) for one in (at.worse, at.passed, at.open)]
+            cells += [percent(one) for one in (none.worse, none.passed)]
+            cells += ["", ""] if at is None else [percent(one) for one in (at.worse, at.passed)]
             cells += (
                 ["–", "", ""]
                 if printed is None
@@ -225,9 +220,8 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
             cells += [f"{none.passable:.1f}", percent(none.at_passable)]
             rows.append(cells)
         columns = (
-            "protocol", "place", "runs are", "builds", "runs before, now", "no drop: worse", "passes", "open",
-            "drop of the margin: worse", "passes", "open", "printed drop", "worse", "no interval", "printed margin",
-            "passes",
+            "protocol", "place", "runs are", "builds", "runs before, now", "no drop: worse", "passes",
+            "drop of the margin: worse", "passes", "printed drop", "worse", "no interval", "printed margin", "passes",
         )  # fmt: skip
         lines += markdown(columns, rows)
     return "\n".join(lines).rstrip() + "\n"
