@@ -11,8 +11,7 @@ from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store.blobs import Damaged, pack
-from independence_bench.store.check_apart import checking
+from independence_bench.store.blobs import pack
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 
@@ -139,27 +138,6 @@ def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
     spoil(store, forget_the_index)
 
     assert any(finding.startswith("the file is damaged: ") for finding in findings(store))
-
-
-def test_a_large_store_is_checked_beside_what_is_read_of_it(small: Path, tmp_path: Path) -> None:
-    """By a process of its own, which finds the same; what it ends in instead is raised where it is asked for."""
-    store = tmp_path / "store.db"
-    play(small, store, Settings())
-    spoil(store, lambda connection: connection.execute("update transcripts set run = 9"))
-
-    with open_store(store) as opened, checking(opened, large=0) as contradictions:
-        with opened.reading() as connection:
-            here = check(connection)
-        assert contradictions(connection) == here != []  # on a connection that is closed: not found on it
-
-    spoil(store, lambda connection: connection.execute("update attempts set started_at = 'noon' where id = 1"))
-    with (
-        open_store(store) as opened,
-        checking(opened, large=0) as contradictions,
-        opened.reading() as connection,
-        pytest.raises(Damaged, match="restore it from a copy"),
-    ):
-        contradictions(connection)
 
 
 @pytest.mark.parametrize(

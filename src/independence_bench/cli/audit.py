@@ -14,6 +14,8 @@ from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.audit_view import audit_json, audit_view
 
+_BESIDE = "aib.beside"  # in click's meta: the process that `cli.main` began
+
 
 @click.command(name="audit")
 @click.argument("path", required=False, metavar="[STORE]")
@@ -37,7 +39,7 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
     with replace(selection, store=path or selection.store).opened() as (opened, protocol):
-        found = audit_of(opened, protocol, RULES[selection.rules])
+        found = audit_of(opened, protocol, RULES[selection.rules], context.meta.get(_BESIDE))
         if not found.conversations and not found.findings:
             raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
     if as_json:

@@ -7,12 +7,12 @@ nothing is rounded, clipped, renamed or guessed, for a guess here is a number on
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.hashing import canonical
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Mark
 
@@ -80,6 +80,11 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
         return NoVerdict(f"unknown key {unknown[0][:40]!r}")
     if next(iter(given), None) != REASONING:
         return NoVerdict(f"{REASONING} does not stand first: marks before reasons are only defended")
+    return _verdict(given, marks)
+
+
+def _verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVerdict:
+    """The verdict in an object that holds nothing else."""
     reasoning = given.get(REASONING)
     if not isinstance(reasoning, str) or not reasoning.strip():
         return NoVerdict(f"{REASONING} is empty")
@@ -112,11 +117,13 @@ def published_verdict(scores: Mapping[str, Any], marks: Sequence[Mark]) -> Verdi
     reasoning = given.get("reasoning")
     if not isinstance(reasoning, str) or not reasoning.strip():
         reasoning = "(the data has no reasoning)"
+    given = {REASONING: reasoning} | {mark.name: given.get(mark.name) for mark in marks}
     try:
-        text = canonical({mark.name: given.get(mark.name) for mark in marks})
-    except (ValueError, TypeError, RecursionError):
-        return NoVerdict("the data has a mark that is no number")
-    return parse_verdict(f'{{"{REASONING}":{canonical(reasoning)},{text[1:]}', marks)
+        if all(math.isfinite(value) for value in given.values() if isinstance(value, float)):
+            return _verdict(given, marks)
+    except RecursionError:  # lists in lists, to be named in what is wrong with them
+        pass
+    return NoVerdict("the data has a mark that is no number")
 
 
 def _number(value: Any, mark: Mark) -> float | None:

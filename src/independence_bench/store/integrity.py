@@ -11,8 +11,9 @@ after the others, so a large store needs time and no memory. Knows no protocol a
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -43,11 +44,20 @@ COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of i
 _SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
+See = Callable[[str | None, Sequence[str]], None]  # a request, None where it is damaged; the keys of its replies
 
 
-def check(connection: Connection) -> list[str]:
-    """Everything in the store that cannot be right, a line each; [] where nothing is wrong."""
-    parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, each_transcript, each_judgement)
+def nobody(request: str | None, keys: Sequence[str]) -> None:
+    """The `See` of a check beside which nobody needs the requests."""
+
+
+def check(connection: Connection, see: See = nobody) -> list[str]:
+    """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
+
+    *see* is called with every request of a transcript's reply, so that nobody else has to unpack it.
+    """
+    transcripts_read = partial(each_transcript, see=see)
+    parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, transcripts_read, each_judgement)
     return [finding for part in parts for finding in part(connection)]
 
 
@@ -128,7 +138,7 @@ def each_reply(connection: Connection) -> Iterator[str]:
             yield f"reply {_short(row['key'])} {fault}"
 
 
-def each_transcript(connection: Connection) -> Iterator[str]:
+def each_transcript(connection: Connection, see: See) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
     rows = _rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
@@ -136,16 +146,28 @@ def each_transcript(connection: Connection) -> Iterator[str]:
         every = [key for keys in keys_of.values() for key in keys or ()]
         found = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
         stored = {reply["key"]: reply for reply in found}
-        asked = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(every)))
-        requests = {call.key: call.request for call in asked}
+        sent = _sent(connection, every, see)
         for row in together:
-            yield from _about_transcript(row, keys_of[row["id"]], stored, requests)
+            yield from _about_transcript(row, keys_of[row["id"]], stored, sent)
+
+
+def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, str | None]:
+    """Key of a reply -> the hash of the request that was sent for it; None where that cannot be read back."""
+    same: dict[bytes, list[str]] = defaultdict(list)  # what several runs ask is unpacked once
+    for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(keys))):
+        same[packed].append(key)
+    hashes: dict[str, str | None] = {}
+    for packed, of in same.items():
+        request = _read(unpack, packed)
+        see(request, of)
+        hashes |= dict.fromkeys(of, None if request is None else text_hash(request))
+    return hashes
 
 
 def _about_transcript(
-    row: RowMapping, keys: Sequence[str] | None, stored: Mapping[str, Row], requests: Mapping[str, bytes]
+    row: RowMapping, keys: Sequence[str] | None, stored: Mapping[str, Row], sent: Mapping[str, str | None]
 ) -> Iterator[str]:
-    """One transcript; *stored*: replies by key, *requests*: what was sent for them, packed."""
+    """One transcript; *stored*: replies by key, *sent*: the hash of the request for each, None where it is damaged."""
     about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
     talk = _read(read_lines, row["lines"])
     if talk is None or keys is None:
@@ -159,7 +181,8 @@ def _about_transcript(
         for fault in told_faults(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
-            if not _is_caused(requests.get(key), key, row["run"]):
+            request = sent.get(key)
+            if request is None or hashed_reply_key(request, row["run"]) != key:
                 yield f"{about}: the request of “{line.name}” is not the one that its key was made from"
 
 
@@ -250,19 +273,6 @@ def _payment_faults(row: Row, kind: str) -> Iterator[str]:
         yield "comes from an attempt at something else"
     elif row["outcome"] is None or (row["state"] == "valid" and row["outcome"] not in (ANSWERED, CUT_OFF)):
         yield f"comes from an attempt that came to: {row['outcome'] or 'nothing yet'}"
-
-
-def _is_caused(packed: bytes | None, key: str, run: int) -> bool:
-    """Whether the stored request of a reply, in that run, makes its key again."""
-    request = None if packed is None else _request_hash(packed)
-    return request is not None and hashed_reply_key(request, run) == key
-
-
-@lru_cache(maxsize=32)  # a run asks much of what the one before it asked
-def _request_hash(packed: bytes) -> str | None:
-    """Of a request; None where it cannot be read back."""
-    request = _read(unpack, packed)
-    return None if request is None else text_hash(request)
 
 
 def _json(value: str | bytes) -> Any:

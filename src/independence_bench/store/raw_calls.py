@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, and_, null, select
 
 from independence_bench.store.blobs import Damaged, unpack
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.schema import attempts, calls, judgements, replies
 
 
@@ -21,7 +21,6 @@ class RawAttempt(NamedTuple):
     status: int | None
     served_provider: str | None
     raw: str | None  # "": nothing came, or nothing was kept; None: damaged
-    request: str | None  # JSON; "" for a judgement, None: damaged
     state: str | None  # of the stored reply or judgement; None: another attempt became it, or none
     text: str | None  # of the stored reply
     notes: str | None
@@ -29,18 +28,22 @@ class RawAttempt(NamedTuple):
 
 def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) -> Iterator[RawAttempt]:
     """Every attempt at a call of that kind that has ended, in order, read one after the other."""
-    of_reply: tuple[Any, ...] = (calls.c.request, replies.c.state, replies.c.text, replies.c.notes)
-    of_judgement = (null(), judgements.c.state, null(), null())
+    of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
+    of_judgement = (judgements.c.state, null(), null())
     table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
     of_attempt = (calls.c.key, *(attempts.c[name] for name in ("outcome", "status", "served_provider", "raw")))
     stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
     wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
     wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
-    asked = lru_cache(maxsize=32)(_text)  # a run asks much of what the one before it asked; a request may be large
-    for key, outcome, status, served, raw, request, *kept_as in connection.execute(
-        wanted.execution_options(yield_per=200)
-    ):
-        yield RawAttempt(key, outcome, status, served, _text(raw), asked(request), *kept_as)
+    for key, outcome, status, served, raw, *kept_as in connection.execute(wanted.execution_options(yield_per=200)):
+        yield RawAttempt(key, outcome, status, served, _text(raw), *kept_as)
+
+
+def requests_of(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """(key, request as JSON) of each of those calls that there is; None where it is damaged."""
+    for some in in_chunks(keys):
+        for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))):
+            yield key, _text(packed)
 
 
 def _text(blob: bytes | None) -> str | None:

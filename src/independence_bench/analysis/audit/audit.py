@@ -16,6 +16,7 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.audit.evidence import AuditEvidence, gather
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules
+from independence_bench.store.beside import Beside
 from independence_bench.store.database import Store
 
 Severity = Literal["error", "warning", "note"]
@@ -148,9 +149,12 @@ class AuditReport:
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
-def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
-    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError."""
-    evidence = gather(store, protocol, rules)
+def audit(store: Store, protocol: Protocol, rules: Rules = OWN, begun: Beside | None = None) -> AuditReport:
+    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError.
+
+    *begun*: the process of `second_reader`, where it was begun before.
+    """
+    evidence = gather(store, protocol, rules, begun)
     findings = []
     for kind in CHECKS:
         if places := tuple(kind.find(evidence)):

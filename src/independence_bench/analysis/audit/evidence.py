@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.audit.reparse import Words, model_lines, verdict_in, words_in
+from independence_bench.analysis.audit.history import model_lines
+from independence_bench.analysis.audit.reparse import Words, verdict_in, words_in
+from independence_bench.analysis.audit.second_reader import SecondReading, reading_beside
 from independence_bench.analysis.leaderboard import Board, boards_of, read_records
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.hashing import hashed_reply_key, text_hash
@@ -23,10 +25,10 @@ from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.beside import Beside
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
-from independence_bench.store.check_apart import checking
 from independence_bench.store.database import Store
-from independence_bench.store.raw_calls import RawAttempt, raw_attempts
+from independence_bench.store.raw_calls import RawAttempt, raw_attempts, requests_of
 from independence_bench.store.results import Judgement
 
 
@@ -67,7 +69,7 @@ class RawReadings:
     loose: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     """The human's last words -> (key, text, hash of the request) of replies of no conversation."""
     thrown_away: dict[str, str] = field(default_factory=dict)  # rejected, and an answer by our rules
-    histories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what the model had said, of each request
+    histories: dict[str, Sequence[str]] = field(default_factory=dict)  # what the model had said, of each request
     served: dict[str, str] = field(default_factory=dict)  # provider, by its own word
     marks: dict[str, Marks] = field(default_factory=dict)  # of stored judgements, as they were read again
     again: dict[str, list[Marks]] = field(default_factory=dict)  # of further attempts at them
@@ -84,7 +86,7 @@ class AuditEvidence:
     judgements: Mapping[Key, Sequence[Judgement]]  # one of each judge
     judges: Mapping[str, str]  # hash -> label
     bodies: RawReadings
-    contradictions: tuple[str, ...]  # what the store's own check finds
+    contradictions: Sequence[str]  # what the store's own check finds
 
     def of(self, played: AuditedConversation) -> Sequence[Judgement]:
         """All judgements of a conversation, failed ones included."""
@@ -95,22 +97,26 @@ class AuditEvidence:
         return any(judgement.reason is None for judgement in self.of(played))
 
 
-def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
-    """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it."""
-    with checking(store) as contradictions, store.reading() as connection:
+def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None = None) -> AuditEvidence:
+    """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it.
+
+    *begun*: the second reader's process, where it was begun before.
+    """
+    with reading_beside(store, begun) as second_reading, store.reading() as connection:
         records = read_records(connection, protocol)
         shown = boards_of(records, protocol, rules=rules, measured=False)
         played = tuple(_conversations(connection, shown, records.every))
         bodies = RawReadings()
-        _read_replies(connection, played, protocol, bodies)
+        loose = _read_replies(connection, played, protocol, bodies)
         told = {slot: rubric for of in records.every for slot, rubric in of.rubrics.items()}
         scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
         _read_verdicts(connection, scenarios, {one.key: one for one in records.judgements}, bodies)
-        contradicted = tuple(contradictions(connection))
+        second = second_reading(connection)
+        _read_requests(connection, loose, second, bodies)
     given: dict[Key, list[Judgement]] = defaultdict(list)
     for judgement in records.judgements:
         given[judgement.about].append(judgement)
-    return AuditEvidence(protocol, rules, tuple(shown), played, given, records.labels, bodies, contradicted)
+    return AuditEvidence(protocol, rules, tuple(shown), played, given, records.labels, bodies, second.contradictions)
 
 
 def _conversations(
@@ -132,24 +138,41 @@ def _conversations(
 
 def _read_replies(
     connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
-) -> None:
+) -> dict[str, str | None]:
+    """Every reply from its raw body. Returns all keys, with the text of a published reply of no conversation."""
     places: dict[str, Delivery] = {key: one.configuration.delivery for one in played for key in one.keys}
+    loose: dict[str, str | None] = {}
     for body in raw_attempts(connection, "reply"):
-        if body.raw is None or body.request is None:
-            bodies.damaged[body.key] = f"the {'raw body' if body.raw is None else 'request'} of a reply"
+        loose.setdefault(body.key, None)
+        if body.raw is None:
+            bodies.damaged[body.key] = "the raw body of a reply"
             continue
         delivery = places.get(body.key)
         if delivery is None:
             if body.state is not None and body.text is not None and '"request_messages"' in body.raw:
-                reply = (body.key, body.text, text_hash(body.request))
-                bodies.loose.setdefault(model_lines(body.request)[1].strip(), []).append(reply)
+                loose[body.key] = body.text
             continue
         read = words_in(body.raw, body.status, delivery, protocol.tool_role) if body.raw else "no record"
         _compare(body, read, bodies)
         if body.outcome in (ANSWERED, CUT_OFF) and body.served_provider:
             bodies.served[body.key] = body.served_provider
-        if body.key not in bodies.histories:
-            bodies.histories[body.key] = model_lines(body.request)[0]
+    return loose
+
+
+def _read_requests(
+    connection: Connection, replies: Mapping[str, str | None], second: SecondReading, bodies: RawReadings
+) -> None:
+    """What each of *replies* (key -> its text, if it is loose) was asked with: as the second reader has it, or here."""
+    bodies.histories.update(second.histories)
+    here = [key for key, loose in replies.items() if loose is not None or key not in second.histories]
+    for key, request in requests_of(connection, here):
+        if request is None:
+            bodies.damaged.setdefault(key, "the request of a reply")
+            continue
+        said, last = model_lines(request)
+        bodies.histories[key] = said
+        if (text := replies[key]) is not None:
+            bodies.loose.setdefault(last.strip(), []).append((key, text, text_hash(request)))
 
 
 def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
