@@ -24,7 +24,7 @@ import yaml
 from typescript import typescript
 
 from independence_bench.cli.main import cli
-from independence_bench.models.spec import SHIPPED, ModelsFile
+from independence_bench.models.models_file import SHIPPED, ModelsFile
 from independence_bench.protocol.file_formats import json_schemas
 from independence_bench.viewer.routes import ANSWERS
 

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from simulated import aib, simulating
 
-from independence_bench.models.spec import SHIPPED, ModelsFile, ModelSpec, Roster, shipped_subjects
+from independence_bench.models.models_file import SHIPPED, ModelsFile, shipped_subjects
+from independence_bench.models.spec import ModelSpec, Roster
 from independence_bench.protocol import loader as protocols
 from independence_bench.protocol.loader import load
 from independence_bench.store import attempts as stored_attempts

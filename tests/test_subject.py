@@ -9,16 +9,9 @@ import pytest
 
 from independence_bench.errors import SubjectError
 from independence_bench.models.addresses import check_url
+from independence_bench.models.models_file import read_models
 from independence_bench.models.resolve import resolve_auto
-from independence_bench.models.spec import (
-    BUILT_IN,
-    ChatModel,
-    Endpoint,
-    ModelSpec,
-    Reasoning,
-    Roster,
-    read_models,
-)
+from independence_bench.models.spec import BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
 
 MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
 

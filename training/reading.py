@@ -15,8 +15,9 @@ from typing import Any
 from independence_bench.cli.permissions import permissions
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
+from independence_bench.models.models_file import read_models
 from independence_bench.models.resolve import resolve
-from independence_bench.models.spec import Roster, read_models
+from independence_bench.models.spec import Roster
 
 
 def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None) -> argparse.Namespace:

@@ -5,7 +5,6 @@ Knows nothing of what the documents mean. Used for protocols and for models.yaml
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -13,29 +12,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
 from independence_bench.errors import BenchError
+from independence_bench.escape import one_line, printable
 from independence_bench.lookup import instead
-
-
-def printable(text: str) -> str:
-    """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
-    for c in text:
-        if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in TURNING:
-            raise ValueError(f"has the character U+{ord(c):04X} in it, which is invisible; delete it")
-    return text
-
-
-TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
-
-
-def one_line(text: str) -> str:
-    """*text*; ValueError where `printable` says so, or where it would not stay on one line of a table."""
-    for c in printable(text):
-        if not (c.isprintable() or c in _JOINERS):
-            raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
-    return text
-
-
-_JOINERS = "\u200c\u200d"  # of emoji and of several scripts
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)]
 OneLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)]

@@ -16,12 +16,8 @@ from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.lookup import fit, instead, near
 from independence_bench.models.addresses import check_url
-from independence_bench.models.spec import (
-    ChatModel,
-    Roster,
-    moved_by,
-    read_models,
-)
+from independence_bench.models.models_file import moved_by, read_models
+from independence_bench.models.spec import ChatModel, Roster
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
 from independence_bench.store import registry

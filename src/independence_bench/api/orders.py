@@ -14,13 +14,8 @@ from independence_bench.engine.preview import Preview
 from independence_bench.engine.session import EMBEDDED, RunOptions
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
-from independence_bench.models.spec import (
-    AUTO,
-    ModelSpec,
-    Reasoning,
-    Roster,
-    shipped_subjects,
-)
+from independence_bench.models.models_file import shipped_subjects
+from independence_bench.models.spec import AUTO, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files

@@ -19,12 +19,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from independence_bench.dataset.archive import File
+from independence_bench.escape import one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
-from independence_bench.yaml_io import one_line
 
 
 class Foreign(Exception):

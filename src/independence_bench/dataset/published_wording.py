@@ -22,12 +22,12 @@ import yaml
 from pydantic import TypeAdapter
 
 from independence_bench.dataset.published_format import Trajectory
+from independence_bench.escape import printable
 from independence_bench.hashing import canonical
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.file_formats import NAME
 from independence_bench.protocol.loader import Files, parse
 from independence_bench.protocol.script import spelled_out
-from independence_bench.yaml_io import printable
 
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.errors import SubjectError
+from independence_bench.escape import one_line
 from independence_bench.lookup import near
 from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.listing import ModelInfo
@@ -32,7 +33,6 @@ from independence_bench.models.messages import ChatRequest, Completion, Fault, K
 from independence_bench.models.redaction import SENT
 from independence_bench.models.response import FIELDS, read_completion
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
-from independence_bench.yaml_io import one_line
 
 SECONDS = 600.0  # that a call may take, unless the function says otherwise
 MOST_SECONDS = 86_400.0

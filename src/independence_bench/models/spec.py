@@ -1,27 +1,22 @@
-"""Who is called and how: models with their settings, endpoints, models.yaml, labels.
+"""Who is called and how: models with their settings, endpoints, labels, and what a user's name for one leads to.
 
 A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
-nothing of HTTP and holds no key, only the name of the environment variable that has it.
+nothing of HTTP and of files (`models_file`), and holds no key, only the name of the environment variable that has it.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
-
 from independence_bench.errors import SubjectError
+from independence_bench.escape import one_line
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.lookup import instead, near
-from independence_bench.models.addresses import check_url
-from independence_bench.yaml_io import Effort, OneLine, Strict, one_line, read_yaml
 
 
 class Reasoning(StrEnum):
@@ -36,10 +31,7 @@ class Reasoning(StrEnum):
 
 THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
-SHIPPED = Path(__file__).with_name("models.yaml")
-BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
 TITLED = "AI Independence Bench"
-REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # and those that say who asks it
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
@@ -208,45 +200,6 @@ class ModelSpec:
         )
 
 
-class EndpointFile(Strict):
-    """An endpoint of the user's own: any server that speaks chat completions.
-
-    One with the name of a built-in one moves that, and keeps its key and dialect unless it says others.
-    """
-
-    url: OneLine
-    key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
-    dialect: Dialect = "local"
-    at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
-    free: bool = False
-    referer: OneLine | None = Field(None, description="address of your application, sent as HTTP-Referer")
-    title: OneLine | None = Field(None, description="name of your application, sent as X-Title")
-
-
-class SubjectFile(Strict):
-    """A model to test, with the settings that are not the protocol's."""
-
-    model: OneLine
-    endpoint: OneLine = "openrouter"
-    temperature: float | None = Field(None, ge=0, le=2)
-    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    reasoning: Effort | None = Field(None, description="default: off, where the model can be")
-    provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
-    accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
-    active: bool = Field(True, description="whether `aib run` without models plays it")
-    exclude: OneLine | None = Field(
-        None, description="why it is excluded from every ranking; it stays listed, with this reason"
-    )
-    notes: str = ""
-
-
-class ModelsFile(Strict):
-    """models.yaml"""
-
-    endpoints: dict[str, EndpointFile] = Field(default_factory=dict)
-    subjects: list[SubjectFile] = Field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class Roster:
     """Known endpoints and the subjects that models.yaml lists."""
@@ -289,94 +242,3 @@ class Roster:
         known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]
         known.sort(key=lambda spec: not spec.active)
         return listed or tuple(known[:1]) or (ModelSpec(model, endpoint),)
-
-
-# it stands before a colon in what is typed, between commas in --models, and in every label
-_ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
-
-
-def read_models(path: Path) -> Roster:
-    """models.yaml at *path*. Raises SubjectError, which names the file, the key and what to do."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
-    return parse_models(text, str(path))
-
-
-@lru_cache
-def shipped_subjects() -> tuple[ModelSpec, ...]:
-    """The subjects worth testing that ship with the package, as docs/models.md lists them."""
-    return read_models(SHIPPED).specs
-
-
-def parse_models(text: str, where: str) -> Roster:
-    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError."""
-    raw = read_yaml(
-        text, ModelsFile, lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
-    )
-    endpoints = dict(BUILT_IN)
-    for name, endpoint in raw.endpoints.items():
-        if name in ("embedded", PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
-            shown = (name if name.isprintable() else ascii(name))[:80]
-            raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
-        here = f"{where}, endpoints.{name}"
-        url = _checked(f"{here}.url", check_url, endpoint.url)
-        referer = _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
-        title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
-        told = endpoint.model_fields_set - {"url", "referer", "title"}
-        if name == "openrouter" and told:
-            raise SubjectError(
-                f"{where}, endpoints.openrouter.{min(told)}: only its url, referer and title can be others"
-            )
-        moved = BUILT_IN.get(name)
-        dialect = endpoint.dialect if moved is None or "dialect" in told else moved.dialect
-        key = endpoint.key_env if moved is None or "key_env" in told else moved.key_variable
-        endpoints[name] = Endpoint(
-            name, url, dialect, key, endpoint.at_once, endpoint.free, referer=referer, title=title
-        )
-    specs = []
-    for number, subject in enumerate(raw.subjects):
-        if subject.endpoint not in endpoints:
-            raise SubjectError(
-                f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
-                f"{instead(subject.endpoint, endpoints, 'known:')}"
-            )
-        if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
-            raise SubjectError(
-                f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
-                "`aib run python:MODULE:FUNCTION`"
-            )
-        specs.append(ModelSpec(**subject.model_dump(exclude={"notes"})))
-    return Roster(endpoints, tuple(specs))
-
-
-def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
-    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked by whom they say.
-
-    Raises SubjectError.
-    """
-    changes = {
-        name: _checked(variable, check, value)
-        for name, (variable, check) in _OF_OPENROUTER.items()
-        if (value := variables.get(variable, "").strip())
-    }
-    moved = replace(roster.endpoints["openrouter"], **changes)  # type: ignore[arg-type]
-    return replace(roster, endpoints={**roster.endpoints, "openrouter": moved})
-
-
-def _header(text: str) -> str:
-    if not (text.isascii() and text.isprintable()):
-        raise SubjectError(f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters")
-    return text
-
-
-_OF_OPENROUTER = {"url": (BASE_URL, check_url), "referer": (REFERER, check_url), "title": (TITLE, _header)}
-
-
-def _checked(where: str, check: Callable[[str], str], value: str) -> str:
-    """*value*, checked. Raises SubjectError, which says *where* it stands."""
-    try:
-        return check(value)
-    except SubjectError as error:
-        raise SubjectError(f"{where}: {error}") from error

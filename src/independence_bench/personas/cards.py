@@ -24,8 +24,7 @@ from typing import Any
 import yaml
 
 from independence_bench.errors import WrongUse
-from independence_bench.escape import label_text
-from independence_bench.yaml_io import TURNING
+from independence_bench.escape import TURNING, label_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked

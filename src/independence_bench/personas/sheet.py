@@ -16,8 +16,9 @@ import yaml
 from pydantic import Field, StringConstraints, ValidationError
 
 from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.escape import printable
 from independence_bench.protocol.script import QUOTE
-from independence_bench.yaml_io import OneLine, Strict, Text, mend, printable, read_mapping
+from independence_bench.yaml_io import OneLine, Strict, Text, mend, read_mapping
 
 LARGEST = 400_000  # bytes of a sheet, or of a prompt in a file of its own
 LONGEST_PROMPT = 100_000  # characters: some 25,000 tokens, sent with every reply that is asked for

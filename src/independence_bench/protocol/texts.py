@@ -9,8 +9,9 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from independence_bench.errors import BenchError, ProtocolError
+from independence_bench.escape import printable
 from independence_bench.lookup import near
-from independence_bench.yaml_io import Strict, printable, read_yaml
+from independence_bench.yaml_io import Strict, read_yaml
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
 M = TypeVar("M", bound=Strict)

@@ -39,8 +39,9 @@ from independence_bench.integrations.inspect.usage import arguments_of, usage_of
 from independence_bench.integrations.inspect.wire import kept, own_messages, own_tools, sent_hash
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Fault
+from independence_bench.models.models_file import moved_by, read_models
 from independence_bench.models.resolve import resolve
-from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoning, Roster, moved_by, read_models
+from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import known_only
 
 MODELS_FILE = Path("models.yaml")
