@@ -244,3 +244,15 @@ def test_a_key_on_the_command_line_is_not_kept(user: User) -> None:
     (found,) = json.loads(user.aib("costs", "--json").stdout)["commands"]
 
     assert found["typed"].endswith("--models-file [key].yaml")
+
+
+def test_a_command_line_that_is_not_utf_8_is_kept_as_far_as_it_is(user: User) -> None:
+    """A file name may hold any bytes; no database does."""
+    odd = "caf\udce9.yaml"  # how Python writes a byte that no character of UTF-8 has
+    (user.folder / "models.yaml").rename(user.folder / odd)
+
+    done = user.run("--judge", "scripted:judge/one", "--models-file", odd)
+
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(user.aib("costs", "--json").stdout)["commands"]
+    assert found["typed"].endswith("--models-file 'caf?.yaml'")

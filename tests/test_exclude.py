@@ -89,6 +89,13 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     assert rows(played) == before
 
 
+def test_a_reason_that_is_not_utf_8_is_kept_as_far_as_it_is(played: Bench) -> None:
+    """A terminal may send any bytes; no database takes them all."""
+    assert aib(played, "exclude", "acme/one", "--reason", "caf\udce9").exit_code == 0
+
+    assert "excluded: caf?" in aib(played, "exclude").stdout
+
+
 def test_the_rule_and_a_person_who_keeps_a_subject(played: Bench) -> None:
     """One conversation of four without a valid reply excludes; kept, the row says both and has its index missing."""
     silent = rows(played)["silent"]

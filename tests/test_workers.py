@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from budget_fuzz import ROUNDING
 from simulated import Command, most_in_flight, play_together
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.leases import open_executor
+from independence_bench.calls.retry import real_clocks
 from independence_bench.cli.workers import cluster_of, job_of, shard_of
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
@@ -99,8 +102,10 @@ def test_a_job_is_named_or_is_the_slurm_array() -> None:
     assert job_of(JOB, {"SLURM_ARRAY_JOB_ID": "77"}) == JOB
     assert job_of(None, {"SLURM_ARRAY_JOB_ID": "77"}) == "slurm-77"
     assert job_of(None, {}) is None
-    with pytest.raises(WrongUse, match="1 to 100 characters"):
+    with pytest.raises(WrongUse, match="1 to 100 printable characters"):
         job_of(" ", {})
+    with pytest.raises(WrongUse, match="printable"):
+        job_of("night\udcff", {})
 
 
 @pytest.mark.parametrize(
@@ -279,3 +284,17 @@ def test_who_begins_later_tries_a_closed_endpoint_anew(small: Path, database: st
     reports, _ = play_together(small, database, Settings(3), [command])
 
     assert reports[0].complete
+
+
+def test_a_worker_that_cannot_join_leaves_no_task_behind(tmp_path: Path) -> None:
+    """What renews leases must not go on in a command that never began."""
+
+    async def tasks_left() -> set[asyncio.Task[Any]]:
+        with open_store(tmp_path / "aib.db") as store:
+            refused = Budget(1.0, "a name that no database takes: \udcff")
+            with pytest.raises(UnicodeEncodeError):
+                async with open_executor(store, {}, refused, asyncio.Event(), 1, real_clocks()):
+                    pass
+            return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(tasks_left()) == set()

@@ -50,19 +50,19 @@ async def open_executor(
             at_once = min(most, client.endpoint.at_once or most)
             executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
         tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
-        if budget.job is not None:
-            worker = Worker(budget.job, ledger, commits, executor.pause)
-            tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
-            budget.attach(worker if budget.limit is not None else None)
+        worker = None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
         try:
+            if worker is not None:
+                tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
+                budget.attach(worker if budget.limit is not None else None)
             yield executor
         finally:
-            if budget.job is not None:
-                budget.attach(None)
-                await worker.leave()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if worker is not None:
+                budget.attach(None)
+                await worker.leave()
     upkeep.conclude()
 
 

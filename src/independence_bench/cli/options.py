@@ -20,6 +20,7 @@ from independence_bench.api.named import MODELS_FILE
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
+from independence_bench.models.response import clean_text
 from independence_bench.report.shown import EVERYTHING, Shown, choose
 from independence_bench.report.table import Block
 from independence_bench.report.terminal import UNBOUNDED, printed
@@ -127,7 +128,7 @@ weights_option = click.option(
 
 
 def command_line() -> str:
-    """The command line that is being carried out, for the ledger, without --store."""
+    """The command line that is being carried out, for the ledger, without --store and what is not UTF-8."""
     words = iter(click.get_current_context().meta.get("aib.typed", ()))
     kept = []
     for word in words:
@@ -135,7 +136,7 @@ def command_line() -> str:
             next(words, None)
         elif not word.startswith("--store="):
             kept.append(word)
-    return shlex.join(["aib", *kept])[:LONGEST_COMMAND]
+    return clean_text(shlex.join(["aib", *kept])[:LONGEST_COMMAND])
 
 
 def split(listed: str | None) -> list[str]:

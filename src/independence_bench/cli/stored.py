@@ -21,6 +21,7 @@ from independence_bench.cli.selection import json_option
 from independence_bench.errors import NotAllowed, StoreError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
+from independence_bench.models.response import clean_text
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.format import money, plural
 from independence_bench.report.terminal import printed
@@ -85,7 +86,7 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                 if undo:
                     registry.undo(connection, subject.hash)
                 else:
-                    said = " ".join((reason or "").split())[:LONGEST]
+                    said = clean_text(" ".join((reason or "").split()))[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", said, COMMAND)
                     registry.decide(connection, subject.hash, decision, time.time())
     done = "has no decision any more" if undo else "is kept" if keep else "is excluded from every ranking"

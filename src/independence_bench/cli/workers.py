@@ -82,8 +82,8 @@ def job_of(typed: str | None, environ: Mapping[str, str]) -> str | None:
     if typed is None:
         array = environ.get("SLURM_ARRAY_JOB_ID")
         return f"slurm-{array}" if array else None
-    if not typed.strip() or len(typed) > LONGEST_JOB:
-        raise WrongUse(f"--job: a name has 1 to {LONGEST_JOB} characters")
+    if not typed.strip() or len(typed) > LONGEST_JOB or not typed.isprintable():
+        raise WrongUse(f"--job: a name has 1 to {LONGEST_JOB} printable characters")
     return typed
 
 
