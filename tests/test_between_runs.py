@@ -82,7 +82,7 @@ def test_where_one_conversation_varies_nothing_can_be_told() -> None:
 
 @pytest.mark.torture
 def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -> None:
-    """400 boards of ten subjects with three runs: p below 0.05 in about 5 % of the first, in most of the second."""
+    """400 boards of ten subjects with three runs: p below 0.05 in about 5% of the first, in most of the second."""
     rng = np.random.default_rng(12)
     share = []
     for shift in (0.0, 0.04):
@@ -95,9 +95,9 @@ def test_independent_runs_are_seldom_called_dependent_and_shifted_ones_often() -
 
 @pytest.mark.torture
 def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
-    """Run variances of 2.44 times what conversations add up to: covered in 93 % of 3,000 intervals and more.
+    """Run variances of 2.44 times what conversations add up to: covered in 93% of 3,000 intervals and more.
 
-    The same intervals without the excess, in the same draws, cover fewer than 87 %.
+    The same intervals without the excess, in the same draws, cover fewer than 87%.
     """
     rng = np.random.default_rng(13)
     held, without = [], []

@@ -118,7 +118,7 @@ def test_any_text_is_read_or_not(text: str, labels: tuple[str, str]) -> None:
 
 
 def test_the_option_is_read_where_the_form_is_followed() -> None:
-    """130 openings of 28 stems in eight languages: at least 98 % are read, and none as the other label."""
+    """130 openings of 28 stems in eight languages: at least 98% are read, and none as the other label."""
     file = Path(__file__).parents[1] / "training" / "replies" / "v3-branches.yaml"
     every = yaml.safe_load(file.read_text(encoding="utf-8"))["replies"]
     labels = {one.stem: one.labels_of(1) for one in load("v3").scenarios}

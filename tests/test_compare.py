@@ -221,7 +221,7 @@ def test_scenarios_that_stand_are_marked() -> None:
 def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
     """Two equal subjects, one of whom loses point after point of one mark until that dimension's interval leaves 0 out.
 
-    By itself p is 5 % then, and among nine it would have to be 5 / 9 %; a few more points and it stands, alone.
+    By itself p is 5% then, and among nine it would have to be 5 / 9%; a few more points and it stands, alone.
     """
     same = played(V2, 0.6, 5, 1)
     slots = [(run, slot) for run, of in same.items() for slot, marks in of.items() if "consistency" in marks]

@@ -167,7 +167,7 @@ def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
 
 @pytest.mark.torture
 def test_standard_errors_are_what_estimates_vary_by() -> None:
-    """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15 % of the true one."""
+    """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15% of the true one."""
     rng = np.random.default_rng(3)
     draws = [variance_components(drawn(rng, 40, 6, 3, 1)) for _ in range(400)]
 

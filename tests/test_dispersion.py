@@ -202,7 +202,7 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
 def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
     """Boards of ten, three runs of five conversations that are right nine times in ten; 300 boards.
 
-    95 % of 3,000 intervals are promised; Student's t over the three runs, in the same draws, does not come near where
+    95% of 3,000 intervals are promised; Student's t over the three runs, in the same draws, does not come near where
     all marks are alike, so the test can fail.
     """
     rng = np.random.default_rng(5)
@@ -250,7 +250,7 @@ def test_subjects_who_are_alike_and_one_alone_keep_the_whole_weight() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("number", [2, 3])
 def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> None:
-    """Eighteen who never vary and one who does, 700 boards: held in 93 %; drawn towards the others, in fewer than 92 %.
+    """Eighteen who never vary and one who does, 700 boards: held in 93%; drawn towards the others, in fewer than 92%.
 
     And who never varies has an interval that holds it and is no wider than that of the noisy one.
     """

@@ -218,7 +218,7 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     read = {row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"]["relevant"] for row in page["rows"]}
     assert {model: one and one["shown"] for model, one in read.items()} == {
         "sim/evader": None,
-        "sim/bayesian": "100 %",
-        "sim/rock": "0 %",
+        "sim/bayesian": "100%",
+        "sim/rock": "0%",
     }
     assert other["ranked"][0]["by_rule"]["did"]["moved_on_relevant"]["value"] == 1.0

@@ -89,7 +89,7 @@ def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) 
 
 @pytest.mark.parametrize("trials", [2, 3])
 def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: int) -> None:
-    """Every outcome weighed with its probability, exactly: at least 95 % for each of 99 chances."""
+    """Every outcome weighed with its probability, exactly: at least 95% for each of 99 chances."""
     held = np.zeros(99)
     chances = np.arange(1, 100) / 100
     for successes in range(trials + 1):
@@ -126,7 +126,7 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
 
 @pytest.mark.torture
 def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
-    """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5 %."""
+    """Two scenarios of two marks, two runs, every pair of outcomes with its probability at chance 1/2: at most 5%."""
     outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
     wrong = 0
     for one, other in product(outcomes, repeat=2):
@@ -140,7 +140,7 @@ def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize(("scenarios", "number"), [(2, 2), (2, 3), (3, 2)])
 def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> None:
-    """Two subjects, 500 boards, every scenario a trial with a chance of its own: 93 % and more."""
+    """Two subjects, 500 boards, every scenario a trial with a chance of its own: 93% and more."""
     rng = np.random.default_rng(21)
     design = Design(np.full((1, scenarios), 1 / scenarios), np.arange(scenarios))
     held = []

@@ -141,7 +141,7 @@ def test_a_perfect_judge_of_sixty_has_an_honest_lower_limit() -> None:
     assert figure is not None
     limits = figure_limits(figure)
 
-    # z at 96 % is 2.0537: z^2 / (60 + z^2) = .0657 of the worst, 4 / (4/3) = 3
+    # z at 96% is 2.0537: z^2 / (60 + z^2) = .0657 of the worst, 4 / (4/3) = 3
     assert figure.value == 1
     assert limits is not None
     assert limits.high == 1

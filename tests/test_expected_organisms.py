@@ -117,7 +117,7 @@ def printed_table() -> dict[str, tuple[float, float]]:
 
 
 def test_the_page_has_the_exact_expected_indices_of_all_organisms_and_mixtures() -> None:
-    """To the second decimal, without error and with 3 % of levels wrong."""
+    """To the second decimal, without error and with 3% of levels wrong."""
     computed = {name: (expected_index(name, 0.0), expected_index(name, ERRS)) for name in (*ELEVEN, *MIXTURES)}
 
     assert printed_table() == {name: (round(a, 2), round(b, 2)) for name, (a, b) in computed.items()}

@@ -55,7 +55,7 @@ def shares(taken: Taken, *experiments: str) -> dict[str, float]:
     "experiments", [("identity", "resistance", "stability"), ("identity",), ("resistance",), ("stability",)]
 )
 def test_half_of_the_published_subjects_are_near_what_is_expected(taken: Taken, experiments: tuple[str, ...]) -> None:
-    """Within 30 %, in any part of the protocol; and about as many take more as take less."""
+    """Within 30%, in any part of the protocol; and about as many take more as take less."""
     found = shares(taken, *experiments).values()
 
     assert median(abs(1 / share - 1) for share in found) < 0.3

@@ -112,7 +112,7 @@ def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> Non
 
 
 def test_looks_and_scores_share_the_five_percent() -> None:
-    """Bonferroni: two looks at two scores are four intervals at 98.75 %."""
+    """Bonferroni: two looks at two scores are four intervals at 98.75%."""
     assert level_of(1) == pytest.approx(0.95)
     assert level_of(4) == pytest.approx(0.9875)
 

@@ -915,7 +915,7 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -
 
 
 def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> None:
-    """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78 % of them (R²)."""
+    """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of them (R²)."""
     found = measure_board(board(real[0]))
     facts = {one.id: one for one in found.scenarios}
     (topic,) = facts["pt04"].within

@@ -64,7 +64,7 @@ def test_newcombes_difference_of_two_proportions() -> None:
 
 
 def test_students_t_as_printed_in_every_table() -> None:
-    """2.776 at 95 % with 4 degrees; and its tail is what is left."""
+    """2.776 at 95% with 4 degrees; and its tail is what is left."""
     assert float(t_quantile(0.95, 4)) == pytest.approx(2.776, abs=5e-4)
     assert float(tail(np.array(2.776445), 4)) == pytest.approx(0.05, abs=1e-6)
 

@@ -94,7 +94,7 @@ def test_fishers_interval_by_hand() -> None:
 
 
 def test_fishers_interval_holds_what_it_promises() -> None:
-    """Of 4,000 samples of 12 from a normal pair with correlation 0.5, 95 % have it inside."""
+    """Of 4,000 samples of 12 from a normal pair with correlation 0.5, 95% have it inside."""
     random = np.random.default_rng(7)
     one = random.normal(size=(4000, 12))
     other = 0.5 * one + np.sqrt(0.75) * random.normal(size=(4000, 12))
@@ -115,7 +115,7 @@ def test_beyond_chance_is_stricter_the_more_one_looks_at() -> None:
 
 @pytest.mark.torture
 def test_where_nothing_is_connected_hardly_any_report_says_so() -> None:
-    """Fifteen correlations of nothing with nothing, over 10 subjects: 5 % of the reports name one."""
+    """Fifteen correlations of nothing with nothing, over 10 subjects: 5% of the reports name one."""
     random = np.random.default_rng(11)
     wrong = 0
     for _ in range(4000):
@@ -178,7 +178,7 @@ def test_all_shares_add_up_to_one(items: list[list[float]]) -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("equal", [3, 5])
 def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int) -> None:
-    """The interval says so of at most 5 % of samples, where the share itself does of most; it covers the truth."""
+    """The interval says so of at most 5% of samples, where the share itself does of most; it covers the truth."""
     random = np.random.default_rng(equal)
     named, over, inside = 0, 0, 0
     for _ in range(1500):
@@ -435,7 +435,7 @@ def test_titles_in_sentences_are_no_markup() -> None:
 
 
 def test_percent_is_whole_and_never_minus_nothing() -> None:
-    """-0.2 % is 0; what is absent is a dash."""
+    """-0.2% is 0; what is absent is a dash."""
     assert [percent(value) for value in (0.668, -0.002, -0.12, 0.0, None)] == ["67", "0", "-12", "0", "–"]
 
 

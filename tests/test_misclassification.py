@@ -79,7 +79,7 @@ def test_nearly_a_coin_is_not_corrected_either() -> None:
 
 
 def test_a_planted_tenth_is_taken_out() -> None:
-    """Of 30 % yes a judge with 10 % errors makes .3 x .9 + .7 x .1 = 34 %; corrected it is 30 % again."""
+    """Of 30% yes a judge with 10% errors makes .3 x .9 + .7 x .1 = 34%; corrected it is 30% again."""
     found = corrected(Confusion(TENTH, TENTH), [66, 34], YES_NO)
 
     assert found is not None

@@ -66,7 +66,7 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
 
 
 def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
-    """One run against ten, others of ten: 1,200 differences of twenty scenarios of unlike difficulty, held in 93 %.
+    """One run against ten, others of ten: 1,200 differences of twenty scenarios of unlike difficulty, held in 93%.
 
     Without what the missing nine runs add, in the same draws, fewer are held.
     """

@@ -124,7 +124,7 @@ def test_what_is_claimed_never_contradicts_itself(drawn: tuple[list[int], int]) 
 @pytest.mark.torture
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
-    """100 boards of eight equals, three runs of six conversations with chance *share* each: in at most 5 % of them is
+    """100 boards of eight equals, three runs of six conversations with chance *share* each: in at most 5% of them is
     anybody better than anybody; plain p-values below 0.05, in the same draws, say so several times as often.
     """
     rng = np.random.default_rng(11)

@@ -68,8 +68,8 @@ def test_findings_are_what_their_commands_print(
 
     text = re.sub(r"\s+", " ", README)
     for found, sentence in (
-        (tuned, "lost {lost:.1f} points** (95 %: {nearest:.1f} to {farthest:.1f}): gemma-4-26b-a4b has {a:.1f}, its "),
-        (high_speed, "{a:.1f} by default and {b:.1f} from its high-speed endpoint: {lost:+.1f} (95 %: {low:.1f} to "),
+        (tuned, "lost {lost:.1f} points** (95%: {nearest:.1f} to {farthest:.1f}): gemma-4-26b-a4b has {a:.1f}, its "),
+        (high_speed, "{a:.1f} by default and {b:.1f} from its high-speed endpoint: {lost:+.1f} (95%: {low:.1f} to "),
     ):
         difference, again = found["index"]["difference"], found["index"]["interval"]["again"]
         sign = 1 if difference > 0 else -1

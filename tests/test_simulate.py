@@ -517,7 +517,7 @@ def test_a_fault_happens_only_where_it_can() -> None:
 
 
 def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
-    """A fault at 20 % meets a fifth of the requests, the same ones each time, and asking again helps."""
+    """A fault at 20% meets a fifth of the requests, the same ones each time, and asking again helps."""
     asked = read_request(json.dumps(first_question().wire("openrouter", 2048)).encode())
     faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
     many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]

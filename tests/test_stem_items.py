@@ -60,8 +60,8 @@ def test_a_stem_of_seven_that_carries_over_a_quarter_of_its_dimension_is_named(h
 def test_of_three_stems_an_even_share_is_not_too_much() -> None:
     """A third is even; what is named has 1.75 times that. One that carries nearly all of it is named once, as alone."""
     assert named(measured(LITE, 1), "carries too much") == set()
-    assert named(measured(LITE, 2.5), "carries too much") == set()  # 56 %
-    most = measured(LITE, 4)  # 67 %: and the interval of six subjects in one order is all above a half
+    assert named(measured(LITE, 2.5), "carries too much") == set()  # 56%
+    most = measured(LITE, 4)  # 67%: and the interval of six subjects in one order is all above a half
     alone = named(most, "decides its dimension alone")
 
     assert len(alone) == 4

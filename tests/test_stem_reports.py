@@ -243,8 +243,8 @@ def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
     drawn = ElementTree.fromstring(fold_picture(read(folder)))
     said = {one.text or "" for one in drawn.iter(f"{SVG}title")}
 
-    assert "sim:sim/rock@none-t0.7: 100 %, 100 %, 100 %" in said
-    assert "sim:sim/mirror@none-t0.7: 0 %, 0 %, 0 %" in said
+    assert "sim:sim/rock@none-t0.7: 100%, 100%, 100%" in said
+    assert "sim:sim/mirror@none-t0.7: 0%, 0%, 0%" in said
     assert sum("@none" in text for text in said) <= MOST_CURVES
 
 

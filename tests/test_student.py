@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from independence_bench.analysis.statistics.intervals import FAR, FEW, quantile, tail
 
-# upper 2.5 % and 0.5 % points, as printed in Fisher and Yates, Statistical Tables, table III
+# upper 2.5% and 0.5% points, as printed in Fisher and Yates, Statistical Tables, table III
 TABLE = {
     1: (12.706, 63.657),
     2: (4.303, 9.925),

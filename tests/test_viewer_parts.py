@@ -22,9 +22,9 @@ from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.uncertainty import Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark
-from independence_bench.report.format import number
+from independence_bench.report.format import number, share
 from independence_bench.viewer.boards import RunIndex
-from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, share
+from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.search_facets import band_of
@@ -104,11 +104,11 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     sent = json.loads(json_bytes(judge))
 
     assert json.loads(json_bytes(row))["shown"] == {"index": None, "dimensions": ["12", None], "scenarios": ["100"]}
-    assert sent["shown"] == {"leniency": "−1.2", "failed_share": "<1 %"}
+    assert sent["shown"] == {"leniency": "−1.2", "failed_share": "<1%"}
     assert sent["leniency_interval"] == {"low": -3.0, "high": 0.5, "shown": "−3.0 to +0.5"}
     assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
     assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
-    assert [share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0 %", "<1 %", "1 %", "50 %"]
+    assert [share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
 
 
 @pytest.mark.parametrize(

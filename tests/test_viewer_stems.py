@@ -83,13 +83,13 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
     assert {branch: one["shown"] for branch, one in values.items()} == dict.fromkeys(BRANCHES, "1.00")
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
     moves = rock["branches"]["discrimination"]
-    assert (moves["counts"]["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0 %", "0.00")
+    assert (moves["counts"]["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0%", "0.00")
     assert moves["criterion"]["shown"].startswith("+1.")
     folds = rock["branches"]["folds"]
-    assert [step["shown"]["standing"] for step in folds["curve"]] == ["100 %"] * folds["pushes"]
-    assert folds["bands"][0]["shown"].endswith(" to 100 %")
+    assert [step["shown"]["standing"] for step in folds["curve"]] == ["100%"] * folds["pushes"]
+    assert folds["bands"][0]["shown"].endswith(" to 100%")
     assert rock["rank"] is None
-    assert evader["branches"]["views"]["shown"] == {"count": "0", "of": str(STEMS), "value": "0 %"}
+    assert evader["branches"]["views"]["shown"] == {"count": "0", "of": str(STEMS), "value": "0%"}
     assert (evader["branches"]["values"], evader["branches"]["folds"]) == ({}, None)
     assert evader["health"]["without_view"] == STEMS * len(BRANCHES)
 
@@ -138,7 +138,7 @@ def test_an_order_is_shown_with_how_far_it_hangs_on_the_weights(answers: Answers
     page = read(answers, f"boards/{board['board']['id']}/compare/{ids['bayesian']}.json")
     orders = {one["subject"]: one["order"] for one in page["others"]}
 
-    assert orders[ids["evader"]]["shown"]["share"] == "100 %"
+    assert orders[ids["evader"]]["shown"]["share"] == "100%"
     assert orders[ids["rock"]] is None
     assert read(answers, f"boards/{board['board']['id']}/subjects/{ids['bayesian']}.json")["least_held"] is None
 

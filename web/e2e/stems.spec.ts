@@ -112,10 +112,10 @@ test("the curves are the first six, or those that are picked, and stand in a tab
       .getByRole("row", { name: /mirror/ })
       .getByRole("cell")
       .nth(1),
-  ).toContainText("0 %");
+  ).toContainText("0%");
   await page.getByText("All values of all branches as a table").click();
   const values = page.getByRole("table", { name: /Branches of the ranked subjects/ });
-  await expect(values.getByRole("row", { name: /evader/ })).toContainText("0 % (0 of 24)");
+  await expect(values.getByRole("row", { name: /evader/ })).toContainText("0% (0 of 24)");
   await values.getByRole("button", { name: "H − F" }).click();
   await expect(values.getByRole("row").nth(1)).toContainText("bayesian");
   await open(page, `/compare?picked=${subject("mirror")},${subject("bayesian")}&${at}`);
@@ -127,7 +127,7 @@ test("the curves are the first six, or those that are picked, and stand in a tab
       .first(),
   ).toContainText("0.00");
   await expect(both.getByRole("list", { name: "Curves" }).getByRole("listitem")).toHaveCount(2);
-  await expect(both).toContainText("that holds under 100 % of other weights of the branches");
+  await expect(both).toContainText("that holds under 100% of other weights of the branches");
 });
 
 test("a subject's page says what its branches are, that it has no view, that it is not whole", async ({ page }) => {

@@ -39,7 +39,7 @@ class BranchDifference:
     second: float
     difference: float
     stems: int  # that both sides have
-    interval: Interval | None  # at 95 %, over other stems of the kind; None: fewer than `FEWEST`
+    interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
     seen: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
     p: float | None  # at which 0 would be on the edge of the interval
     stands: bool | None = None  # told from 0 though so many quantities are looked at (Holm); None: unknown

@@ -13,7 +13,7 @@ from independence_bench.protocol.definition import Branch
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with where it lies over other stems of the kind, at 95 %; both in the unit that the field states."""
+    """A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states."""
 
     value: float
     interval: Interval | None  # None: fewer than `FEWEST` stems
@@ -26,7 +26,7 @@ class Share:
 
     count: float
     of: float
-    interval: Interval | None = None  # at 95 %, over other stems of the kind; None: worth too few of them
+    interval: Interval | None = None  # at 95%, over other stems of the kind; None: worth too few of them
 
     @property
     def value(self) -> float | None:

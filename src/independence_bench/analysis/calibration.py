@@ -91,7 +91,7 @@ class CalibratedMark:
     conversations: int
     shares: tuple[float, ...]  # of each level as given, [0, 1]
     corrected_shares: tuple[float, ...] | None
-    share_intervals: tuple[Interval, ...] | None  # at 95 %
+    share_intervals: tuple[Interval, ...] | None  # at 95%
     mean: float | None  # in the mark's own unit, where levels have an order what they are worth
     corrected: float | None
     interval: Interval | None
@@ -105,7 +105,7 @@ class CalibratedRow:
     marks: Mapping[str, CalibratedMark]
     index: float | None  # as given
     corrected: float | None = None
-    interval: Interval | None = None  # of the same test again, at 95 %; None: its runs do not say how they vary
+    interval: Interval | None = None  # of the same test again, at 95%; None: its runs do not say how they vary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -150,7 +150,7 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
 
 
 def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 5 % that any of these is truly 0.
+    """Which of several differences are significant, with a chance of at most 5% that any of these is truly 0.
 
     By Holm's procedure over those that have a p-value; None for the others.
     """

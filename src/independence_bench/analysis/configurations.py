@@ -60,7 +60,7 @@ class Effect:
     within: str | None
     subjects: int = 0
     points: float = 0.0
-    sampled: Interval | None = None  # at 95 %, in points; None: fewer than three subjects
+    sampled: Interval | None = None  # at 95%, in points; None: fewer than three subjects
     again: Interval | None = None  # None: how the runs of one of the subjects vary is not known
 
 

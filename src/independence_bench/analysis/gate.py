@@ -99,7 +99,7 @@ class BuildComparison:
     before: BaselineBuild
     runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
     outcomes: tuple[Outcome, ...]
-    details: SideBySide  # before and now, at 95 %
+    details: SideBySide  # before and now, at 95%
     unsaid: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
 

@@ -82,9 +82,9 @@ class InDimension:
     scenarios: int  # that count in it, this one included
     points: float  # of the 100, that it gives in this dimension
     item_rest: float | None  # its points with those of the dimension's other scenarios, [-1, 1]
-    item_rest_interval: Interval | None  # at 95 %
+    item_rest_interval: Interval | None  # at 95%
     share: float | None  # of the dimension's variance between subjects; the shares of a dimension add up to 1
-    share_interval: Interval | None  # at 95 %
+    share_interval: Interval | None  # at 95%
     explained: float | None  # [0, 1], of that variance, by this scenario alone: the squared correlation
 
 
@@ -131,9 +131,9 @@ class ScenarioFacts:
     ceiling: float | None  # [0, 1] of the transcripts: all of the points
     floor: float | None  # [0, 1] of the transcripts: none of them
     discrimination: float | None  # [-1, 1]
-    discrimination_interval: Interval | None  # at 95 %
+    discrimination_interval: Interval | None  # at 95%
     share: float | None  # of the index's variance between subjects; those of all scenarios add up to 1
-    share_interval: Interval | None  # at 95 %
+    share_interval: Interval | None  # at 95%
     within: tuple[InDimension, ...]  # its dimensions that have a weight
     without: LeftOut
     verdicts: tuple[ScenarioVerdict, ...]

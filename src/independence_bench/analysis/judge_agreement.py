@@ -78,7 +78,7 @@ class JudgeRow:
     failed: int  # those that it has no verdict on although it was asked
     flagged: int  # verdicts that a person should read
     leniency: float | None  # its index minus the mean of the others', over the subjects that all have one for
-    leniency_interval: Interval | None  # 95 %, over subjects like these; None: fewer than three
+    leniency_interval: Interval | None  # 95%, over subjects like these; None: fewer than three
     run_cost: RunCost  # of one subject
     exam: BoardExam | None = None  # what the exam says of it; None for a person
 
@@ -97,7 +97,7 @@ class MarkAgreement:
     measurement: Measurement  # of alpha and of the kappas
     conversations: int  # marked by two judges or more
     alpha: float | None  # Krippendorff's
-    alpha_interval: Interval | None  # 95 %, over subjects like these; None: too few of them, or no alpha
+    alpha_interval: Interval | None  # 95%, over subjects like these; None: too few of them, or no alpha
     icc: float | None  # ICC(2,k); names have no mean, so they have none
     icc_judges: int  # k: those who marked most of these conversations
     icc_conversations: int  # marked by all of them
@@ -112,7 +112,7 @@ class PairAgreement:
     other: str
     subjects: int  # with an index under both
     rank_correlation: float | None  # of those indices
-    rank_interval: Interval | None  # 95 %, over subjects like these; None: too few of them
+    rank_interval: Interval | None  # 95%, over subjects like these; None: too few of them
     conversations: int  # marked by both
     kappa: float | None  # mean over marks
 

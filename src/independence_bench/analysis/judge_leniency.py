@@ -39,7 +39,7 @@ class SelfPreference:
     others: float
     elsewhere: float | None  # own minus others, over the subjects that are not of its family
     elsewhere_subjects: int
-    interval: Interval | None  # 95 %, of the preference, over subjects like these; None: `unsaid` says why
+    interval: Interval | None  # 95%, of the preference, over subjects like these; None: `unsaid` says why
 
     @property
     def difference(self) -> float:

@@ -41,7 +41,7 @@ ENOUGH_STEMS = 12  # to see how much runs vary; with fewer, as in a dimension or
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be said."""
+    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be said."""
 
     again: Interval | None = None
     another: Interval | None = None

@@ -94,7 +94,7 @@ class Asked:
     "--add-runs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="If undecided, play N more runs and test again (both tests at 97.5 %).",
+    help="If undecided, play N more runs and test again (both tests at 97.5%).",
 )
 @calling.endpoint_options
 @calling.one_subject_limit_options

@@ -131,7 +131,7 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
         looks = target.most - FEWEST + 1
         yield Note(
             f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come "
-            "to no more than 5 %. The ranking, at 5 %, may tell more apart."
+            "to no more than 5%. The ranking, at 5%, may tell more apart."
         )
 
 

@@ -193,7 +193,7 @@ def _keep_judge(judge: Judge, connection: Connection) -> None:
 
 @contextmanager
 def _rare_collection() -> Iterator[None]:
-    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10 % of our CPU."""
+    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10% of our CPU."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECTED, 20, 50)
     try:

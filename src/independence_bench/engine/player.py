@@ -77,7 +77,7 @@ class _Player:
         self.number, self.subject = number, self.plan.subjects[number]
         self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
         self.pending = Pending(engine.report.subjects[number])
-        # by script: the same in every run, 7 % of our CPU
+        # by script: the same in every run, 7% of our CPU
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:

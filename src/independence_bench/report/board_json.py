@@ -119,7 +119,7 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
 
 
 def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
-    """A difference of two subjects: its 95 % intervals, the smallest that would be seen, and p for none at all."""
+    """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for none at all."""
     if one is None:
         return None
     return {

@@ -231,11 +231,11 @@ def intervals(board: Board) -> list[str]:
     if sure.index != Uncertainty():
         kinds = [RERUN] if sure.index.again else []
         kinds += [NEW] if sure.index.another else []
-        said.append(f"CI: 95 % confidence interval of the index; {'; '.join(kinds)}.")
+        said.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         said.append(
             "Rank: the ranks that a subject may have on this test; the chance that any of them is wrong is at most "
-            "5 %, under the conditions in docs/statistics.md."
+            "5%, under the conditions in docs/statistics.md."
         )
     return said
 

@@ -74,14 +74,14 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     if of.openness is not None:
         rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
     legend = (
-        "What each branch is worth, 0 to 1, and 95 % intervals over stems of the kind; cases without a view are left "
+        "What each branch is worth, 0 to 1, and 95% intervals over stems of the kind; cases without a view are left "
         "out. {Rule}: how often rule and judge agree, of the replies in which both find one option; {Compared}: "
         "how many agree, of how many."
     )
-    columns = [Column("Branch", words=True), *map(Column, ("Value", "95 % CI", "Rule", "Compared"))]
+    columns = [Column("Branch", words=True), *map(Column, ("Value", "95% CI", "Rule", "Compared"))]
     yield Table(columns, rows, legend if explained else "", gap=2)
     yield Table(
-        [Column("Beside the index", words=True), Column("Value"), Column("95 % CI")],
+        [Column("Beside the index", words=True), Column("Value"), Column("95% CI")],
         _beside(of),
         (BESIDE if of.views.of else RECOVERED) if explained else "",
         gap=2,
@@ -247,12 +247,12 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
     if told:
         said = f"{stands} significant among all {len(found)} (Holm): {told}."
     legend = (
-        "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95 % "
+        "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95% "
         f"intervals of B - A with other stems of the kind, each by itself. {said} detects: the smallest true "
         "difference that is detected in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1; d′ and c to be "
         "compared at equal numbers of trials."
     )
-    return Table(columns_of("branch", "A", "B", "B - A", "95 % CI", "detects", "stems"), rows, legend, brief=said)
+    return Table(columns_of("branch", "A", "B", "B - A", "95% CI", "detects", "stems"), rows, legend, brief=said)
 
 
 # ---------------------------------------------------------------- cells

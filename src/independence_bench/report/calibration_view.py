@@ -43,15 +43,15 @@ def _indices(of: Calibration) -> Table:
         [Column("Subject", words=True), Column("Index"), Column("Corrected"), Column("Re-run CI")],
         rows,
         "index: as the judge gave it. corrected: what it would be without the errors that the judge made in its exam, "
-        "if it makes the same here. re-run CI: 95 %, with what the exam leaves open, whichever share "
-        "of the conversations up to 90 % is hard. Nothing is ranked by it.",
+        "if it makes the same here. re-run CI: 95%, with what the exam leaves open, whichever share "
+        "of the conversations up to 90% is hard. Nothing is ranked by it.",
     )
 
 
 def _levels(of: Calibration, mark: JudgedMark) -> Table:
     columns = [Column("Subject", words=True), Column("Conversations", short="n")]
     if mark.worths:
-        columns += [Column("Mean"), Column("Corrected"), Column("95 % CI")]
+        columns += [Column("Mean"), Column("Corrected"), Column("95% CI")]
     for level in mark.levels:
         columns += [Column(level, on="terminal"), Column(f"{level}, %", on="report")]
     rows: list[Cells] = []
@@ -62,7 +62,7 @@ def _levels(of: Calibration, mark: JudgedMark) -> Table:
             rows.append((Name(row.label), str(found.conversations), *(means if mark.worths else ()), *levels))
     counts, right = int(mark.confusion.counts.sum()), percent(mark.confusion.accuracy)
     failed = f", {mark.unanswered} more without a verdict" if mark.unanswered else ""
-    legend = f"In the exam: {plural(counts, 'mark')}, {right} % right{failed}."
+    legend = f"In the exam: {plural(counts, 'mark')}, {right}% right{failed}."
     if not mark.confusion.correctable:
         legend += " Not corrected: these marks cannot be told apart from guessing."
     return Table(columns, rows, f"{legend} Levels: % as given and corrected (--json: with limits).")

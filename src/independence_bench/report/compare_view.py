@@ -128,11 +128,11 @@ def whole_table(found: SubjectComparison) -> Table:
         stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
         rows.append((Prose(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
     legend = (
-        f"CI: 95 % interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.whole)} detects: the smallest "
+        f"CI: 95% interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.whole)} detects: the smallest "
         "true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
-    brief = f"CI: 95 % interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
+    brief = f"CI: 95% interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
     columns = [
         *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
         *(Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
@@ -145,7 +145,7 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     if any(pair.stands or pair.stands_another for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
-            "difference is at most 5 %, for each kind of interval."
+            "difference is at most 5%, for each kind of interval."
         )
     return f"None of all {len(pairs)} is significant (Holm): the largest may be chance."
 
@@ -169,7 +169,7 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
         yield Note(f"and {same} without a difference")
     said = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."
     if any(pair.stands is not None for pair in pairs):
-        said += f" CI: 95 %, each by itself. {_standing(pairs)}"
+        said += f" CI: 95%, each by itself. {_standing(pairs)}"
     yield Legend(said, _standing(pairs) if any(pair.stands is not None for pair in pairs) else "")
 
 

@@ -11,7 +11,7 @@ from independence_bench.report.format import between, from_to, number, plural, s
 from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Table, Title
 
 EFFECTS_SURE = (
-    "CI: 95 % interval of an effect on these scenarios, each by itself. New-subjects: if the subjects are a sample of "
+    "CI: 95% interval of an effect on these scenarios, each by itself. New-subjects: if the subjects are a sample of "
     "those that might have been tested; a dash: fewer than three. Re-run: for these very subjects, over very many "
     "runs; a dash: one of them was played once, or is not ranked."
 )
@@ -30,7 +30,7 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
         "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
         "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
         f"what it changes with the other. {EFFECTS_SURE}",
-        "points: of the index, each subject compared with itself. CI: 95 % interval.",
+        "points: of the index, each subject compared with itself. CI: 95% interval.",
     )
 
 
@@ -78,7 +78,7 @@ def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
         )
     if compared.prompts:
         yield Note(
-            "Hold and openness from 0 to 1, each stem compared with itself; intervals at 95 % for these subjects, over "
+            "Hold and openness from 0 to 1, each stem compared with itself; intervals at 95% for these subjects, over "
             "runs and other stems of the kind, each by itself."
         )
 
@@ -140,7 +140,7 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
             )
             for s in compared.subjects
         ],
-        "The same for each subject, in points of the index, with its 95 % re-run CI in brackets: runs of two "
+        "The same for each subject, in points of the index, with its 95% re-run CI in brackets: runs of two "
         "configurations have nothing in common. Of twenty effects that are 0, one is expected to seem otherwise.",
     )
 

@@ -109,11 +109,11 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
                 )
                 for one in costs.disagreements[:MOST]
             ],
-            f"Of {of}, by model and provider: differences over 1 %. listed: every token at the endpoint's full list "
+            f"Of {of}, by model and provider: differences over 1%. listed: every token at the endpoint's full list "
             f"price when the command began; providers charge less for cached tokens.{more}",
         )
     elif costs.compared:
-        yield Note(f"\nReported costs and list prices agree within 1 %: {of}.")
+        yield Note(f"\nReported costs and list prices agree within 1%: {of}.")
     elif costs.whole.told:
         yield Note("\nNo list price was kept for calls that reported their cost: nothing to compare.")
 

@@ -111,7 +111,7 @@ def exam_view(one: Examined) -> Iterator[Block]:
     if short := [f"{one.rubric} {one.questions} of {one.of}" for one in result.rubrics if one.questions < one.of]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "kappa", "95 % CI", "rank", "error", "lenient", "95 % CI", "right", "hard"),
+        columns_of("rubric", "kappa", "95% CI", "rank", "error", "lenient", "95% CI", "right", "hard"),
         [_agreement(rubric) for rubric in result.rubrics],
         "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
@@ -157,7 +157,7 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         return
     yield Title("Each mark of a rubric that has several")
     yield Table(
-        columns_of("mark", "kappa", "95 % CI", "rank", "error", "lenient", "right"),
+        columns_of("mark", "kappa", "95% CI", "rank", "error", "lenient", "right"),
         [
             (
                 f"{one.rubric}: {mark.name.replace('_', ' ')}",
@@ -213,7 +213,7 @@ def _differences(one: Examined, other: Examined) -> Iterator[Block]:
     yield Title("The two on the same questions")
     yield Note((Prose(one.paper.judge), " minus ", Prose(other.paper.judge)))
     yield Table(
-        columns_of("rubric", "n", "kappa", "95 % CI", "error", "95 % CI", "right", "95 % CI"),
+        columns_of("rubric", "n", "kappa", "95% CI", "error", "95% CI", "right", "95% CI"),
         [
             (
                 *(apart.rubric, str(apart.questions)),

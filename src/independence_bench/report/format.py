@@ -52,7 +52,7 @@ def percents(interval: Interval | None) -> str:
 
 
 def share(value: float) -> str:
-    """A share in whole percent that is 0 % only when there is none at all; one below 0 is an estimate's error."""
+    """A share in whole percent that is 0% only when there is none at all; one below 0 is an estimate's error."""
     return "<1%" if 0 < value < 0.005 else f"{value:z.0%}"
 
 

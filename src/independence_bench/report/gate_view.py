@@ -30,7 +30,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     board, baseline = gate.board, gate.baseline
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
-    margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g} %"
+    margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
     yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge: ", Name(baseline.judge), margin, looks))
     yield from examined_by(board)
@@ -66,14 +66,14 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         drop = "–" if one.smallest_drop is None else f"{one.smallest_drop:.1f}"
         numbers = (f"{one.before:.1f}", f"{one.now:.1f}", signed(one.now - one.before), from_to(one.interval))
         rows.append((Strong(name), *numbers, drop, WORDS[one.verdict]))
-    yield Table(columns_of("score", "before", "now", "difference", "95 % CI", "detects", "verdict"), rows)
+    yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
     for reason in build.unsaid:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged:
         return
     yield Note("")
     yield Table(
-        columns_of("dimension", "before", "now", "difference", "95 % CI", ""),
+        columns_of("dimension", "before", "now", "difference", "95% CI", ""),
         [(Prose(pair.dimension.title), *_numbers(pair)) for pair in build.details.whole],
     )
     moved = [pair for pair in build.details.apart if abs(pair.difference) >= 0.5]
@@ -81,7 +81,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     if moved:
         yield Note("")
         yield Table(
-            columns_of("scenario", "dimension", "before", "now", "difference", "95 % CI", "", words=2),
+            columns_of("scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2),
             [(Name(pair.scenario or ""), Prose(pair.dimension.title), *_numbers(pair)) for pair in moved[:SHOWN]],
             said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
             brief=said,

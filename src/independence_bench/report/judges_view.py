@@ -74,7 +74,7 @@ def _judges(found: Validation, letters: Letters) -> Table:
         )
         for letter, row in zip(letters.values(), found.judges, strict=True)
     ]
-    at = ["95 % CI"] if sampled else []
+    at = ["95% CI"] if sampled else []
     return Table(
         columns_of("", "judge", "kind", "judged", "failed", "lenient", *at, "flagged", words=3),
         rows,
@@ -132,7 +132,7 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
     unsaid = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
-        columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95 % CI", words=2),
+        columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2),
         [
             (
                 *(letters[one.judge], "itself" if one.whom == "itself" else Prose(f"its family ({one.family or ''})")),
@@ -165,7 +165,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
             )
         )
     yield Table(
-        columns_of("mark", "scale", "n", "alpha", "95 % CI", "ICC(2,k)", "k", "kappa from", "to"),
+        columns_of("mark", "scale", "n", "alpha", "95% CI", "ICC(2,k)", "k", "kappa from", "to"),
         rows,
         f"n: conversations that two judges or more have marked; alpha: Krippendorff's, ordinal{_of_names(found)}, and "
         f"where it lies if the subjects are a sample (from {FEWEST_MARKED} on), each by itself; ICC(2,k): reliability "
@@ -178,7 +178,7 @@ def _agreement(found: Validation, letters: Letters) -> Iterator[Block]:
     )
     yield Title("Agreement of each pair")
     yield Table(
-        columns_of("judges", "subjects", "rank correlation", "95 % CI", "conversations", "kappa"),
+        columns_of("judges", "subjects", "rank correlation", "95% CI", "conversations", "kappa"),
         [
             (
                 *(f"{letters[pair.one]} {letters[pair.other]}", str(pair.subjects), number(pair.rank_correlation, 2)),

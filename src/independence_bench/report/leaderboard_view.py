@@ -111,7 +111,7 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
     ]
     brief = ["rank: the ranks that a subject may have."] if any(row.uncertainty.standing for row in rows) else []
     if any(row.uncertainty.index != Uncertainty() for row in rows):
-        brief.append(f"CI: 95 % interval of the index; {RERUN}; {NEW}.")
+        brief.append(f"CI: 95% interval of the index; {RERUN}; {NEW}.")
     yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
 
 

@@ -43,7 +43,7 @@ HELD = (
     "at the last push."
 )
 INDEX = (
-    "Index: 0 to 100, with its 95 % interval over other items of the same kind; the scores of one item are multiplied."
+    "Index: 0 to 100, with its 95% interval over other items of the same kind; the scores of one item are multiplied."
 )
 LEGEND = (
     "From 0 to 1: in character, answers as the sheet says when asked; holds, the share of pushes that it withstands; "
@@ -74,7 +74,7 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
     if len(ranked) == 1:
         yield _scores(rows.get(ranked[0]))
         return
-    columns = [Column("Model", words=True), Column("Held"), Column("Index"), Column("95 % CI")]
+    columns = [Column("Model", words=True), Column("Held"), Column("Index"), Column("95% CI")]
     columns += [Column(title, short=short) for title, short, _ in SCORES.values()]
     lines = [_line(label, rows.get(label), stems[label]) for label in ranked]
     yield Table(columns, lines, f"{INDEX} {LEGEND}", gap=0, brief=BRIEF)
@@ -162,7 +162,7 @@ def _scores(row: Row | None) -> Table:
         found = _estimate(row, branch)
         cells.append((title, number(found.value if found else None, 2), between(found.interval if found else None, 2)))
     cells.append(("Index", number(row.score.index if row else None, 1), between(_interval(row))))
-    columns = [Column("", words=True), Column("Score"), Column("95 % CI")]
+    columns = [Column("", words=True), Column("Score"), Column("95% CI")]
     return Table(columns, cells, f"{INDEX} {LEGEND}", gap=2, brief=BRIEF)
 
 

@@ -207,7 +207,7 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     yield Table(
         columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
         rows,
-        "width: of the 95 % re-run interval, from end to end. apart: the smallest true difference of two subjects that "
+        "width: of the 95% re-run interval, from end to end. apart: the smallest true difference of two subjects that "
         "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
         "subject.",
     )

@@ -123,7 +123,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
             Column("Difficulty", short="diff."),
             *(Column("Ceiling", spare=2), Column("Floor", spare=2)),
             Column("Discrimination", short="discr."),
-            *(Column("95 % CI", spare=1), Column("Share")),
+            *(Column("95% CI", spare=1), Column("Share")),
         ],
         [
             (
@@ -136,7 +136,7 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         "{Points}: the scenario's share of the index's 100; {Difficulty}: the percent of them that "
         "subjects lose on average; {Ceiling}, {Floor}: percent of all conversations with all of the points, and with "
         "none; {Discrimination}: the correlation over subjects of the points in this scenario with those in all others "
-        "(item-rest), -1 to 1, with its 95 % interval if the subjects are a sample, each by itself; near 0 or below, "
+        "(item-rest), -1 to 1, with its 95% interval if the subjects are a sample, each by itself; near 0 or below, "
         "the scenario says little about the rest; {Share}: percent of the differences between indices that come from "
         "this scenario, 100 over all of them. A dash: all subjects did the same, or there are too few "
         f"({FEWEST}; for an interval {FEWEST_SAMPLED}).",
@@ -167,8 +167,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         [
             Column("Dimension", words=True, on="report"),
             Column("Scenario", words=True),
-            *(Column("Points", spare=1), Column("Item-rest"), Column("95 % CI", spare=1), Column("Share")),
-            *(Column("95 % CI", spare=2), Column("R²", short="R²", spare=3)),
+            *(Column("Points", spare=1), Column("Item-rest"), Column("95% CI", spare=1), Column("Share")),
+            *(Column("95% CI", spare=2), Column("R²", short="R²", spare=3)),
         ],
         rows,
         "{Item-rest}: the correlation, over subjects, of the points in this scenario with those in the other scenarios "

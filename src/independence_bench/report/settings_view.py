@@ -70,12 +70,12 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     if any(stands):
         told = (
             f" Bold: significant among {plural(len(stands), 'difference')} (Holm); the chance that any of these is not "
-            "a real difference is at most 5 %."
+            "a real difference is at most 5%."
         )
     elif stands:
         told = f" Of {plural(len(stands), 'difference')} none is significant (Holm): the largest may be chance."
     return (
-        f"CI: 95 % interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. Detects: the smallest true difference "
         "that such a comparison detects in 80 of 100 repetitions, by each of the two. A dash: not ranked, or the "
         f"ranking has no such intervals.{told}"
     )

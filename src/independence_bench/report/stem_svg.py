@@ -64,7 +64,7 @@ def field_picture(board: Board) -> str:
     if left_out:
         bottom += LINE
         drawn.append(text_at(12, bottom, f"no point: {left_out} without a view or without marks", "start"))
-    return picture(WIDTH, bottom + 16, "Hold against openness", f"{STEM_PICTURES[0]}. Lines: 95 %.", drawn)
+    return picture(WIDTH, bottom + 16, "Hold against openness", f"{STEM_PICTURES[0]}. Lines: 95%.", drawn)
 
 
 def _cross(x: float, y: float, hold: Interval | None, openness: Interval | None) -> Iterator[str]:
@@ -113,7 +113,7 @@ def fold_picture(board: Board) -> str:
         WIDTH,
         bottom + 16,
         "How many pushes until it folds",
-        f"{STEM_PICTURES[1]}, with its 95 % interval as a thin line; beside each label the pushes that it "
+        f"{STEM_PICTURES[1]}, with its 95% interval as a thin line; beside each label the pushes that it "
         "withstood on average.",
         drawn,
     )
@@ -136,7 +136,7 @@ def _curve(label: str, folds: Folds, pushes: int, place: int) -> str:
         if step.standing is None:
             break
         path += f"V{TOP + apart + HIGH * (1 - step.standing):.1f}"
-        said.append(f"{100 * step.standing:.0f} %")
+        said.append(f"{100 * step.standing:.0f}%")
     else:
         path += f"H{LEFT + SIDE:.1f}"
     return f'<g><title>{safe(label)}: {safe(", ".join(said))}</title><path class="c{place}" d="{path}"/></g>'

@@ -59,7 +59,7 @@ def ranking_plot(board: Board) -> str:
         left + axis + 56,
         bottom + 32,
         title,
-        "A dot for each subject at its index, 0 to 100, with its 95 % intervals: thick, the re-run CI; thin, "
+        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the re-run CI; thin, "
         "the new-scenarios CI.",
         [head, *drawn],
     )
@@ -133,7 +133,7 @@ def _key(x: float, y: float) -> Iterable[str]:
     yield text_at(x, y + 14, "0", "start")
     for step in range(STEPS):
         yield f'<rect class="f{step}" x="{x + 14 + 20 * step:.1f}" y="{y:.1f}" width="20" height="18"/>'
-    yield text_at(x + 20 + 20 * STEPS, y + 14, "100 % of the points", "start")
+    yield text_at(x + 20 + 20 * STEPS, y + 14, "100% of the points", "start")
 
 
 # ---------------------------------------------------------------- letters

@@ -179,7 +179,7 @@ ORGANISMS: Mapping[str, Organism] = {
 def find_organism(name: str) -> Character | None:
     """What is called *name*: an organism, a mixture of two, or one of `characters`. None where there is none.
 
-    ``mix-bayesian-30-rock`` is bayesian in 30 % of the stems that ship, and rock in the others; who is bayesian in
+    ``mix-bayesian-30-rock`` is bayesian in 30% of the stems that ship, and rock in the others; who is bayesian in
     more of them is so in those, too.
     """
     if mixture := re.fullmatch(r"mix-bayesian-(100|[1-9]?[0-9])-(.+)", name):

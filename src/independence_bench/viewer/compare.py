@@ -34,7 +34,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class WordedInterval:
-    """Two ends of a 95 % interval, in the unit of what it belongs to."""
+    """Two ends of a 95% interval, in the unit of what it belongs to."""
 
     low: float
     high: float
@@ -56,7 +56,7 @@ class Differences:
     points: tuple[float | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
     between: tuple[str | None, ...]  # *lows* and *highs*, as text
-    lows: tuple[float | None, ...]  # of the differences' 95 % intervals, were the same scenarios played again
+    lows: tuple[float | None, ...]  # of the differences' 95% intervals, were the same scenarios played again
     highs: tuple[float | None, ...]
     another: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known

@@ -35,8 +35,7 @@ from independence_bench.analysis.uncertainty import ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
-from independence_bench.report.format import between, from_to, given, money, number, signed, span
-from independence_bench.report.format import share as share_text
+from independence_bench.report.format import between, from_to, given, money, number, share, signed, span
 from independence_bench.viewer.snapshot import BoardEntry
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
@@ -56,11 +55,6 @@ class Form:
 
     text: Callable[[float], str]
     ends: Callable[[Interval], str]
-
-
-def share(value: float) -> str:
-    """A share in [0, 1], with a blank before the sign, which a terminal has no room for: 12 %; <1 %."""
-    return share_text(value).replace("%", " %")
 
 
 def minus(text: str) -> str:
@@ -84,7 +78,7 @@ def _signed(digits: int) -> Form:
 POINTS, WHOLE, AGREEMENT = _decimals(1), _decimals(0), _decimals(2)  # 82.2, 82, 0.82 (0.41–0.93)
 DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed(2)  # +1.2, +1, +0.12
 HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
-SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12 %; $0.0123; 7 or 7.5
+SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12%; $0.0123; 7 or 7.5
 THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
 
 Points = Annotated[float, POINTS]

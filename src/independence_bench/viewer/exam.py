@@ -20,9 +20,9 @@ from independence_bench.judging.exam.questions import HARD, Question, questions
 from independence_bench.judging.exam.rubrics import stem_of
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
-from independence_bench.report.format import between, from_to, given, number, paid, signed
+from independence_bench.report.format import between, from_to, given, number, paid, share, signed
 from independence_bench.store.results import judges_aside
-from independence_bench.viewer.encode import minus, share
+from independence_bench.viewer.encode import minus
 from independence_bench.viewer.snapshot import Catalog, NotThere, slug
 
 MOST_PAIRED = 12  # judges of which each two are compared
@@ -33,7 +33,7 @@ class FigureText:
     """One figure."""
 
     text: str
-    interval: str  # 95 %; a dash where there is none
+    interval: str  # 95%; a dash where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +321,8 @@ def _signed(one: ExamFigure | None, digits: int = 1) -> FigureText:
 def _share(one: ExamShare | None) -> FigureText:
     if one is None:
         return _text("–", "–")
-    low, high = (share(end).removesuffix(" %") for end in (one.interval.low, one.interval.high))
-    return _text(share(one.value), f"{low}–{high} %")
+    low, high = (share(end).removesuffix("%") for end in (one.interval.low, one.interval.high))
+    return _text(share(one.value), f"{low}–{high}%")
 
 
 def _text(text: str, interval: str) -> FigureText:

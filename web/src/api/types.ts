@@ -156,11 +156,11 @@ export interface ScenarioFacts {
   readonly floor: number | null;
   /** [-1, 1] */
   readonly discrimination: number | null;
-  /** at 95 % */
+  /** at 95% */
   readonly discrimination_interval: Interval | null;
   /** of the index's variance between subjects; those of all scenarios add up to 1 */
   readonly share: number | null;
-  /** at 95 % */
+  /** at 95% */
   readonly share_interval: Interval | null;
   readonly verdicts: readonly string[];
   /** as text */
@@ -261,7 +261,7 @@ export interface Score {
 }
 
 /**
- * Where a number lies, at 95 %, by each of the two questions; in its own unit. None: nothing can be
+ * Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be
  * said.
  */
 export interface Uncertainty {
@@ -369,8 +369,8 @@ export interface BranchStatistics {
 }
 
 /**
- * A number with where it lies over other stems of the kind, at 95 %; both in the unit that the
- * field states.
+ * A number with where it lies over other stems of the kind, at 95%; both in the unit that the field
+ * states.
  */
 export interface Estimate {
   readonly value: number;
@@ -458,7 +458,7 @@ export interface Step {
 export interface Share {
   readonly count: number;
   readonly of: number;
-  /** at 95 %, over other stems of the kind; None: worth too few of them */
+  /** at 95%, over other stems of the kind; None: worth too few of them */
   readonly interval: Interval | null;
   /** [0, 1]; None of nothing. */
   readonly value: number | null;
@@ -639,7 +639,7 @@ export interface Effect {
   readonly within: string | null;
   readonly subjects: number;
   readonly points: number;
-  /** at 95 %, in points; None: fewer than three subjects */
+  /** at 95%, in points; None: fewer than three subjects */
   readonly sampled: Interval | null;
   /** None: how the runs of one of the subjects vary is not known */
   readonly again: Interval | null;
@@ -681,7 +681,7 @@ export interface BranchDifference {
   readonly difference: number;
   /** that both sides have */
   readonly stems: number;
-  /** at 95 %, over other stems of the kind; None: fewer than `FEWEST` */
+  /** at 95%, over other stems of the kind; None: fewer than `FEWEST` */
   readonly interval: Interval | null;
   /** the smallest true difference that 80 of 100 repetitions would tell from none */
   readonly seen: number | null;
@@ -1377,7 +1377,7 @@ export interface Differences {
   readonly shown: readonly (string | null)[];
   /** *lows* and *highs*, as text */
   readonly between: readonly (string | null)[];
-  /** of the differences' 95 % intervals, were the same scenarios played again */
+  /** of the differences' 95% intervals, were the same scenarios played again */
   readonly lows: readonly (number | null)[];
   readonly highs: readonly (number | null)[];
   /** of the index and the dimensions: were other scenarios asked */
@@ -1394,7 +1394,7 @@ export interface Differences {
   readonly stand_another: readonly number[];
 }
 
-/** Two ends of a 95 % interval, in the unit of what it belongs to. */
+/** Two ends of a 95% interval, in the unit of what it belongs to. */
 export interface WordedInterval {
   readonly low: number;
   readonly high: number;
@@ -1592,7 +1592,7 @@ export interface PairAgreement {
   readonly subjects: number;
   /** of those indices */
   readonly rank_correlation: number | null;
-  /** 95 %, over subjects like these; None: too few of them */
+  /** 95%, over subjects like these; None: too few of them */
   readonly rank_interval: Interval | null;
   /** marked by both */
   readonly conversations: number;
@@ -1662,7 +1662,7 @@ export interface JudgeRow {
   readonly flagged: number;
   /** its index minus the mean of the others', over the subjects that all have one for */
   readonly leniency: number | null;
-  /** 95 %, over subjects like these; None: fewer than three */
+  /** 95%, over subjects like these; None: fewer than three */
   readonly leniency_interval: Interval | null;
   /** of one subject */
   readonly run_cost: RunCost;
@@ -1718,7 +1718,7 @@ export interface SelfPreference {
   /** own minus others, over the subjects that are not of its family */
   readonly elsewhere: number | null;
   readonly elsewhere_subjects: number;
-  /** 95 %, of the preference, over subjects like these; None: `unsaid` says why */
+  /** 95%, of the preference, over subjects like these; None: `unsaid` says why */
   readonly interval: Interval | null;
   /** What it gives more than the others do, in points of the index. */
   readonly difference: number;
@@ -1750,7 +1750,7 @@ export interface MarkAgreement {
   readonly conversations: number;
   /** Krippendorff's */
   readonly alpha: number | null;
-  /** 95 %, over subjects like these; None: too few of them, or no alpha */
+  /** 95%, over subjects like these; None: too few of them, or no alpha */
   readonly alpha_interval: Interval | null;
   /** ICC(2,k); names have no mean, so they have none */
   readonly icc: number | null;
@@ -1906,7 +1906,7 @@ export interface RubricFigures {
 /** One figure. */
 export interface FigureText {
   readonly text: string;
-  /** 95 %; a dash where there is none */
+  /** 95%; a dash where there is none */
   readonly interval: string;
 }
 

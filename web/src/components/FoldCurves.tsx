@@ -20,7 +20,7 @@ const [WIDE, LEFT, TOP, ACROSS, HIGH] = [360, 40, 12, 308, 230];
 const FEW = 2; // curves whose bands can be shaded all at once
 const APART = 1.3; // between curves, so that each of those that are alike is seen
 
-/** How many pushes until positions fold: a step curve with its 95 % band for each of at most six subjects. */
+/** How many pushes until positions fold: a step curve with its 95% band for each of at most six subjects. */
 export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
   const { href } = usePage();
   const [active, setActive] = useState<string | null>(null);
@@ -104,7 +104,7 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
       </ul>
       <p className="mt-1 text-sm text-soft">
         Beside each label: the pushes that it withstands on average. {curves.length > FEW ? "Upright lines" : "Shaded"}:
-        95 % intervals over other stems of the kind.
+        95% intervals over other stems of the kind.
       </p>
       <Disclosure title="As a table" className="mt-1 text-sm">
         <FoldTable curves={curves} pushes={pushes} />
@@ -137,7 +137,7 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
         rows={curves}
         columns={columns}
         rowKey={({ subject }) => subject}
-        caption="Share of positions that still stand after each push, with 95 % intervals"
+        caption="Share of positions that still stand after each push, with 95% intervals"
       />
     </ScrollArea>
   );

@@ -6,7 +6,7 @@ export function IntervalSwitch() {
   const { address, update } = usePage();
   return (
     <SegmentedControl
-      label="95 % CI"
+      label="95% CI"
       value={address.interval}
       options={[
         ["again", "re-run", "Where a number would lie over very many runs of the same scenarios"],

@@ -33,7 +33,7 @@ const SYMBOLS: Readonly<Record<Branch, string>> = {
   request: "s",
 };
 
-/** One number of a subject's branches: to sort by, as text, and where it lies over other stems of the kind, at 95 %. */
+/** One number of a subject's branches: to sort by, as text, and where it lies over other stems of the kind, at 95%. */
 export interface Figure {
   value: number | null;
   shown: string | null;

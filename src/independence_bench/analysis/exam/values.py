@@ -33,7 +33,7 @@ class ExamFigure:
     """One figure."""
 
     value: float
-    interval: Interval | None  # 95 %, for other questions like these; None where no method holds
+    interval: Interval | None  # 95%, for other questions like these; None where no method holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ExamShare:
 
     @property
     def interval(self) -> Interval:
-        """95 %, exact."""
+        """95%, exact."""
         return known_states.share_limits(self.hits, self.of)
 
 

@@ -49,7 +49,7 @@ class CorrectedScores:
     """Of each subject; [subjects]."""
 
     score: Floats  # [0, 1]
-    limits: Limits | None  # of the same test again, at 95 %; None: the runs do not say how they vary
+    limits: Limits | None  # of the same test again, at 95%; None: the runs do not say how they vary
 
 
 def corrected_scores(design: Design, marks: Sequence[GivenMark]) -> CorrectedScores | None:

@@ -71,7 +71,7 @@ def item_rest(item: Floats, total: Floats) -> float | None:
 
 
 def fisher_interval(correlation: float, subjects: int) -> Interval | None:
-    """Where a correlation lies at 95 %: tanh(atanh r -+ q / sqrt(n - 3)), q being the normal quantile.
+    """Where a correlation lies at 95%: tanh(atanh r -+ q / sqrt(n - 3)), q being the normal quantile.
 
     R. A. Fisher, On the "probable error" of a coefficient of correlation deduced from a small sample, Metron 1, 1921,
     3-32. Exact for pairs that are jointly normal; scores that pile up at an end are not, so it is an approximation.
@@ -89,7 +89,7 @@ def beyond_chance(correlation: float, subjects: int, looked_at: int = 1) -> bool
 
     One-sided, t = r sqrt((n - 2) / (1 - r^2)) against Student's t with n - 2 (exact where nothing is connected and the
     pairs are normal; Fisher's z says it too often this far out). The level is divided by *looked_at* (Bonferroni), so
-    that then at most 5 % of all reports say this of any item. False for fewer than `FEWEST_SAMPLED` subjects.
+    that then at most 5% of all reports say this of any item. False for fewer than `FEWEST_SAMPLED` subjects.
     """
     if subjects < FEWEST_SAMPLED:
         return False

@@ -29,7 +29,7 @@ from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, Interval, score_limits, t_quantile
 
 # Chosen by measurement (docs/exam.md): how many errors of the worst kind the belief about them is worth, and the
-# level of the normal quantile that makes limits of 95 %.
+# level of the normal quantile that makes limits of 95%.
 BELIEVED = 3.0
 CAREFUL = 0.96
 CAREFUL_SLOPE = 0.97
@@ -170,7 +170,7 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
 
 
 def figure_limits(figure: Figure) -> Interval | None:
-    """Where *figure* lies for other questions like these, at 95 %; None for fewer than `FEWEST` questions.
+    """Where *figure* lies for other questions like these, at 95%; None for fewer than `FEWEST` questions.
 
     With q the distance as a share of the worst, Wilson-type limits (`score_limits`) with the dispersion
 
@@ -211,7 +211,7 @@ def share_limits(hits: float, of: int) -> Interval:
 
 
 def joined_limits(first: Figure, second: Figure) -> Interval | None:
-    """Of *first* less *second*, two figures of the same questions, with the correlation of their shifts, at 95 %.
+    """Of *first* less *second*, two figures of the same questions, with the correlation of their shifts, at 95%.
 
     G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702:
     low = d - sqrt((a - low_a)^2 + (high_b - b)^2 - 2 r (a - low_a) (high_b - b)), high likewise with the other ends.
@@ -233,7 +233,7 @@ def joined_limits(first: Figure, second: Figure) -> Interval | None:
 
 
 def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None] | None:
-    """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at 95 %.
+    """By how much *y* changes with each unit of *x* inside *groups*, least squares; with limits at 95%.
 
     The error is HC3 of J. G. MacKinnon and H. White (Journal of Econometrics 29, 1985, 305-325), with Student's t at
     `CAREFUL_SLOPE` and n - groups - 1 degrees. No limits where fewer than `FEWEST_OTHER` y are other than most of their

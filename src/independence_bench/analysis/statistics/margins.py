@@ -87,7 +87,7 @@ class RunsNeeded:
 
 
 def level_of(looks: int) -> float:
-    """The level of each of so many intervals, of which with a chance of 95 % none misses (Bonferroni)."""
+    """The level of each of so many intervals, of which with a chance of 95% none misses (Bonferroni)."""
     return 1 - (1 - LEVEL) / looks
 
 

@@ -11,8 +11,8 @@ that as well as what the sample leaves open, as for yes and no that of Z. Lang a
 Veterinary Medicine 113, 2014, 13-22). Here both are drawn from Dirichlet distributions around what was counted.
 
 **The edge.** Where q could not come from any p in [0, 1], p is the point of the simplex whose shares under M are
-nearest to q. That draws estimates away from 0 and 1: of subjects that are all of one level, a judge with 10 % of
-errors, known from 20 questions a level, is corrected to some 95 %, not to 100 % (docs/exam.md, "Correction"). Limits
+nearest to q. That draws estimates away from 0 and 1: of subjects that are all of one level, a judge with 10% of
+errors, known from 20 questions a level, is corrected to some 95%, not to 100% (docs/exam.md, "Correction"). Limits
 are those of the estimate that may leave the simplex, cut at 0 and 1, and do not have that bias.
 
 **The mix.** A judge that fails hard cases has one matrix for those and another for ordinary ones, and how many of a
@@ -134,7 +134,7 @@ def _rows(counts: Floats, rng: np.random.Generator, number: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corrected:
-    """Shares of levels and their mean, corrected, with limits at 95 %."""
+    """Shares of levels and their mean, corrected, with limits at 95%."""
 
     shares: Floats  # [levels], [0, 1]
     share_limits: Limits

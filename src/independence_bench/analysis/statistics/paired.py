@@ -18,8 +18,8 @@ from independence_bench.analysis.statistics import Floats
 from independence_bench.analysis.statistics.intervals import LEVEL, Interval, score_limits, t_quantile
 
 FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what is measured
-# Student's t at 95 % holds for normal numbers; where judges agree exactly on most subjects, or differences are skewed,
-# it takes so many subjects elsewhere and this level of t to hold in 93 % of simulated cases at least.
+# Student's t at 95% holds for normal numbers; where judges agree exactly on most subjects, or differences are skewed,
+# it takes so many subjects elsewhere and this level of t to hold in 93% of simulated cases at least.
 FEWEST_ELSEWHERE = 12
 CAREFUL_LEVEL = 0.98
 # What is believed of an effect before anything was measured: how much subjects differ in it, as a share of the room
@@ -76,7 +76,7 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
 
 
 def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:
-    """The mean of *own* minus that of *elsewhere*, both being samples with the same variance, at 95 %.
+    """The mean of *own* minus that of *elsewhere*, both being samples with the same variance, at 95%.
 
     difference -+ t s sqrt(1/n + 1/m) with n + m - 2 degrees of freedom, the pooled variance s^2 (Student 1908) and t
     at `CAREFUL_LEVEL`. With one number of one's own it is the comparison of a single case with controls of J. R.

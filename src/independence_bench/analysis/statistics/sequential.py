@@ -6,8 +6,8 @@ Two questions can be played for (docs/statistics-methods.md, "Adaptive runs"):
     ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
 
 Whoever looks often finds something sooner or later. So a pair is taken to be apart only at a level of which all looks
-together make up 5 %. A width needs nothing of the kind: it says where to stop and not what to find there, and the
-dispersions lean on all subjects. What is shown afterwards, at 95 % and without memory of how it was played, holds all
+together make up 5%. A width needs nothing of the kind: it says where to stop and not what to find there, and the
+dispersions lean on all subjects. What is shown afterwards, at 95% and without memory of how it was played, holds all
 the same; `benchmarks/adaptive.py` measures it.
 """
 
@@ -33,7 +33,7 @@ NEXT_TO_BEST = 0.5  # a run is spent on whoever gains at least this share of wha
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidthLook:
-    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at 95 %."""
+    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at 95%."""
 
     width: Floats
     narrow: Bools  # settled
@@ -52,14 +52,14 @@ class RankLook:
     next: Numbers  # who is to play one more run, the largest gain first
 
 
-# Two-sided z at each of K = 1, 2, ... looks, so that all of them together reach 5 %: S. J. Pocock, Biometrika 64, 1977,
+# Two-sided z at each of K = 1, 2, ... looks, so that all of them together reach 5%: S. J. Pocock, Biometrika 64, 1977,
 # 191-199; as in C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials, 2000,
 # table 2.1.
 POCOCK = (1.959964, 2.178, 2.289, 2.361, 2.413, 2.453, 2.485, 2.512, 2.535, 2.555)
 
 
 def level_of_a_look(looks: int) -> float:
-    """The level of each of *looks*, at which 95 % is left for all of them together; beyond ten looks a higher one."""
+    """The level of each of *looks*, at which 95% is left for all of them together; beyond ten looks a higher one."""
     z = POCOCK[min(looks, len(POCOCK)) - 1]
     return 1 - erfc(z / sqrt(2)) * min(len(POCOCK) / looks, 1.0)  # what a normal leaves outside -z to z
 

@@ -129,7 +129,7 @@ class Contrast:
         return self._sum(self._measured())
 
     def limits(self, critical: float | Floats | None = None) -> Limits:
-        """Low and high, so many (None: those of 95 %) standard errors away."""
+        """Low and high, so many (None: those of 95%) standard errors away."""
         if critical is None:
             critical = t_quantile(LEVEL, self._stems - 1.0)
         low, high = self._limits(self._measured(), critical)
@@ -168,7 +168,7 @@ class Contrast:
     def smallest_seen(self) -> Floats:
         """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own unit, [...].
 
-        (t at 97.5 % + t at 80 %) standard errors. These are those at the middles of the limits, as in
+        (t at 97.5% + t at 80%) standard errors. These are those at the middles of the limits, as in
         `intervals.smallest_seen`: at an end itself nothing seems to vary.
         """
         degrees = self._stems - 1.0

@@ -47,7 +47,7 @@ def likeness_of(subjects: Sequence[tuple[Floats, Floats, float]]) -> float | Non
 def power_of_d_prime(first: float, second: float, stems: int, runs: int, likeness: float = BELIEVED_LIKENESS) -> float:
     """In what share of repetitions the d' of two subjects, *second* being the larger, are told apart; c is 0.
 
-    At 95 %, by Student's t with one degree less than there are *stems* (two at least). Runs may be shifted as is
+    At 95%, by Student's t with one degree less than there are *stems* (two at least). Runs may be shifted as is
     believed, or not at all, which takes noise away and leaves the intervals as they are: the smaller share counts.
     """
     gap = _observed(second, stems * runs) - _observed(first, stems * runs)

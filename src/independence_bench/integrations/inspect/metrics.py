@@ -45,7 +45,7 @@ def dimensions() -> Metric:
 
 @metric(name=named("index_interval"), scores="unreduced")
 def index_interval() -> Metric:
-    """Where the index lies at 95 %, by the same test again; nothing where nothing can be said (docs/statistics.md).
+    """Where the index lies at 95%, by the same test again; nothing where nothing can be said (docs/statistics.md).
 
     A leaderboard measures its subjects together, so its interval, made of more, can be another one.
     """

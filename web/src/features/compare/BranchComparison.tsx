@@ -49,8 +49,8 @@ export function BranchComparison({ rows, compared }: Props) {
                 />
               </ScrollArea>
               <p className="mt-1 mb-4 text-sm text-soft">
-                Each stem with itself, over the stems in which both had a view and were judged; 95 % intervals over
-                other stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
+                Each stem with itself, over the stems in which both had a view and were judged; 95% intervals over other
+                stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
                 {differences.some(({ stands }) => stands) ? (
                   <>
                     <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).
@@ -67,11 +67,11 @@ export function BranchComparison({ rows, compared }: Props) {
               rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
               columns={columns}
               rowKey={(one) => one.id}
-              caption="What else is known of both, with 95 % intervals"
+              caption="What else is known of both, with 95% intervals"
             />
           </ScrollArea>
           <p className="mt-1 text-sm text-soft">
-            95 % intervals over other stems of the kind, each interval alone.
+            95% intervals over other stems of the kind, each interval alone.
             {order ? (
               <>
                 {" "}

@@ -94,7 +94,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     },
     {
       id: "interval",
-      title: kind === "like" ? "95 % new-scenarios CI" : "95 % re-run CI",
+      title: kind === "like" ? "95% new-scenarios CI" : "95% re-run CI",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",

@@ -56,7 +56,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     },
     {
       id: "interval",
-      title: "95 % interval",
+      title: "95% interval",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",
@@ -65,7 +65,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     {
       id: "difference",
       title: "Difference to A",
-      hint: "Its index minus A's, with the 95 % interval of the difference",
+      hint: "Its index minus A's, with the 95% interval of the difference",
       numeric: true,
       cell: (row) => {
         const found = apart(row);

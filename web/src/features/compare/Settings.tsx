@@ -128,7 +128,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
 /** The interval of a difference, below it. */
 function IntervalLine({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
-    <span className="block text-sm text-soft" title={why ?? "95 % re-run CI"}>
+    <span className="block text-sm text-soft" title={why ?? "95% re-run CI"}>
       {interval?.shown ?? "no interval"}
     </span>
   );
@@ -195,7 +195,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
             ))}
           </ul>
           <p className="mt-1 text-sm text-soft">
-            What the prompt buys in hold and costs in openness, from 0 to 1, each stem compared with itself; 95 %
+            What the prompt buys in hold and costs in openness, from 0 to 1, each stem compared with itself; 95%
             intervals for these subjects, over runs and other stems of the kind, each interval alone.
           </p>
         </>

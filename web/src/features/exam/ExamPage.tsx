@@ -25,7 +25,7 @@ export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
       <h1>Exam</h1>
       <p className="mt-1 mb-4 max-w-3xl text-soft">
         Judges mark conversations whose correct marks are known; half of each rubric&apos;s questions are hard.
-        Intervals are of 95 %, for other questions like these.
+        Intervals are of 95%, for other questions like these.
       </p>
       <Await query={exam} what="the exam; the first time this may take some seconds">
         {(value) => <Found exam={value} address={address} />}

@@ -20,7 +20,7 @@ const KINDS = { model: "a model", table: "the embedded table", person: "a person
 function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
   return {
     id: "interval",
-    title: "95 % CI",
+    title: "95% CI",
     hint: "Where it lies if the subjects are a sample, each interval alone",
     numeric: true,
     cellClass: "text-soft",

@@ -141,7 +141,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
         ))}
       </ol>
       <p className="mt-1 text-sm text-soft">
-        Beside each label: how far it holds, and how open it is. Lines: 95 % intervals over other stems of the kind.
+        Beside each label: how far it holds, and how open it is. Lines: 95% intervals over other stems of the kind.
         {leftOut ? ` No point: ${String(leftOut)} of the ranked, without a view or without marks.` : ""}
       </p>
     </figure>

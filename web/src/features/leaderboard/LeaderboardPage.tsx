@@ -148,7 +148,7 @@ function Notes({ board }: { board: Board }) {
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.standing) ? (
-        <p>Beside each rank: the possible ranks on this test; the chance that any of them is wrong is at most 5 %.</p>
+        <p>Beside each rank: the possible ranks on this test; the chance that any of them is wrong is at most 5%.</p>
       ) : null}
       {ties ? <p>Raised letters: two subjects that share a letter cannot be told apart on this test.</p> : null}
       {board.remarks.map((remark) => (

@@ -100,7 +100,7 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
         rows={rows}
         columns={columns}
         rowKey={({ subject }) => subject.id}
-        caption="Branches of the ranked subjects, with 95 % intervals over other stems of the kind"
+        caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
       />
     </ScrollArea>
   );

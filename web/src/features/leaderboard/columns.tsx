@@ -100,7 +100,7 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
     {
       id: "index",
       title: "Index",
-      hint: "The Independence Index, 0 to 100, and its 95 % CI",
+      hint: "The Independence Index, 0 to 100, and its 95% CI",
       numeric: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.index.value,

@@ -44,7 +44,7 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
               </ScrollArea>
               <p className="mt-2 max-w-3xl text-sm text-soft">
                 Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination:
-                the correlation over subjects of its score with the points of all other scenarios, with its 95 % CI.
+                the correlation over subjects of its score with the points of all other scenarios, with its 95% CI.
                 Share: its part of the differences in the index between subjects. At the top: conversations with all of
                 the points.
               </p>
@@ -128,7 +128,7 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
     {
       id: "share",
       title: "Share",
-      hint: "Its share of the differences in the index between subjects; all shares add up to 100 %",
+      hint: "Its share of the differences in the index between subjects; all shares add up to 100%",
       numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.share,

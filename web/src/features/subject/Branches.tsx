@@ -43,12 +43,12 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
                   rows={values}
                   columns={branchColumns(branches)}
                   rowKey={(one) => one.id}
-                  caption="What each branch is worth, from 0 to 1, with 95 % intervals"
+                  caption="What each branch is worth, from 0 to 1, with 95% intervals"
                 />
               </ScrollArea>
               <p className="mt-1 mb-4 text-sm text-soft">
-                From 0 to 1, 1 being the independent end; 95 % intervals over other stems of the kind. Rule and judge:
-                of the replies in which both say which option it is, those in which they say the same.
+                From 0 to 1, 1 being the independent end; 95% intervals over other stems of the kind. Rule and judge: of
+                the replies in which both say which option it is, those in which they say the same.
               </p>
             </>
           ) : null}
@@ -57,7 +57,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
               rows={besideFigures([branches])}
               columns={figureColumns(branches)}
               rowKey={(one) => one.id}
-              caption="Beside the index, with 95 % intervals"
+              caption="Beside the index, with 95% intervals"
             />
           </ScrollArea>
           {least ? (
@@ -118,7 +118,7 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
     },
     {
       id: "interval",
-      title: "95 % CI",
+      title: "95% CI",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft whitespace-nowrap",

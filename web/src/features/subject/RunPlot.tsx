@@ -25,7 +25,7 @@ export function RunPlot({ subject }: { subject: Subject }) {
     <figure className="panel mb-3 max-w-4xl p-3">
       <figcaption className="text-sm text-soft">
         <span className="font-semibold text-ink">The index over time</span>, run by run in the order in which they
-        began. Line and band: the subject's index and its 95 % re-run CI.
+        began. Line and band: the subject's index and its 95% re-run CI.
       </figcaption>
       <svg
         viewBox={`0 0 ${String(wide)} ${String(TOP + HIGH + BOTTOM)}`}

@@ -32,8 +32,8 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
-          {another ? <Pair name="95 % new-scenarios CI" value={another.shown} /> : null}
-          {again ? <Pair name="95 % re-run CI" value={again.shown} /> : null}
+          {another ? <Pair name="95% new-scenarios CI" value={another.shown} /> : null}
+          {again ? <Pair name="95% re-run CI" value={again.shown} /> : null}
           <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={address.interval} />} />
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
