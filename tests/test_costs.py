@@ -16,11 +16,13 @@ from scripted import Answer, Asked, Bench, both, failure, says, steady, verdict
 from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
+from independence_bench.errors import StoreError
 from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION
+from independence_bench.store.owners import new_owner
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -161,6 +163,31 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
         deletion.clear(connection, deletion.find_responses(connection, [made.subject()], None), 1e9)
 
     assert costs_of(made) == before
+
+
+@both
+def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> None:
+    """A call that is claimed may be in flight: without its row, the reply that comes could not be stored.
+
+    Also where it was claimed after a person had been told what would be deleted.
+    """
+    made = bench(steady())
+    made.play()
+    with open_store(made.store) as store:
+        with store.writing() as connection:
+            doomed = deletion.find_responses(connection, [made.subject()], None)
+            now = store.now(connection)
+            (key, *_) = doomed.replies
+            claimed = attempts.CallInfo(key, "reply", "scripted", "acme/one", "{}")
+            held = attempts.holders(connection, {key})
+            assert attempts.claim(connection, [claimed], held, new_owner(), now) == {key}
+        before = costs_of(made)
+
+        with pytest.raises(StoreError, match="another command is making 1 of these calls; wait"), store.writing() as at:
+            deletion.clear(at, doomed, now)
+
+    assert costs_of(made) == before
+    assert len(made.rows("SELECT key FROM replies")) == len(doomed.replies)
 
 
 @both

@@ -18,7 +18,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.selection import json_option
-from independence_bench.errors import NotAllowed, StoreError, WrongUse
+from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
@@ -136,16 +136,14 @@ def clear(
             say("nothing that could be cleared is stored")
             return
         with opened.reading() as connection:
-            busy = deletion.held(connection, doomed, time.time())
+            deletion.check_unclaimed(connection, doomed, opened.now(connection))
             spent = attempts.spending(connection)
-        if busy:
-            raise StoreError(f"another command is making {plural(busy, 'call')} of these; wait until it has ended")
         say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
         say(f"what they cost stays on record: the store's total of {money(spent.total)} does not change")
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:
-            deletion.clear(connection, doomed, time.time())
+            deletion.clear(connection, doomed, opened.now(connection))
     say(f"deleted {_amount(doomed)}")
 
 

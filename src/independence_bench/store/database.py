@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +63,11 @@ class Store:
                 return next(iter(check(connection)), None)
         except OF_DAMAGE as error:
             return f"{type(error).__name__} in checking it"
+
+    def now(self, connection: Connection) -> float:
+        """Seconds since 1970 on the clock that all who use the store share; else on this machine's."""
+        told = self.backend.time(connection)
+        return time.time() if told is None else told
 
     def close(self) -> None:
         """Give the file or the connections back."""

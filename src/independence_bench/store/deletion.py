@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, select, update
 
+from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.models.spec import ChatModel
 from independence_bench.store.blobs import unpack
@@ -77,18 +78,24 @@ def find_judgements(
     return Doomed(judgements=tuple(_judgements(connection, going, staying, judges)))
 
 
-def held(connection: Connection, doomed: Doomed, now: float) -> int:
-    """How many of those calls a process has claimed."""
+def check_unclaimed(connection: Connection, doomed: Doomed, now: float) -> None:
+    """Raise StoreError where a process has claimed some of those calls; *now* is on the store's clock."""
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
-    return sum(
+    busy = sum(
         not is_dead(owner)
         for keys in in_chunks((*doomed.replies, *doomed.judgements))
         for owner in connection.execute(wanted.where(calls.c.key.in_(keys))).scalars()
     )
+    if busy:
+        raise StoreError(f"another command is making {busy:,} of these calls; wait until it has ended")
 
 
 def clear(connection: Connection, doomed: Doomed, now: float) -> None:
-    """Delete it. What it cost stays, and what was played is begun no more."""
+    """Delete it, in a transaction in which nobody else writes. What it cost stays; what was played is begun no more.
+
+    Raises StoreError as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
+    """
+    check_unclaimed(connection, doomed, now)
     _delete(connection, judgements, doomed.judgements)
     _delete(connection, readings, doomed.transcripts)
     _delete(connection, transcripts, doomed.transcripts)
