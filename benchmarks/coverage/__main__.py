@@ -195,7 +195,7 @@ def main() -> int:
     print(f"{grid.draws} draws a cell, {len(found)} cells\n")
     kept = promises(cells, families)
     for name, value, bound, good in kept:
-        print(f"{'PASS' if good else 'OVER'}  {name} {100 * value:.1f} % (promised {100 * bound:.0f})")
+        print(f"{'PASS' if good else 'OVER'}  {name} {100 * value:.1f}% (promised {100 * bound:.0f})")
     return 0 if all(good for *_, good in kept) else 1
 
 

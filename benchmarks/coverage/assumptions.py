@@ -36,9 +36,9 @@ shows what happens where an assumption is wrong. Made by `python benchmarks/cove
 {draws:,} boards a cell ({ranked:,} for rankings) and seed {seed}; do not edit. Boards are drawn as in
 [coverage.md](coverage.md); what is done about each assumption is in [the methods](statistics-methods.md).
 
-The requirement is a coverage of {promise:.0f} % in every cell, and at most 5 % of rankings with a false "better
+The requirement is a coverage of {promise:.0f}% in every cell, and at most 5% of rankings with a false "better
 than". A number that misses it by more than a standard error is **bold** and listed first. The standard error of a
-coverage near 95 % is {error:.1f} points, of a share of rankings near 3 % {ranked_error:.1f} points.
+coverage near 95% is {error:.1f} points, of a share of rankings near 3% {ranked_error:.1f} points.
 """
 
 TABLES = {
@@ -226,7 +226,7 @@ def page(found: Sequence[Checked], about: dict[str, float]) -> str:
     """All of it as Markdown."""
     broken = [one for one in found if not one.kept]
     lines = [HEAD.format(**about, promise=100 * PROMISE), "## Below the requirement\n"]
-    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)} %" for one in broken] or ["Nowhere."]
+    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)}%" for one in broken] or ["Nowhere."]
     lines.append("")
     for table in dict.fromkeys(one.table for one in found):
         mine = [one for one in found if one.table == table]

@@ -53,7 +53,7 @@ def main() -> int:
             _write(name, table)
         if name != "stems":
             lowest, most = min(one.coverage for one in found), max(abs(one.corrected) for one in found)
-            kept.append((f"{name}: lowest coverage {percent(lowest)} %", lowest >= PROMISE))
+            kept.append((f"{name}: lowest coverage {percent(lowest)}%", lowest >= PROMISE))
             if name == "index":
                 kept.append((f"index: most error {most:.1f} points", most <= NEAR))
     print("\n".join(lines))
@@ -79,7 +79,7 @@ def summary(found: Sequence[Corrected], draws: int) -> Iterator[str]:
                 str(sum(one.refused for one in mine)),
             )
         )
-    yield f"{draws} draws a cell, over shares of hard cases of 5 to 90 %; errors and widths in points of 100.\n"
+    yield f"{draws} draws a cell, over shares of hard cases of 5 to 90%; errors and widths in points of 100.\n"
     titles = ("lowest coverage, %", "mean, %", "widest", "most error as given", "corrected", "refused")
     lines = markdown(("", "cells", *titles), [(f"{what}; {judge}", *others) for what, judge, *others in rows])
     yield from lines

@@ -54,12 +54,12 @@ def better(errors: float, levels: int) -> Floats:
 
 JUDGES: dict[str, Callable[[int], Matrices]] = {
     "no errors": lambda levels: (np.eye(levels), np.eye(levels)),
-    "3 % of errors": lambda levels: (even(0.03, levels), even(0.03, levels)),
-    "10 % of errors": lambda levels: (even(0.1, levels), even(0.1, levels)),
-    "20 % a level too high": lambda levels: (better(0.2, levels), better(0.2, levels)),
-    "40 % of hard cases a level too high": lambda levels: (even(0.05, levels), better(0.4, levels)),
+    "3% of errors": lambda levels: (even(0.03, levels), even(0.03, levels)),
+    "10% of errors": lambda levels: (even(0.1, levels), even(0.1, levels)),
+    "20% a level too high": lambda levels: (better(0.2, levels), better(0.2, levels)),
+    "40% of hard cases a level too high": lambda levels: (even(0.05, levels), better(0.4, levels)),
 }
-BLIND = "40 % of hard cases a level too high"
+BLIND = "40% of hard cases a level too high"
 MIXES = (0.05, 0.5, 0.9)
 
 

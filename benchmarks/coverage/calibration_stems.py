@@ -150,7 +150,7 @@ def stems(draws: int, rng: Generator) -> Iterator[Corrected]:
     come: tuple[Come, ...] = ("one by one", "by the ladder", "by the stem")
     for name, judge in JUDGES.items():
         for hard in (0.05, 0.5, 0.9) if name == BLIND else (0.2,):
-            for how in come if name in ("3 % of errors", "10 % of errors") else come[:1]:
+            for how in come if name in ("3% of errors", "10% of errors") else come[:1]:
                 for runs in (3, 5):
                     yield _index(rng, draws, tables, truth, name, judge, hard, how, runs)
 

@@ -46,7 +46,7 @@ class Cell:
     draws: int
     coverage: float  # of the draws, those whose interval holds the truth
     width: float  # mean, of a score in [0, 1]
-    oracle: float  # width of the central 95 % of (estimate - truth)
+    oracle: float  # width of the central 95% of (estimate - truth)
     judges: int = 0  # who mark; 0: the marks are taken as they are
     lacking: float = 0.0  # what part of the last judge's marks is missing
 
@@ -78,7 +78,7 @@ def covered(limits: Limits, truth: Floats) -> tuple[Floats, Floats]:
 
 
 def central(errors: Floats) -> Floats:
-    """The width of the central 95 % of *errors*, over the first axis."""
+    """The width of the central 95% of *errors*, over the first axis."""
     low, high = np.quantile(errors, (0.025, 0.975), axis=0)
     return np.asarray(high - low)
 

@@ -140,9 +140,9 @@ def main(report: Callable[[str], object] = print) -> None:
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     test = whole_index(models())
-    columns = [f"{n} runs, hard to {100 * h:.0f} %: 5 apart" for n in RUNS for h in MOST_HARD]
+    columns = [f"{n} runs, hard to {100 * h:.0f}%: 5 apart" for n in RUNS for h in MOST_HARD]
     head = ["error", "share", "kappa", "ordinary", "hard", "leniency", "by length", "bias", *columns]
-    report("| " + " | ".join([*head, "5 runs, 40 %: 20 apart", "80 %: 20 apart"]) + " |")
+    report("| " + " | ".join([*head, "5 runs, 40%: 20 apart", "80%: 20 apart"]) + " |")
     report("|---|" + "--:|" * (len(columns) + 9))
     for judge in judges():
         kappa, ordinary, hard, signed, by_length = exam_of(rng, judge)

@@ -155,11 +155,11 @@ same scenarios. v2's marks are drawn from models fitted to published results, v3
 run of a build is shifted as a whole (standard deviation {spread:g}; a conversation's latent variable has 1).
 *unlike*: the later build is better in some scenarios and worse in others, drawn anew; *alike*: nothing differs but
 the drop; *in one dimension*: the drop is in resistance (v3: in holding under pressure) alone. The margin is
-{margin:g} points. *worse*: exit code 3; *passes*: 0; the rest is undecided, 4. Monte Carlo error near 5 %: {error:.1f}
+{margin:g} points. *worse*: exit code 3; *passes*: 0; the rest is undecided, 4. Monte Carlo error near 5%: {error:.1f}
 points.
 
-The requirements: a build that is not worse fails in at most 5 %; one that is worse by the margin or more passes in at
-most 5 %; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (if
+The requirements: a build that is not worse fails in at most 5%; one that is worse by the margin or more passes in at
+most 5%; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (if
 runs vary too much together there is none, and the gate says so). To test the last one, the drop of each pair is the
 one that the gate of another pair printed; the table shows the mean. In the same way each pair is tested at the margin
 with which, according to another pair's gate, a build that is not worse passes in 80 of 100. Single runs do not show
@@ -178,11 +178,11 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
     kinds = ("none", "the margin", "printed")
     by = {kind: [one for one in found if one.about == kind] for kind in kinds}
     worst = (
-        ("a build that is not worse fails (at most 5 %)", max((one.worse for one in by["none"]), default=0)),
-        ("one that is worse by the margin fails (at most 5 %)", max((o.worse for o in by["the margin"]), default=0)),
-        ("one that is worse by the margin passes (at most 5 %)", max((o.passed for o in by["the margin"]), default=0)),
+        ("a build that is not worse fails (at most 5%)", max((one.worse for one in by["none"]), default=0)),
+        ("one that is worse by the margin fails (at most 5%)", max((o.worse for o in by["the margin"]), default=0)),
+        ("one that is worse by the margin passes (at most 5%)", max((o.passed for o in by["the margin"]), default=0)),
         *(
-            (f"one that is worse by the printed drop fails (80 %), {name}", figure([one.power for one in mine] or [0]))
+            (f"one that is worse by the printed drop fails (80%), {name}", figure([one.power for one in mine] or [0]))
             for runs, mine in (
                 ("two runs or more of one of them", [one for one in by["printed"] if one.before > 1]),
                 ("single runs", [one for one in by["printed"] if one.before == 1]),
@@ -190,7 +190,7 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
             for name, figure in ((f"{runs}: lowest", min), (f"{runs}: mean of cells", lambda of: float(np.mean(of))))
         ),
         *(
-            (f"one that is not worse passes at the printed margin (80 %), {name}", figure([1.0, *shares]))
+            (f"one that is not worse passes at the printed margin (80%), {name}", figure([1.0, *shares]))
             for shares in [[one.at_passable for one in by["none"] if one.looks == 1]]
             for name, figure in (("lowest", min), ("mean of cells", lambda of: float(np.mean(of[1:] or of))))
         ),
@@ -201,7 +201,7 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
         lines.append(f"{title}\n")
         if looks == 2:
             lines.append(
-                f"Each look is at 97.5 % instead of 95. If the first is open, more runs are played, to {1 + ADDED} "
+                f"Each look is at 97.5% instead of 95. If the first is open, more runs are played, to {1 + ADDED} "
                 "times its\nruns. The printed drop is that of the first look.\n"
             )
         rows = []
@@ -257,8 +257,8 @@ def resolution(found: Sequence[Cell]) -> str:
     failed = max((one.worse for one in found if one.about == "none"), default=0.0)
     passed = max((one.passed for one in found if one.about == "the margin"), default=0.0)
     said = (
-        f"Of builds that are not worse, at most {percent(failed)} % failed in any cell; of those that are worse by\n"
-        f"the margin, at most {percent(passed)} % passed.\n"
+        f"Of builds that are not worse, at most {percent(failed)}% failed in any cell; of those that are worse by\n"
+        f"the margin, at most {percent(passed)}% passed.\n"
     )
     return "\n".join([*markdown(columns, rows), said])
 

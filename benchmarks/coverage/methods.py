@@ -1,4 +1,4 @@
-"""Ways to put a 95 % interval around a score, each on many draws at once. Ours is the package's; the others compete.
+"""Ways to put a 95% interval around a score, each on many draws at once. Ours is the package's; the others compete.
 
 A competitor sees one subject's shares of one mark, [draws, runs, scenarios], and of the board only what it says. It
 answers (low, high), arrays [draws], and may leave [0, 1]: the limits are cut off there for all of them alike.

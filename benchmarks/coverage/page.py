@@ -11,7 +11,7 @@ import numpy as np
 from cells import OURS, Cell, Family
 from draw import PLACES
 
-PROMISE = 0.93  # coverage of what is called 95 %, in every cell
+PROMISE = 0.93  # coverage of what is called 95%, in every cell
 ERROR = 0.05  # of rankings with anything false in them
 TITLES = {"again": "the same test again", "another": "another test like it"}
 HEAD = """\
@@ -24,14 +24,14 @@ seed {seed}, in {minutes:.0f} minutes; do not edit. How boards are drawn, and wh
 {short}
 A *cell* is one situation: a test (one mark, or the index), the place of a subject, and the numbers of
 subjects on the board, of scenarios and of runs. Places are *low*, *middle* and *ceiling*: -1.5, 0 and +1.5 standard
-deviations of subjects; at the ceiling most marks are the highest. *Coverage* is the share of draws whose 95 %
-interval contains the true value; the requirement is {promise:.0f} % in every cell. The *oracle* is the central 95 %
+deviations of subjects; at the ceiling most marks are the highest. *Coverage* is the share of draws whose 95%
+interval contains the true value; the requirement is {promise:.0f}% in every cell. The *oracle* is the central 95%
 of the true errors, which nobody can know from the marks alone: at the ceiling a few marks look the same whether a
 subject always gets a 10 or nearly always.
 """
 SHORT = """\
-**In short.** Of {cells:,} cells, {kept:,} meet the requirement; the lowest coverage is {lowest} %. Of rankings, at
-most {wrong} % contain a false "better than"; at most 5 % may. The intervals are wider than the narrowest possible
+**In short.** Of {cells:,} cells, {kept:,} meet the requirement; the lowest coverage is {lowest}%. Of rankings, at
+most {wrong}% contain a false "better than"; at most 5% may. The intervals are wider than the narrowest possible
 ones, by a median factor of {narrow:.2f} to {wide:.2f}. Usual methods meet the requirement in far fewer cells (*Other
 methods*). Three more pages: [where assumptions fail](coverage-assumptions.md), [the errors of a
 gate](coverage-gates.md), [the exam of judges](coverage-exam.md).
@@ -162,8 +162,8 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
         return
     yield "## Other methods\n"
     yield (
-        "One mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios, all three places. *Kept*: cells of at least 93 %.\n"
-        "*Narrowest*: cells in which the method is the narrowest of those that reach 93 % there.\n"
+        "One mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios, all three places. *Kept*: cells of at least 93%.\n"
+        "*Narrowest*: cells in which the method is the narrowest of those that reach 93% there.\n"
     )
     for question, title in TITLES.items():
         by_cell: dict[object, list[Cell]] = defaultdict(list)

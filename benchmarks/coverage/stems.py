@@ -46,8 +46,8 @@ this page is about protocols whose scenarios are scored one by one; here the uni
 No model had been played under v3 when this was made, so nothing here is fitted to results. A reply's level is a step
 function of a normal variable: the sum of the subject, the stem (standard deviation {low:g} or {high:g}), the run (0,
 or {run:g}, the same for all branches of the run or separate for each) and a residual of 1. Criteria c of {criteria}
-are taken together. *Coverage* is the share of draws whose 95 % interval contains the mean over all stems and runs
-that could be drawn; the requirement is {promise:.0f} % in every cell, and the Monte Carlo error near 95 % is
+are taken together. *Coverage* is the share of draws whose 95% interval contains the mean over all stems and runs
+that could be drawn; the requirement is {promise:.0f}% in every cell, and the Monte Carlo error near 95% is
 {error:.1f} points.
 """
 
@@ -187,7 +187,7 @@ def section(
     )
     lines += [
         f"* {one.quantity}: {one.stems} stems, {one.runs} runs, runs shifted: {one.shift}, {one.about}: "
-        f"{percent(one.coverage)} %"
+        f"{percent(one.coverage)}%"
         for one in broken
     ]
     again = about["again"]
@@ -198,7 +198,7 @@ def section(
         )
         lines += [
             f"* {before.quantity}: {before.stems} stems, {before.runs} runs, runs shifted: {before.shift}, "
-            f"{before.about}: {percent(before.coverage)} %, then {percent(after.coverage)} %"
+            f"{before.about}: {percent(before.coverage)}%, then {percent(after.coverage)}%"
             for before, after in again
         ]
     return "\n".join(lines).rstrip() + "\n"
