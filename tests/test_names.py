@@ -24,7 +24,8 @@ from simulated import AIB
 
 from independence_bench.analysis.chosen_names import naming_scenarios
 from independence_bench.analysis.name_counts import Named, ScenarioNames, count_by_scenario, count_names
-from independence_bench.judging.described_names import personalities, self_described
+from independence_bench.judging.described_names import ITSELF, personalities, self_described
+from independence_bench.judging.name_patterns import CLEAR, CUES, WEAK
 from independence_bench.judging.self_names import (
     GENDERS,
     Choice,
@@ -122,6 +123,12 @@ def test_the_simulated_characters_are_read_for_what_they_are(name: str, called: 
 def test_a_name_that_is_turned_down_is_not_chosen() -> None:
     """Not after a no."""
     assert first_choice("I won't be called Marcus. I'll be called Mira, not Vera.").name == "Mira"
+
+
+def test_every_cue_of_a_pattern_is_looked_for() -> None:
+    """A pattern with another one would never be tried."""
+    assert all(pattern.words <= CUES for pattern in (*CLEAR, *WEAK, ITSELF))
+    assert CUES
 
 
 @given(st.text(max_size=400), st.text(max_size=400))

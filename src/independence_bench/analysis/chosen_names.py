@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.name_counts import Choosing, Naming, count_choices
-from independence_bench.analysis.results import results_of
+from independence_bench.analysis.results import Results, results_of
 from independence_bench.judging.described_names import UNSAID, personalities, self_described
 from independence_bench.judging.name_question import choices_in, question_key
 from independence_bench.judging.self_names import Choice, final_choice, first_choice
@@ -75,19 +75,25 @@ def asks_for_name(scenario: Scenario) -> bool:
     return any(mark.name == MARK for mark in scenario.marks)
 
 
-def names_of(store: Store, protocol: Protocol, subject: str | None = None) -> list[NamesRead]:
+def names_of(
+    store: Store, protocol: Protocol, subject: str | None = None, every: Sequence[Results] | None = None
+) -> list[NamesRead]:
     """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
 
     Of those that count (`analysis.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure
-    by what a model read before. [] where there is none.
+    by what a model read before. *every*: what counts, where it is at hand. [] where there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
     if not asking:
         return []
     with store.reading() as connection:
         labels = unique_labels(registry.stored_subjects(connection))
-        counted = [one for of in results_of(connection, protocol, subject=subject) for one in of.conversations]
-        counted = [one for one in counted if one.row.state == "complete" and one.scenario.id in asking]
+        counted = [
+            one
+            for of in (results_of(connection, protocol, subject=subject) if every is None else every)
+            for one in of.conversations
+            if one.row.state == "complete" and one.scenario.id in asking
+        ]
         said = dict(results.read_transcripts(connection, [one.row.id for one in counted]))
         readings = []
         for one in counted:

@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.leaderboard import Board, BoardRecords
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.protocol.scoring import mean_of, sum_of
@@ -53,13 +53,18 @@ class Paid:
     judgements: Mapping[str, Sequence[Try]]  # by key
 
 
-def read_paid(connection: Connection, board: Board) -> Paid:
-    """What was paid in the configurations of *board*, by all judges."""
-    (results,) = results_of(connection, board.protocol, board.configurations)
+def read_paid(connection: Connection, board: Board, records: BoardRecords | None = None) -> Paid:
+    """What was paid in the configurations of *board*, by all judges. *records*: what it was made of, if at hand."""
+    if records is None:
+        (results,) = results_of(connection, board.protocol, board.configurations)
+        judged = judgements_of(connection, [results])
+    else:
+        results = next(of for of in records.every if of.configurations == board.configurations)
+        judged = [one for one in records.judgements if one.about in results.keys]
     return Paid(
         results,
         stored_results.reply_keys(connection, results.slots),
-        judgements_of(connection, [results]),
+        judged,
         usage.tries(connection, "reply"),
         usage.tries(connection, "judgement"),
     )

@@ -12,7 +12,7 @@ from independence_bench.analysis.compare_settings import compare_efforts, compar
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.leaderboard import Board, Row, read_records
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
@@ -69,10 +69,11 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
         return
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
-        found = selection.boards(opened, protocol)
-        own = found if own_rules else replace(selection, rules=OWN.name).boards(opened, protocol)
         with opened.reading() as connection:
+            records = read_records(connection, protocol)
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
+        found = selection.boards_of(records, protocol)
+        own = found if own_rules else replace(selection, rules=OWN.name).boards_of(records, protocol)
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:

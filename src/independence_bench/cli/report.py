@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.chosen_names import names_of
+from independence_bench.analysis.leaderboard import read_records
 from independence_bench.cli.options import out, say
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse
@@ -39,11 +40,13 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     same bytes. Asks no model and changes nothing in the store.
     """
     with selection.opened() as (opened, protocol):
-        found = selection.boards(opened, protocol)
+        with opened.reading() as connection:
+            records = read_records(connection, protocol)
+        found = selection.boards_of(records, protocol)
         if selection.judge and not found:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        contents = read_contents(opened, protocol, found, names_of(opened, protocol))
+        contents = read_contents(opened, protocol, found, names_of(opened, protocol, every=records.every), records)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

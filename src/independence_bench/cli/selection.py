@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.leaderboard import Board, BoardRecords, boards_of, read_records
 from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
 from independence_bench.cli.options import (
     command_line,
@@ -26,7 +26,6 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
-from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 Command = Callable[..., None]
@@ -68,12 +67,16 @@ class Selection:
 
     def boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""
-        if self.judge is not None:
-            with store.reading() as connection:
-                labels = registry.stored_judges(connection).values()
-            if labels and not any(self.judge in label for label in labels):
-                raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'there are')}")
-        return boards(store, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
+        with store.reading() as connection:
+            records = read_records(connection, protocol)
+        return self.boards_of(records, protocol)
+
+    def boards_of(self, records: BoardRecords, protocol: Protocol) -> list[Board]:
+        """The same of what was read before."""
+        labels = records.labels.values()
+        if self.judge is not None and labels and not any(self.judge in label for label in labels):
+            raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'there are')}")
+        return boards_of(records, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
 
     def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:
         """Those of the configurations that were asked for. Raises WrongUse where there is none."""

@@ -32,7 +32,7 @@ _QUOTED = re.compile(
     rf"(?m)^{_MARKS}(?:(?i:profile|personality|persona|identity|version) ?)?(?:#? ?\d{{1,2}}|[A-C]) ?[.:)–—-]"
     rf"[^\n\"“”]{{0,60}}[\"“]{NAME}[\"”][ \t*_]{{0,8}}$"
 )
-_ITSELF = Cued(
+ITSELF = Cued(
     re.compile(
         r"(?m)(?:^|[.!?…:;,—–-] ?)(?i:(?:hi|hey|hello)(?: there)?[,.!—– -]{1,3})?(?i:i'm|i am|i'm still|i'll be"
         r"|i will be|i want to be|(?:i'm|i am) going to (?:be|call myself)|i've decided to be|my name is"
@@ -72,7 +72,7 @@ def called_itself(text: str) -> str | None:
     """
     said = plain(text)
     found = distinct(_called(said, _LABEL)) or distinct(
-        name for name in names_in(said, (_ITSELF, *CLEAR[:4])) if name.casefold() not in _TITLES
+        name for name in names_in(said, (ITSELF, *CLEAR[:4])) if name.casefold() not in _TITLES
     )
     return found[0] if len(found) == 1 else None
 

@@ -16,17 +16,17 @@ _CHOOSING = (
 
 
 class Cued(NamedTuple):
-    """A pattern of a name, and words of which one stands in all that it matches, in lower case; (): there are none.
+    """A pattern of a name, and those of CUES of which one stands in all that it matches; without them, it always may.
 
     Where there is none of the words, the pattern need not be tried.
     """
 
     pattern: re.Pattern[str]
-    words: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
 
 
 CLEAR = tuple(
-    Cued(re.compile(pattern), words)
+    Cued(re.compile(pattern), frozenset(words))
     for words, pattern in (
         (
             ("name",),
@@ -95,6 +95,7 @@ CLEAR = tuple(
         ),
     )
 )
+CUES = frozenset(word for pattern in CLEAR for word in pattern.words)  # in lower case
 WEAK = (
     Cued(re.compile(rf"(?i:\b(?:i'm|i am)(?: still| now| just)? ){NAME}")),
     Cued(re.compile(rf"^{NAME}(?=[.!;:]| (?:feels|it is|because|resonates|sounds|has))")),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from independence_bench.judging.name_patterns import CLEAR, WEAK, Cued
+from independence_bench.judging.name_patterns import CLEAR, CUES, WEAK, Cued
 
 State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: nobody asked for it, and it gave none
 GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
@@ -72,6 +72,12 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=64)  # a reply is looked through for several things, one after the other
 def _sentences(said: str) -> tuple[str, ...]:
     return tuple(s.strip() for s in re.split(r"(?<=[.!?…])\s+|\n+|\s+[—–]\s*|[—–]\s+", said) if s.strip())
+
+
+@lru_cache(maxsize=64)
+def _cued(said: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each sentence of *said*, and which CUES stand in it."""
+    return tuple((sentence, tuple(filter(sentence.casefold().__contains__, CUES))) for sentence in _sentences(said))
 
 
 # ---------------------------------------------------------------- names
@@ -131,10 +137,9 @@ def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
 
 def names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
-    for sentence in _sentences(said):
-        folded = sentence.casefold()
+    for sentence, cues in _cued(said):
         for pattern, words in patterns:
-            if words and not any(word in folded for word in words):
+            if words and words.isdisjoint(cues):
                 continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]

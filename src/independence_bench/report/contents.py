@@ -22,7 +22,7 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.leaderboard import Board, BoardRecords, Row
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.analysis.spending import SubjectCost, read_paid, subject_costs
@@ -88,18 +88,23 @@ class Contents:
 
 
 def read_contents(
-    store: Store, protocol: Protocol, boards: Sequence[Board], readings: Sequence[NamesRead] = ()
+    store: Store,
+    protocol: Protocol,
+    boards: Sequence[Board],
+    readings: Sequence[NamesRead] = (),
+    records: BoardRecords | None = None,
 ) -> Contents:
     """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse where there is none.
 
-    *readings*: what is known of the names that subjects chose; those of the main board count.
+    *readings*: what is known of the names that subjects chose; those of the main board count. *records*: what the
+    boards were made of, where it is at hand.
     """
     if not boards:
         raise WrongUse(f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges")
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:
-        paid = read_paid(connection, main)
+        paid = read_paid(connection, main, records)
         spent = subject_costs(connection, main, paid)
         spending = attempts.spending(connection)
         typical = read_prices(connection, together, paid)
