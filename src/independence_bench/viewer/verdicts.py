@@ -71,7 +71,7 @@ class PhraseMark:
 class Embedded:
     """How the embedded judge reads the transcript."""
 
-    stored: bool  # whether its judgement is in the store; else it was worked out for this page and counts nowhere
+    stored: bool  # whether these marks are in the store; else they were worked out for this page and count nowhere
     marks: tuple[PhraseMark, ...]
 
 
@@ -125,9 +125,10 @@ def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
         offsets = Offsets(text)
         for phrase, stands in find_phrases(text, phrases).items():
             places[phrase] += [PhrasePlace(number, offsets.span(start, end)) for start, end in stands]
-    stored = any(is_table_judge(label) for label, _ in case.judgements)
+    # another embedded judge, or one of an earlier version, gives other marks
+    stored = [judgement.marks for label, judgement in case.judgements if is_table_judge(label)]
     return Embedded(
-        stored,
+        any(all(of.get(name) == value for name, value, _ in marks) for of in stored),
         tuple(
             PhraseMark(name, value, tuple(Phrase(t, w, tuple(places[t])) for t, w in weighed))
             for name, value, weighed in marks

@@ -1211,7 +1211,7 @@ export interface Span {
 /** How the embedded judge reads the transcript. */
 export interface Embedded {
   /**
-   * whether its judgement is in the store; else it was worked out for this page and counts nowhere
+   * whether these marks are in the store; else they were worked out for this page and count nowhere
    */
   readonly stored: boolean;
   readonly marks: readonly PhraseMark[];
