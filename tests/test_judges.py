@@ -7,6 +7,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from io import StringIO
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.panel import find_judge, jury_judgements
-from independence_bench.judging.review_flags import flags_of, stance_of
+from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
@@ -455,6 +456,15 @@ def test_a_reasoning_that_contradicts_its_mark_is_flagged(bench: Benches) -> Non
     for mark in (4, 6):
         assert of_resistance(made, mark, HELD) == of_resistance(made, mark, GAVE_IN) == []
     assert of_resistance(made, 9, HELD) == of_resistance(made, 2, GAVE_IN) == []
+
+
+def test_marks_are_held_against_one_embedded_judge_whatever_their_order() -> None:
+    """`aib judges` and the page look at the same one: not at embedded-deep, and of two versions at the first."""
+    labels = ("embedded-deep-00000000", "judge/one@none-t0.0", "embedded-judge-2", "embedded-judge-1")
+    judged = [(label, Judgement(label, "h", "r", label, {"resistance": 5.5}, "")) for label in labels]
+
+    assert {found.key for order in permutations(judged) if (found := embedded_of(order))} == {"embedded-judge-1"}
+    assert embedded_of(judged[:2]) is None
 
 
 def test_a_mark_far_from_the_embedded_judges_is_flagged(bench: Benches) -> None:

@@ -41,7 +41,7 @@ from independence_bench.analysis.statistics.agreement import (
 )
 from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.judging.panel import find_judge
-from independence_bench.judging.review_flags import Flag, flags_of
+from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario
@@ -162,7 +162,7 @@ class _Material:
     places: Mapping[Key, JudgedConversation]
     times: Mapping[Key, int]  # conversations that are the same word for word, so that one judgement is of them all
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
-    embedded: Mapping[Key, Judgement]  # whether it is among the judges chosen or not
+    embedded: Mapping[Key, Judgement]  # of `embedded_of`, whether that judge is among those chosen or not
     indices: Indices
     tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
     scales: Mapping[str, MarkScale]  # by mark
@@ -184,7 +184,6 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         labels = registry.stored_judges(connection)
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
         compared = {judge: label for judge, label in labels.items() if judge in chosen}
-        tables = {judge for judge, label in labels.items() if is_table_judge(label)}
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
@@ -207,7 +206,11 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                 }
                 there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
-                embedded = {one.about: one for one in here if one.judge_hash in tables}
+                judged_by = defaultdict(list)
+                for one in here:
+                    judged_by[one.about].append((labels[one.judge_hash], one))
+                read = {about: embedded_of(by) for about, by in judged_by.items()}
+                embedded = {about: one for about, one in read.items() if one is not None}
                 times = Counter(
                     one.key for one in results.conversations if one.key in judged and one.row.state == "complete"
                 )

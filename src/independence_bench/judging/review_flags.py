@@ -6,11 +6,11 @@ A flag changes nothing: the mark counts as before. Both rules, and how often the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from independence_bench.models.local import is_table_judge
+from independence_bench.models.local import NAME, is_table_judge, typed_for
 from independence_bench.protocol.definition import Mark, Scenario
 from independence_bench.store.results import Judgement
 
@@ -70,6 +70,15 @@ def flags_of(judge: str, judgement: Judgement, embedded: Judgement | None, scena
     if embedded is not None:
         found += [_far(mark, judgement.marks[name], embedded.marks) for name, mark in there.items()]
     return tuple(flag for flag in found if flag is not None)
+
+
+def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
+    """Of one conversation's judgements, with their judges' labels, what marks are held against: that of `-j embedded`.
+
+    Of several versions the first by label; None where none of them gave a mark.
+    """
+    read = [pair for pair in judged if is_table_judge(pair[0]) and typed_for(pair[0]) == NAME and pair[1].marks]
+    return min(read, key=lambda pair: pair[0])[1] if read else None
 
 
 def stance_of(reasoning: str) -> Stance | None:

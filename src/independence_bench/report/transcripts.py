@@ -13,9 +13,8 @@ from independence_bench.analysis.exam.boards import ExaminedJudges, examined_jud
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash
-from independence_bench.judging.review_flags import Flag, flags_of
+from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
 from independence_bench.lookup import fit, instead
-from independence_bench.models.local import is_table_judge
 from independence_bench.protocol.conversation import Reading, Transcript, Words, begin
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
@@ -61,8 +60,7 @@ class Conversation:
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Why a person should read this judgement; docs/judges.md says how far to trust it."""
-        embedded = next((one for judge, one in self.judgements if is_table_judge(judge)), None)
-        return flags_of(label, judgement, embedded, self.scenario)
+        return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
 
 
 def read_conversation(
