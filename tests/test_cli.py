@@ -388,6 +388,23 @@ def test_ctrl_c_at_the_question_ends_the_command(user: User) -> None:
 # ---------------------------------------------------------------- what can be wrong
 
 
+def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
+    """As later: exit code 130, and no traceback of an import."""
+    program = (
+        "import os, signal, sys\n"
+        "class Stopper:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Stopper())\n"
+        "from independence_bench.__main__ import main\n"
+        "main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "aib: stopped\n")
+
+
 def test_a_wrong_key_is_one_line_for_everything_that_it_stopped(user: User) -> None:
     """Exit code 1; the second time, with the right key, it goes through."""
     user.server.script = lambda _: failure(401, "No auth credentials found")
