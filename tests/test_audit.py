@@ -504,6 +504,24 @@ def test_the_command_says_by_its_exit_code_whether_there_is_an_error(data: Publi
     assert (nothing.returncode, "no conversations of v2" in nothing.stderr) == (2, True)
 
 
+def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(data: Published, tmp_path: Path) -> None:
+    """A scenario, or a finding's own name; the exit code stays that of everything."""
+    of(data, "rs01")["response"], of(data, "rs03")["response"] = "…", ":"
+    store = str(brought(data, tmp_path))
+    one = aib(tmp_path, "audit", store, "--find", "RS03")
+    named = aib(tmp_path, "audit", store, "--find", "debris")
+    first = aib(tmp_path, "audit", store, "--top", "1")
+    none = aib(tmp_path, "audit", store, "--find", "nowhere")
+
+    assert one.returncode == named.returncode == first.returncode == 1
+    assert ("rs03: " in one.stdout, "rs01: " in one.stdout, "aib show" in one.stdout) == (True, False, True)
+    assert "Shown: 1 of 2 findings." in named.stdout
+    assert "rs03: " in named.stdout
+    assert "rs01: " in named.stdout
+    assert "and 1 more (--top shows more, --json all)" in first.stdout
+    assert (none.returncode, none.stderr) == (2, "aib: --find: no finding has nowhere in it\n")
+
+
 def test_json_has_every_place_and_every_effect_in_ascii(data: Published, tmp_path: Path) -> None:
     """Names from outside cannot reach the terminal."""
     of(data, "rs03")["response"] = "\u202e…"

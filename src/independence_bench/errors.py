@@ -71,6 +71,11 @@ def all_of(problems: Sequence[ProtocolError]) -> ProtocolError:
     return ProtocolError(first.file, first.key, first.problem, others)
 
 
+def why(error: Exception) -> str:
+    """Why a file could not be read or written, without its path, which a message names itself."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 class SubjectError(WrongUse):
     """A subject, judge or endpoint was described in a way that means nothing."""
 

@@ -12,7 +12,7 @@ from independence_bench.cli.options import legend_option, show, weights_option
 from independence_bench.cli.selection import Selection, json_option, rules_option, selecting
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.audit_view import audit_json, audit_view
+from independence_bench.report.audit_view import SHOWN, audit_json, audit_view, chosen, with_word
 
 _BESIDE = "aib.beside"  # in click's meta: the process that `cli.main` began
 
@@ -27,9 +27,14 @@ _BESIDE = "aib.beside"  # in click's meta: the process that `cli.main` began
     show_default=True,
     help="The lowest severity to show.",
 )
+@click.option(
+    "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
+    help="The first N places of each finding.",
+)  # fmt: skip
+@click.option("--find", metavar="WORD", help="Only findings and places with this in them, such as a part of a label.")
 @legend_option
 @selecting(rules_option, weights_option, json_option)
-def audit(selection: Selection, path: str | None, lowest: Severity, as_json: bool) -> None:
+def audit(selection: Selection, path: str | None, lowest: Severity, top: int, find: str | None, as_json: bool) -> None:
     """Recompute every number from its records, and list problems that a reader should know about.
 
     STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
@@ -45,6 +50,8 @@ def audit(selection: Selection, path: str | None, lowest: Severity, as_json: boo
     if as_json:
         click.echo(audit_json(found, lowest))
     else:
-        show(audit_view(found, lowest))
+        if find is not None and not with_word(chosen(found, lowest), find):
+            raise WrongUse(f"--find: no finding has {find} in it")
+        show(audit_view(found, lowest, top, find))
     if found.errors:
         context.exit(1)

@@ -37,7 +37,7 @@ from independence_bench.cli.run import check_known, spec_of
 from independence_bench.cli.selection import Selection, json_option, judge_option, selecting
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.errors import NotComplete, ProtocolError, WrongUse
+from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.protocol.definition import Protocol
@@ -332,4 +332,4 @@ def _put(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{file} cannot be written ({error})") from error
+        raise WrongUse(f"{file} cannot be written ({why(error)})") from error

@@ -206,7 +206,8 @@ def _fail(message: str) -> None:
 def _misused(error: click.ClickException) -> str:
     """What is wrong with a command line, what may have been meant, and which help says more."""
     instead = importlib.import_module("independence_bench.lookup").instead
-    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "aib"
+    typed = " ".join(one for one in sys.argv[1:2] if one in COMMANDS)
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else f"aib {typed}".rstrip()
     match error:
         case click.exceptions.NoSuchCommand() if error.ctx and isinstance(error.ctx.command, click.Group):
             known = error.ctx.command.list_commands(error.ctx)
@@ -217,6 +218,8 @@ def _misused(error: click.ClickException) -> str:
             said = f"there is no option {error.option_name}"
         case _:
             message = error.format_message().rstrip(".")
+            for clicks, ours in (("a valid integer range", "a whole number"), ("a valid float range", "a number")):
+                message = message.replace(clicks, ours)
             said = message[:1].lower() + message[1:]
     return f"{said} (see `{path} --help`)"
 

@@ -27,7 +27,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import SECTIONS, Draft, read_description, sheet_text
@@ -104,7 +104,7 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
         with sheet.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{sheet} cannot be written ({getattr(error, 'strerror', None) or error})") from error
+        raise WrongUse(f"{sheet} cannot be written ({why(error)})") from error
     shown = shlex.quote(label_text(str(sheet)))
     say(*(label_text(f"{sheet}: {problem}") for problem in problems))
     if written is None:

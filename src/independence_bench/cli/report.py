@@ -11,7 +11,7 @@ from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.leaderboard import read_records
 from independence_bench.cli.options import out, say
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.stem_svg import field_picture, fold_picture
@@ -83,4 +83,6 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
-        raise WrongUse(f"the report cannot be written to {folder} ({error}); --out names another folder") from error
+        raise WrongUse(
+            f"the report cannot be written to {folder} ({why(error)}); --out names another folder"
+        ) from error

@@ -11,7 +11,7 @@ import click
 
 from independence_bench.cli.options import Number
 from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.simulate.faults import Faults, read_script
 from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import audit, audit_lines, read_ledger
@@ -168,4 +168,6 @@ def read_lines(path: Path | None) -> dict[int, str]:
     try:
         return read_script(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"--script {path}: cannot be read ({error})") from error
+        raise WrongUse(
+            f"--script {path}: cannot be read ({why(error)}); name a file with lines such as `3 http-500`"
+        ) from error

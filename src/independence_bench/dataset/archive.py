@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.store.blobs import LARGEST_TOTAL, Allowance, TooLarge
 
 LARGEST_FILE = 4_000_000  # bytes; a conversation is a few thousand
@@ -68,7 +68,7 @@ def open_files(path: Path) -> Iterator[Files]:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path}: {getattr(error, 'strerror', None) or error}; name a folder or a tar") from error
+        raise WrongUse(f"{path}: {why(error)}; name a folder or a tar") from error
     if stat.S_ISDIR(mode):
         yield _folder(path)
     elif stat.S_ISREG(mode):

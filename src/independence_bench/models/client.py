@@ -199,8 +199,8 @@ class Client:
                 data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EndpointUnusable(
-                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): {_say(error)}; "
-                "check the address and that the server runs"
+                f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
+                f"{_say(error).replace(' ssl:default', '')}; check the address and that the server runs"
             ) from None
         try:
             return json.loads(SENT.redacted(data)) if data else None

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "NETRC")
 # what programs and libraries are loaded by, where programs look for their files, and what has another server, or a
@@ -55,7 +55,7 @@ def take_env_file(path: Path) -> EnvFile:
         }
         os.environ.update(taken)
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({error}); save it as UTF-8 text") from error
+        raise WrongUse(f"{path} cannot be read ({why(error)}); save it as UTF-8 text") from error
     return EnvFile(frozenset(taken), held)
 
 

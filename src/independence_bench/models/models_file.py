@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from independence_bench.errors import SubjectError
+from independence_bench.errors import SubjectError, why
 from independence_bench.lookup import instead
 from independence_bench.models.addresses import check_url
 from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Dialect, Endpoint, ModelSpec, Roster
@@ -69,7 +69,7 @@ def read_models(path: Path) -> Roster:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SubjectError(f"{path}: cannot be read ({error}); --models-file names another") from error
+        raise SubjectError(f"{path}: cannot be read ({why(error)}); --models-file names another") from error
     return parse_models(text, str(path))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
@@ -117,7 +117,7 @@ def _bytes(path: Path) -> bytes:
             raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {LARGEST_FILE:,}; give a smaller one")
         return path.read_bytes()[: LARGEST_FILE + 1]
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
 
 
 # ---------------------------------------------------------------- cards

@@ -15,7 +15,7 @@ from typing import Annotated
 import yaml
 from pydantic import Field, StringConstraints, ValidationError
 
-from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.errors import ProtocolError, WrongUse, why
 from independence_bench.escape import printable
 from independence_bench.protocol.script import QUOTE
 from independence_bench.yaml_io import OneLine, Strict, Text, mend, read_mapping
@@ -183,7 +183,7 @@ def file_text(path: Path, largest: int = LARGEST) -> str:
     except UnicodeDecodeError as error:
         raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
 
 
 def _refuse_bombs(text: str) -> None:

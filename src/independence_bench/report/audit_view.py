@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from independence_bench.analysis.audit.audit import SEVERITIES, AuditReport, Finding, IndexChange, Severity
@@ -16,7 +17,7 @@ from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import plural, signed
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
-SHOWN = 5  # places of a finding, and rows that it moves
+SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number
 PLACE = "subject label run configuration scenario transcript judge"  # of an occurrence
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -27,9 +28,32 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
     return tuple(finding for finding in audit.findings if finding.kind.severity in wanted)
 
 
-def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]:
-    """A summary, then each finding with its first places and how to see them."""
-    findings = chosen(audit, lowest)
+def with_word(findings: Sequence[Finding], word: str) -> tuple[Finding, ...]:
+    """Those of *findings* that have *word* in their name or title, and of the others the places and effects with it."""
+    kept = []
+    for one in findings:
+        if not _has(word, one.kind.name, one.kind.title):
+            places = tuple(place for place in one.places if _has(word, place.label, place.scenario, place.detail))
+            one = replace(one, places=places, effects=tuple(e for e in one.effects if _has(word, e.label)))
+        if one.places:
+            kept.append(one)
+    return tuple(kept)
+
+
+def _has(word: str, *texts: str) -> bool:
+    return any(word.lower() in text.lower() for text in texts)
+
+
+def audit_view(
+    audit: AuditReport, lowest: Severity = "note", top: int = SHOWN, find: str | None = None
+) -> Iterator[Block]:
+    """A summary, then each finding with its first *top* places and how to see them.
+
+    *find*: only what has this word in it. The numbers of the summary are those of all places.
+    """
+    every = chosen(audit, lowest)
+    among = every if find is None else with_word(every, find)
+    findings = [one for one in every if any(one.kind is kept.kind for kept in among)]
     yield Title(("Audit of ", Prose(audit.protocol.called)))
     rules = "" if audit.rules == OWN.name else f" · {audit.rules} rules, not our own"
     yield Note(
@@ -57,28 +81,30 @@ def audit_view(audit: AuditReport, lowest: Severity = "note") -> Iterator[Block]
         brief="without it: the largest change of a subject's index, in points, if the runs with the finding are left "
         "out.",
     )
-    for finding in findings:
-        yield from _finding(finding, audit.protocol)
+    if len(findings) < len(every):
+        yield Note(f"Shown: {len(findings)} of {plural(len(every), 'finding')}.")
+    for finding in among:
+        yield from _finding(finding, audit.protocol, top)
 
 
-def _finding(finding: Finding, protocol: Protocol) -> Iterator[Block]:
+def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
     kind = finding.kind
     yield Title((Styled(kind.severity, _STYLES[kind.severity]), f": {kind.title}"), aside=f"  {kind.name}")
     yield Note(kind.meaning, indent=2)
-    yield from _first(fold(finding.places), 2)
+    yield from _first(fold(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
         yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
     if moved := sorted(finding.effects, key=_weight):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
-        yield from _first([_effect(effect, several) for effect in moved], 4)
+        yield from _first([_effect(effect, several) for effect in moved], 4, top)
 
 
-def _first(lines: Sequence[str], indent: int) -> Iterator[Block]:
-    for line in lines[:SHOWN]:
+def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
+    for line in lines[:top]:
         yield Note(Prose(line), "", indent)
-    if len(lines) > SHOWN:
-        yield Note(f"and {len(lines) - SHOWN:,} more (--json has all)", "dim", indent)
+    if len(lines) > top:
+        yield Note(f"and {len(lines) - top:,} more (--top shows more, --json all)", "dim", indent)
 
 
 def fold(places: Sequence[Occurrence]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import IO
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 
 SHOWN = 8  # requests that an audit in words names one by one
 
@@ -89,7 +89,7 @@ def read_ledger(path: Path) -> list[Entry]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{path}: cannot be read ({error}); name a file that --ledger has written") from error
+        raise WrongUse(f"{path}: cannot be read ({why(error)}); name a file that --ledger has written") from error
     entries = []
     for at, line in enumerate(lines[:-1], 1):
         try:

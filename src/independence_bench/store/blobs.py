@@ -66,8 +66,15 @@ def unpack(blob: bytes) -> str:
 class Damaged(StoreError):
     """A stored record that is not what we wrote."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(f"the store holds a damaged record ({type(error).__name__}); restore it from a copy")
+    def __init__(self, error: Exception, store: str = "") -> None:
+        self.error = error
+        said = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
+        named = f"the store {store}".rstrip()
+        super().__init__(f"{named} holds a damaged record ({said}); restore it from a copy")
+
+    def of(self, store: str) -> Damaged:
+        """The same, of the *store* that a user named."""
+        return Damaged(self.error, store)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
 from independence_bench.store.backend import Backend
+from independence_bench.store.blobs import Damaged
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
 from independence_bench.store.postgres import PostgresDatabase
@@ -135,6 +136,8 @@ class Store:
         """Raises StoreError, which says that the store cannot be *verb*, for errors of those *kinds*."""
         try:
             yield
+        except Damaged as error:
+            raise error.of(self.shown) from None
         except kinds as error:
             raise self.failed(verb, error) from error
 
