@@ -509,7 +509,7 @@ def test_findings_can_be_chosen_by_a_word_and_places_by_their_number(data: Publi
     of(data, "rs01")["response"], of(data, "rs03")["response"] = "…", ":"
     store = str(brought(data, tmp_path))
     one = aib(tmp_path, "audit", store, "--find", "RS03")
-    named = aib(tmp_path, "audit", store, "--find", "debris")
+    named = aib(tmp_path, "audit", store, "--find", "without an answer")
     first = aib(tmp_path, "audit", store, "--top", "1")
     none = aib(tmp_path, "audit", store, "--find", "nowhere")
 

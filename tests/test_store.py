@@ -778,3 +778,6 @@ def test_a_text_that_is_not_packed_is_a_damaged_record(tmp_path: Path) -> None:
                 connection.execute(select(schema.protocols.c.files)).all()
             with pytest.raises(StoreError, match="damaged record"):
                 list(bulk.dump(connection, "protocols", {"files"}))
+        named = r"^the store \S+/aib\.db holds a damaged record"
+        with pytest.raises(StoreError, match=named), store.reading() as connection:
+            connection.execute(select(schema.protocols.c.files)).all()

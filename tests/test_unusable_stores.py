@@ -159,14 +159,6 @@ def endless_view(path: Path) -> None:
     connection.close()
 
 
-def changed_record(path: Path) -> None:
-    """A packed text whose bytes are others now."""
-    a_store(path)
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("update protocols set files = x'00'").rowcount > 0
-    connection.close()
-
-
 def lost_table(path: Path) -> None:
     """A table less."""
     a_store(path)
