@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -33,6 +33,47 @@ class Layout:
     hidden: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The columns that are shown, and how wide they are."""
+
+    columns: Sequence[Column]
+    kept: Sequence[int]  # places of those that are shown
+    sizes: Sequence[int]  # characters of each column, whether it is shown or not
+    gap: int
+
+    @property
+    def width(self) -> int:
+        """Characters of a whole line."""
+        return _total(self.sizes, self.kept, self.gap)
+
+    def lines(self, row: Sequence[Text], heading: bool = False) -> list[Text]:
+        """*row* in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
+        parts = [
+            [part for one in row[place].split("\n", allow_blank=True) for part in _broken(one, self.sizes[place])]
+            for place in self.kept
+        ]
+        if heading:
+            height = max(map(len, parts))
+            parts = [[Text()] * (height - len(part)) + part for part in parts]
+        return [self._line(across, styled=not heading) for across in zip_longest(*parts)]
+
+    def _line(self, across: Sequence[Text | None], styled: bool) -> Text:
+        whole = Text()
+        for place, cell in zip(self.kept, across, strict=True):
+            column, shown = self.columns[place], cell.copy() if cell is not None else Text()
+            if styled and column.style:
+                shown.stylize_before(column.style)
+            missing = self.sizes[place] - shown.cell_len
+            if column.words or column.drawn:
+                shown.pad_right(missing)
+            else:
+                shown.pad_left(missing)
+            whole.append_text(shown).append(" " * self.gap)
+        whole.rstrip()
+        return whole
+
+
 def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
     """*table* in lines of at most *width* characters where that can be; None: as wide as it is.
 
@@ -40,7 +81,6 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
     it *draws*, in what is left.
     """
     columns, rows = values.shown_rows(table, "terminal")
-    gap = 1 + table.gap
     headings = [write(column.heading("terminal")) for column in columns]
     if width is None:
         headings = [Text(values.in_one_line(heading.plain)) for heading in headings]
@@ -50,6 +90,28 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
         row if isinstance(row, Across) else [write(cell) for cell in row] for row in rows
     ]
     plain = [row for row in cells if not isinstance(row, Across)]
+    grid, hidden = _fitted(columns, headings, plain, 1 + table.gap, width)
+    if draws and width is not None:
+        grid = _with_pictures(grid, headings, plain, [row for row in rows if not isinstance(row, Across)], width)
+    lines = grid.lines(headings, heading=True)
+    rule = Text("─" * grid.width)
+    lines.append(rule)
+    for shown in cells:
+        if isinstance(shown, values.Group):
+            lines += [] if lines[-1] is rule else [Text()]
+            lines += [write(values.Strong(shown.title))] if shown.title else []
+        elif isinstance(shown, values.Remark):
+            lines += _remark(write(shown.text), width)
+        else:
+            lines += grid.lines(shown)
+    names = (values.in_one_line(headings[place].plain) for place in hidden)
+    return Layout(lines, tuple(name for name in names if name))
+
+
+def _fitted(
+    columns: Sequence[Column], headings: Sequence[Text], plain: Sequence[Sequence[Text]], gap: int, width: int | None
+) -> tuple[_Grid, list[int]]:
+    """The columns that there is room for, as wide as they can be, without those that are drawn; and those left out."""
     natural = [
         max([_widest(headings[place]), *(_widest(row[place]) for row in plain)]) if not column.drawn else 0
         for place, column in enumerate(columns)
@@ -63,62 +125,41 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
         gap = 1  # before anything is left out or broken
     kept, hidden = _kept(columns, natural, gap, width)
     least = [max((_longest(row[place]) for row in plain), default=0) for place in range(len(columns))]
-    sizes = _sizes(columns, natural, least, kept, gap, width)
-    for place, column in enumerate(columns):
-        room = 0 if width is None or not draws else width - _total(sizes, kept, gap) - gap
+    return _Grid(columns, kept, _sizes(columns, natural, least, kept, gap, width), gap), hidden
+
+
+def _with_pictures(
+    grid: _Grid,
+    headings: list[Text],
+    plain: Sequence[list[Text]],
+    rows: Sequence[Sequence[values.Text]],
+    width: int,
+) -> _Grid:
+    """*grid* with the columns that are drawn, in what it leaves of *width*; *headings* and *plain* get their pictures.
+
+    *rows*: what stands in *plain*, not written yet.
+    """
+    for place, column in enumerate(grid.columns):
+        room = width - grid.width - grid.gap
         if column.drawn and room >= PICTURE[0]:
-            sizes[place] = min(room, PICTURE[1])
-            kept = sorted([*kept, place])
+            size = min(room, PICTURE[1])
+            sizes = [*grid.sizes[:place], size, *grid.sizes[place + 1 :]]
+            grid = replace(grid, kept=sorted([*grid.kept, place]), sizes=sizes)
             low, high = column.drawn
-            headings[place] = Text(f"{low:g}{f'{high:g}':>{sizes[place] - len(f'{low:g}')}}")
-            for cell, row in zip(plain, (row for row in rows if not isinstance(row, Across)), strict=True):
-                cell[place] = Text(_picture(row[place], column.drawn, sizes[place]))
+            headings[place] = Text(f"{low:g}{f'{high:g}':>{size - len(f'{low:g}')}}")
+            for cells, row in zip(plain, rows, strict=True):
+                cells[place] = Text(_picture(row[place], column.drawn, size))
+    return grid
 
-    def line(parts: Sequence[Sequence[Text]], bottom: bool = False, style: bool = True) -> list[Text]:
-        height = max(len(part) for part in parts)
-        padded = [[Text()] * (height - len(part)) + list(part) for part in parts] if bottom else parts
-        made = []
-        for across in zip_longest(*padded):
-            whole = Text()
-            for place, cell in zip(kept, across, strict=True):
-                shown = cell.copy() if cell is not None else Text()
-                if style and columns[place].style:
-                    shown.stylize_before(columns[place].style)
-                missing = sizes[place] - shown.cell_len
-                if columns[place].words or columns[place].drawn:
-                    shown.pad_right(missing)
-                else:
-                    shown.pad_left(missing)
-                whole.append_text(shown).append(" " * gap)
-            whole.rstrip()
-            made.append(whole)
-        return made
 
-    def folded(row: Sequence[Text]) -> list[list[Text]]:
-        return [
-            [part for one in row[place].split("\n", allow_blank=True) for part in _broken(one, sizes[place])]
-            for place in kept
-        ]
-
-    lines = line(folded(headings), bottom=True, style=False)
-    rule = Text("─" * _total(sizes, kept, gap))
-    lines.append(rule)
-    for shown in cells:
-        if isinstance(shown, values.Group):
-            lines += [] if lines[-1] is rule else [Text()]
-            lines += [write(values.Strong(shown.title))] if shown.title else []
-        elif isinstance(shown, values.Remark):
-            said = write(shown.text)
-            said.stylize_before("dim")
-            broken = [said] if width is None else _broken(said, width - INDENT, _SPACE)
-            for one in broken:
-                one.rstrip()
-                one.pad_left(INDENT)
-            lines += broken
-        else:
-            lines += line(folded(shown))
-    names = (values.in_one_line(headings[place].plain) for place in hidden)
-    return Layout(lines, tuple(name for name in names if name))
+def _remark(said: Text, width: int | None) -> list[Text]:
+    """What is *said* across all columns, indented, in lines of at most *width* characters."""
+    said.stylize_before("dim")
+    lines = [said] if width is None else _broken(said, width - INDENT, _SPACE)
+    for one in lines:
+        one.rstrip()
+        one.pad_left(INDENT)
+    return lines
 
 
 def _shortened(
