@@ -5,7 +5,7 @@
 
 Drawn subjects have a truth, so it is seen how often an interval holds it when the runs were stopped by a look at it,
 and how often a ranking that was played until it stood has a single false "better than". The rules are those of
-`aib run --until-width` and `--until-ranked`; what is judged is what `aib leaderboard` shows afterwards, at 95 % and
+`aib run --until-width` and `--until-ranked`; what is judged is what `aib leaderboard` shows afterwards, at 95% and
 without memory of the looks. Seeded: the same command prints the same table.
 
 A replay has no truth. It compares the ranking with that of all the runs that are stored.
@@ -132,7 +132,7 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
                     f"{number}, width {width:g}",
                     f"{coverage:.1f}",
                     of_settled,
-                    f"{100 * settled.mean():.0f} %",
+                    f"{100 * settled.mean():.0f}%",
                     f"{mean_runs:.2f}",
                     f"{mean_runs / FIXED:.2f}",
                 )
@@ -172,7 +172,7 @@ def try_rankings(draws: int, most: int) -> float:
         for number in (FIXED, most):
             fixed = [measure(test.design, list(one[:, :number])) for one in drawn.shares]
             rows.append(_ranking_row(cell, f"{number} runs", fixed, drawn, number))
-        for name, looks in (("5 % a look", 1), ("5 % in all", None)):
+        for name, looks in (("5% a look", 1), ("5% in all", None)):
             ended = [until_ranked(test.design, list(one), most, looks) for one in drawn.shares]
             runs = float(np.mean([one.runs.mean() for one in ended]))
             rows.append(_ranking_row(cell, name, [one.measured for one in ended], drawn, runs))
@@ -185,7 +185,7 @@ def _ranking_row(cell: Cell, rule: str, measured: Sequence[Measured], drawn: Boa
     false = 100 * np.mean([has_a_false_claim(one, truth) for one, truth in zip(measured, drawn.again, strict=True)])
     held = 100 * np.mean([holds(one, truth) for one, truth in zip(measured, drawn.again, strict=True)])
     apart = 100 * np.mean([holm(shown_p(one)).mean() for one in measured])
-    return cell.about, rule, f"{false:.1f}", f"{held:.1f}", f"{apart:.0f} %", f"{runs:.2f}"
+    return cell.about, rule, f"{false:.1f}", f"{held:.1f}", f"{apart:.0f}%", f"{runs:.2f}"
 
 
 # ---------------------------------------------------------------- replayed
@@ -219,7 +219,7 @@ def _replayed(name: str, design: Design, every: Sequence[Sequence[Floats]], most
         for number in range(FEWEST, most)
     }
     rules["until ranked"] = lambda shares: until_ranked(design, shares, most).runs
-    rules["5 % a look"] = lambda shares: until_ranked(design, shares, most, 1).runs
+    rules["5% a look"] = lambda shares: until_ranked(design, shares, most, 1).runs
     for part in (0.5, 0.6, 0.7):
         rules[f"and {part:.0%} of the calls"] = lambda shares, part=part: (
             until_ranked(  # type: ignore[misc]
@@ -229,7 +229,7 @@ def _replayed(name: str, design: Design, every: Sequence[Sequence[Floats]], most
     rows = []
     for rule, runs_by in rules.items():
         compared = np.mean([_compared(design, shares, runs_by(shares), most) for shares in every], axis=0)
-        rows.append((name, rule, *(f"{100 * value:.0f} %" for value in compared)))
+        rows.append((name, rule, *(f"{100 * value:.0f}%" for value in compared)))
     return rows
 
 
@@ -274,9 +274,9 @@ def main() -> int:
     if asked.replay:
         replay(asked.replay, asked.protocol, FIXED, asked.times)
         return 0
-    print(f"until a width, at most {asked.most} runs; intervals of 95 % when nobody plays on:\n")
+    print(f"until a width, at most {asked.most} runs; intervals of 95% when nobody plays on:\n")
     covered = try_widths(asked.draws, (1, 5, 20), (4, 6, 8), asked.most)
-    print(f"\nuntil ranked, at most {asked.most} runs; the leaderboard of 95 % when nobody plays on:\n")
+    print(f"\nuntil ranked, at most {asked.most} runs; the leaderboard of 95% when nobody plays on:\n")
     false = try_rankings(asked.boards, asked.most)
     print()
     return verdict(

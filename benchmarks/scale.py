@@ -120,7 +120,7 @@ class Result:
     """What a load came to."""
 
     load: Load
-    steady: float  # seconds in which the middle 60 % of the calls ended
+    steady: float  # seconds in which the middle 60% of the calls ended
     size: float  # kilobytes of the database at the end
     cpu: float  # seconds, all workers
     server: float  # seconds of CPU, the database
@@ -145,12 +145,12 @@ class Result:
             f"{load.how}, {load.workers} x {load.at_once}",
             f"{self.rate:,.0f}",
             f"{self.rate / load.bound:.2f}",
-            f"{100 * self.alone:.0f} %",
-            f"{100 * self.locks.waiting / looks:.0f} %",
-            f"{100 * self.locks.open / looks / load.workers:.0f} %",
+            f"{100 * self.alone:.0f}%",
+            f"{100 * self.locks.waiting / looks:.0f}%",
+            f"{100 * self.locks.open / looks / load.workers:.0f}%",
             f"{1000 * self.cpu / calls:.2f}",
             f"{1000 * self.server / calls:.2f}",
-            f"{100 * self.idle:.0f} %",
+            f"{100 * self.idle:.0f}%",
         )
 
 

@@ -86,3 +86,18 @@ def unknown(words: list[str]) -> list[str]:
         command, context, words = found, click.Context(found, parent=context), words[1:]
     options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
     return [word for word in words if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in options]
+
+
+def test_percents_are_written_alike() -> None:
+    """95%, without a blank: on our pages, in the viewer, and in what commands print."""
+    source = ROOT / "src" / "independence_bench"
+    printing = [file for room in ("cli", "report", "viewer") for file in (source / room).glob("*.*")]
+    files = [ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md"), *printing, *ROOT.glob("web/src/**/*.tsx")]
+
+    apart = [
+        f"{file.relative_to(ROOT)}: {found}"
+        for file in files
+        for found in re.findall(r".{0,30}[0-9}] %(?![\w%]).{0,9}", file.read_text(encoding="utf-8"))
+    ]
+    assert len(files) > 100
+    assert apart == []
