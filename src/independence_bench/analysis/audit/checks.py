@@ -65,7 +65,7 @@ def damaged(evidence: AuditEvidence) -> Occurrences:
     said = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
     for played in evidence.conversations:
-        judged = [(one.key, evidence.judges[one.judge_hash]) for one in evidence.of(played)]
+        judged = [(one.key, evidence.judges[one.judge_hash]) for one in played.judgements]
         for key, judge in (*((key, None) for key in played.keys), *judged):
             if key in said:
                 seen.add(key)
@@ -93,7 +93,7 @@ def other_indices(evidence: AuditEvidence) -> Occurrences:
 
 def _read_again(evidence: AuditEvidence, board: Board, played: AuditedConversation | None, marks: Marks) -> Marks:
     """The marks of one conversation in its judge's raw reply; those that are stored where there is none."""
-    for judgement in evidence.of(played) if played else ():
+    for judgement in played.judgements if played else ():
         if evidence.judges[judgement.judge_hash] == board.judge:
             if judgement.key in evidence.bodies.marks:
                 return evidence.bodies.marks[judgement.key]
@@ -106,7 +106,7 @@ def _of_judgements(wrong: Callable[[AuditEvidence, AuditedConversation, Judgemen
 
     def find(evidence: AuditEvidence) -> Occurrences:
         for played in evidence.conversations:
-            for judgement in evidence.of(played):
+            for judgement in played.judgements:
                 if (detail := wrong(evidence, played, judgement)) is not None:
                     yield _at(played, detail, evidence.judges[judgement.judge_hash])
 
@@ -191,7 +191,7 @@ def known_futures(evidence: AuditEvidence) -> Occurrences:
 def judged_debris(evidence: AuditEvidence) -> Occurrences:
     """Replies that are no answer (empty, debris, punctuation, an error) in conversations that have marks."""
     for played in evidence.conversations:
-        if not evidence.marked(played):
+        if not played.marked:
             continue
         empty = [(line.name, line.text) for _, line in played.replies if not is_words(line.text)]
         for name, text in empty:
@@ -242,7 +242,7 @@ def invalid(evidence: AuditEvidence) -> Occurrences:
     """Whole conversations that our rules do not count."""
     for played in evidence.conversations:
         if played.row.state == "invalid" and not played.lacking:
-            judged = ", judged nevertheless" if evidence.marked(played) else ""
+            judged = ", judged nevertheless" if played.marked else ""
             yield _at(played, f"{played.row.reason}{judged}")
 
 
@@ -284,7 +284,7 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
             for played in evidence.conversations:
                 to_judge = played.row.state == "complete" and not played.takes_none
                 if to_judge and played.configuration in board.configurations:
-                    mine = (one for one in evidence.of(played) if evidence.judges[one.judge_hash] == board.judge)
+                    mine = (one for one in played.judgements if evidence.judges[one.judge_hash] == board.judge)
                     if (reason := why(next(mine, None))) is not None:
                         yield _at(played, reason, board.judge)
 
@@ -341,7 +341,7 @@ def unproven_pins(evidence: AuditEvidence) -> Occurrences:
 def mixed_judges(evidence: AuditEvidence) -> Occurrences:
     """Subjects whose marks come from several judges, none of which judged everything."""
     for subject, several in _by_subject(evidence, lambda played: played.row.state == "complete"):
-        judged = [{one.judge_hash for one in evidence.of(played)} for played in several]
+        judged = [{one.judge_hash for one in played.judgements} for played in several]
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))

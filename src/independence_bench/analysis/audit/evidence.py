@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 from independence_bench.analysis.audit.history import model_lines
 from independence_bench.analysis.audit.reparse import Words, verdict_in, words_in
 from independence_bench.analysis.audit.second_reader import SecondReading, reading_beside
-from independence_bench.analysis.leaderboard import Board, boards_of, read_records
-from independence_bench.analysis.results import CountedConversation, Key, Results
+from independence_bench.analysis.leaderboard import Board, BoardRecords, boards_of, read_records
+from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
@@ -42,11 +42,17 @@ class AuditedConversation(CountedConversation):
     keys: tuple[str, ...]  # of its replies, in the order in which they were given
     replies: tuple[tuple[str, Line], ...]  # (key, line) of each reply in it
     reading: Reading | None  # of a stem: which option each reply takes, as it was read when it was played
+    judgements: Sequence[Judgement]  # one of each judge, failed ones included
 
     @property
     def takes_none(self) -> bool:
         """Whether it took no option, so that it ended there and there is nothing to judge."""
         return self.reading is not None and self.reading.choice is None
+
+    @property
+    def marked(self) -> bool:
+        """Whether a judge gave marks."""
+        return any(judgement.reason is None for judgement in self.judgements)
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -83,18 +89,9 @@ class AuditEvidence:
     rules: Rules
     boards: tuple[Board, ...]
     conversations: tuple[AuditedConversation, ...]
-    judgements: Mapping[Key, Sequence[Judgement]]  # one of each judge
     judges: Mapping[str, str]  # hash -> label
     bodies: RawReadings
     contradictions: Sequence[str]  # what the store's own check finds
-
-    def of(self, played: AuditedConversation) -> Sequence[Judgement]:
-        """All judgements of a conversation, failed ones included."""
-        return self.judgements.get(played.key, ())
-
-    def marked(self, played: AuditedConversation) -> bool:
-        """Whether one of them gave marks."""
-        return any(judgement.reason is None for judgement in self.of(played))
 
 
 def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None = None) -> AuditEvidence:
@@ -105,7 +102,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None 
     with reading_beside(store, begun) as second_reading, store.reading() as connection:
         records = read_records(connection, protocol)
         shown = boards_of(records, protocol, rules=rules, measured=False)
-        played = tuple(_conversations(connection, shown, records.every))
+        played = tuple(_conversations(connection, shown, records))
         bodies = RawReadings()
         loose = _read_replies(connection, played, protocol, bodies)
         told = {slot: rubric for of in records.every for slot, rubric in of.rubrics.items()}
@@ -113,27 +110,29 @@ def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None 
         _read_verdicts(connection, scenarios, {one.key: one for one in records.judgements}, bodies)
         second = second_reading(connection)
         _read_requests(connection, loose, second, bodies)
-    given: dict[Key, list[Judgement]] = defaultdict(list)
-    for judgement in records.judgements:
-        given[judgement.about].append(judgement)
-    return AuditEvidence(protocol, rules, tuple(shown), played, given, records.labels, bodies, second.contradictions)
+    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, second.contradictions)
 
 
 def _conversations(
-    connection: Connection, shown: Sequence[Board], every: Sequence[Results]
+    connection: Connection, shown: Sequence[Board], records: BoardRecords
 ) -> Iterator[AuditedConversation]:
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
-    for results in every:
+    given: dict[Key, list[Judgement]] = defaultdict(list)
+    for judgement in records.judgements:
+        given[judgement.about].append(judgement)
+    for results in records.every:
         for one in results.conversations:
             counted[one.row.id].append((one, results.readings.get(one.row.id)))
-    scripts = {script for of in every for script in of.slots}
+    scripts = {script for of in records.every for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for one, reading in counted[transcript_id]:
             row, place = rows[one.configuration, one.row.subject_hash], (one.configuration, one.scenario, one.key)
-            yield AuditedConversation(one.row, *place, row.subject, row.label, transcript, keys, replies, reading)
+            yield AuditedConversation(
+                one.row, *place, row.subject, row.label, transcript, keys, replies, reading, given.get(one.key, ())
+            )
 
 
 def _read_replies(
