@@ -7,7 +7,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import barnard_exact, binom, binomtest
 
 from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_AGAIN,
@@ -47,6 +46,8 @@ def test_limits_of_two_successes_in_two_worked_by_hand() -> None:
 @pytest.mark.parametrize("trials", [1, 2, 3, 5, 12])
 def test_exact_limits_are_scipys(trials: int) -> None:
     """For every number of successes."""
+    from scipy.stats import binomtest  # takes a second, which each worker would spend that reads this file
+
     for successes in range(trials + 1):
         low, high = exact_limits(np.array([successes / trials]), np.array([float(trials)]), np.array([0.05]))
         theirs = binomtest(successes, trials).proportion_ci()
@@ -66,6 +67,8 @@ def test_the_exact_test_is_the_largest_of_every_chance(trials: int, other: int) 
 
     SciPy's own p is found by a search that stops at lower hills now and then, so ours is never smaller.
     """
+    from scipy.stats import barnard_exact, binom
+
     tables = list(product(range(trials + 1), range(other + 1)))
     statistic = {}
     for successes, other_successes in tables:
