@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +50,27 @@ for folder in map(str.strip, sys.stdin):
 """
 Reads = Callable[[str], dict[str, Any]]  # what Inspect's own readers make of the logs in a folder of the place
 
+# Inspect takes seconds to be imported, so what it runs is forked from one process that has: each line of the input is
+# [program, arguments, file of what it prints], and is answered with the exit code
+FORKS = """
+import json, os, sys
+import inspect_ai.analysis
+import independence_bench.integrations.inspect.registry
+from inspect_ai._cli.main import main
+
+for line in sys.stdin:
+    program, arguments, said = json.loads(line)
+    child = os.fork()
+    if not child:
+        file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        sys.argv = [program, *arguments]
+        sys.exit(main() if program == "inspect" else exec(program, {"__name__": "__main__"}))
+    print("ENDED", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+Runs = Callable[..., tuple[int, str]]  # (program, arguments) -> its exit code and all that it printed
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -60,18 +80,53 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def inspect(place: Path, *arguments: str) -> str:
-    """Run Inspect's program to its end; what it printed."""
-    told = environment(place) | {"INSPECT_DISPLAY": "plain", "INSPECT_LOG_LEVEL": "error"}
-    done = subprocess.run([PROGRAM, *arguments], cwd=place, env=told, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def told(place: Path) -> dict[str, str]:
+    """What Inspect sees."""
+    return environment(place) | {"INSPECT_DISPLAY": "plain", "INSPECT_LOG_LEVEL": "error", "COLUMNS": "400"}
 
 
-def evaluated(place: Path, task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> None:
+@pytest.fixture(scope="module")
+def run(place: Path) -> Iterator[Runs]:
+    """What runs Inspect's program ("inspect"), or another one that is given as its source."""
+    command = [sys.executable, "-c", FORKS]
+    with (
+        (place / "forks.log").open("wb") as log,
+        subprocess.Popen(
+            command,
+            cwd=place,
+            env=told(place),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        asks, answers = process.stdin, process.stdout
+        assert asks is not None
+        assert answers is not None
+
+        def one(program: str, *arguments: str) -> tuple[int, str]:
+            said = place / "said"
+            asks.write(json.dumps([program, arguments, str(said)]) + "\n")
+            asks.flush()
+            line = next((line for line in answers if line.startswith("ENDED ")), "")
+            assert line, (place / "forks.log").read_text(encoding="utf-8")
+            return int(line.split()[1]), said.read_text(encoding="utf-8")
+
+        yield one
+        asks.close()
+
+
+def inspect(run: Runs, *arguments: str) -> None:
+    """Run Inspect's program to its end."""
+    code, said = run("inspect", *arguments)
+    assert code == 0, said
+
+
+def of_task(task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> list[str]:
     """`inspect eval` of *task*, into the folder *logs*."""
     models = ["--model", f"aib/{subject}", "--model-role", f"judge=aib/{JUDGE}"]
-    inspect(place, "eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more)
+    return ["eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more]
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +204,11 @@ def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path,
     ids=["tool_role", "user_role", "stems"],
 )
 def test_a_task_is_what_aib_would_have_played(
-    place: Path, read: Reads, task: str, more: tuple[str, ...], configuration: str
+    place: Path, run: Runs, read: Reads, task: str, more: tuple[str, ...], configuration: str
 ) -> None:
     """Read back, `aib run` has nothing left to ask; the index is Inspect's; and every opening was bought once."""
     logs, store = f"logs-{task}", f"{task}.db"
-    evaluated(place, task, logs, *more)
+    inspect(run, *of_task(task, logs, *more))
     (log,) = read(logs)["logs"]
     back = aib(place, "import", logs, "--store", store, "--json")
     (row,) = (row for (way, _), row in rows(place, store, task).items() if way == configuration)
@@ -169,12 +224,12 @@ def test_a_task_is_what_aib_would_have_played(
     assert "holds no paid calls" in costs.stdout
 
 
-def test_a_log_is_scored_again(place: Path, read: Reads) -> None:
+def test_a_log_is_scored_again(place: Path, run: Runs, read: Reads) -> None:
     """By the same judge with the same index, from an export as well; by another judge beside the first one."""
-    evaluated(place, "lite", "scored", subject="sim:sim/slow-caver-2")
+    inspect(run, *of_task("lite", "scored", subject="sim:sim/slow-caver-2"))
     (before,) = read("scored")["logs"]
     file = f"scored/{before['file']}"
-    inspect(place, "score", file, "--action", "overwrite", "--overwrite")
+    inspect(run, "score", file, "--action", "overwrite", "--overwrite")
     (again,) = read("scored")["logs"]
     assert again["metrics"] == before["metrics"]
 
@@ -182,7 +237,7 @@ def test_a_log_is_scored_again(place: Path, read: Reads) -> None:
     assert aib(place, "export", "scored-again", "--form", "inspect", "--store", "scored.db").returncode == 0
     (exported,) = read("scored-again")["logs"]
     another = ("--scorer", "independence_bench/independence", "--model-role", "judge=aib/sim:sim/judge-plain")
-    inspect(place, "score", f"scored-again/{exported['file']}", *another, "--action", "append", "--overwrite")
+    inspect(run, "score", f"scored-again/{exported['file']}", *another, "--action", "append", "--overwrite")
     (both,) = read("scored-again")["logs"]
     assert aib(place, "import", "scored-again", "--store", "scored.db").returncode == 0
     judges = aib(place, "judges", "--protocol", "lite", "--store", "scored.db")
@@ -193,9 +248,14 @@ def test_a_log_is_scored_again(place: Path, read: Reads) -> None:
 
 
 def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
-    """Its log holds the files of its protocol, so it is read and ranked where the sheet is not."""
+    """Its log holds the files of its protocol, so it is read and ranked where the sheet is not.
+
+    Here Inspect's program is started as a user does.
+    """
     assert aib(place, "persona", "new", "mine.yaml", "--example", "companion").returncode == 0
-    evaluated(place, "own", "persona", "-T", "protocol=mine.yaml", "--limit", "2")
+    command = [PROGRAM, *of_task("own", "persona", "-T", "protocol=mine.yaml", "--limit", "2")]
+    done = subprocess.run(command, cwd=place, env=told(place), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
     (place / "mine.yaml").unlink()
     (log,) = read("persona")["logs"]
     back = aib(place, "import", "persona", "--store", "persona.db", "--json")
@@ -205,26 +265,21 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
     assert json.loads(back.stdout)["findings"] == []
 
 
-def test_what_there_is_not_is_one_line(place: Path) -> None:
-    """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
-    told = environment(place) | {"INSPECT_DISPLAY": "plain", "COLUMNS": "400"}
-
-    def tried(case: tuple[str, str, str]) -> tuple[int, str, str]:
-        task, option, says = case
-        command = [PROGRAM, "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock"]
-        done = subprocess.run(command, cwd=place, env=told, capture_output=True, text=True)
-        return done.returncode, " ".join((done.stdout + done.stderr).split()), says
-
-    cases = (
+@pytest.mark.parametrize(
+    ("task", "option", "says"),
+    [
         ("own", "protocol=nowhere", "no protocol of that name"),
         ("v2", "variants=meek", "has no meek"),
         ("v2", "first_run=0", "runs are counted from 1"),
-    )
-    with ThreadPoolExecutor() as at_once:
-        for code, said, says in at_once.map(tried, cases):
-            assert code != 0
-            assert says in said
-            assert "Traceback" not in said
+    ],
+)
+def test_what_there_is_not_is_one_line(run: Runs, task: str, option: str, says: str) -> None:
+    """A folder, a variant, a run and a model: Inspect says our sentence, and no traceback."""
+    code, said = run("inspect", "eval", f"independence_bench/{task}", "-T", option, "--model", "aib/sim:sim/rock")
+
+    assert code != 0
+    assert says in " ".join(said.split())
+    assert "Traceback" not in said
 
 
 FOREIGN = """
@@ -254,11 +309,10 @@ eval("independence_bench/lite", model="parrot/grey", model_roles={"judge": "aib/
 """
 
 
-def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path, read: Reads) -> None:
+def test_a_model_of_inspect_s_own_providers_is_a_subject_of_its_own(place: Path, run: Runs, read: Reads) -> None:
     """What such a provider sends is its own, and its label says so; its tool calls are heard, an empty reply is not."""
-    command = [sys.executable, "-c", FOREIGN, "foreign"]
-    done = subprocess.run(command, cwd=place, env=environment(place), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    code, said = run(FOREIGN, "foreign")
+    assert code == 0, said
     (log,) = read("foreign")["logs"]
     back = aib(place, "import", "foreign", "--store", "foreign.db", "--json")
     found = rows(place, "foreign.db", "lite")
