@@ -24,39 +24,42 @@ SUBJECTS = ("sim:sim/random", "sim:sim/coin", "sim:sim/slow-caver-2", "sim:sim/r
 JUDGE = "sim:sim/judge"
 PROGRAM = Path(sys.executable).with_name("inspect")
 
-# in a process of its own: Inspect starts loops and threads that are none of this suite's; one for all folders
 READ = """
 import json, sys
 from inspect_ai.analysis import evals_df, messages_df, samples_df
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-for folder in map(str.strip, sys.stdin):
-    tables = evals_df(folder), samples_df(folder), messages_df(folder)
-    found = []
-    for info in list_eval_logs(folder):
-        log = read_eval_log(info, resolve_attachments="full")
-        calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
-        found.append({
-            "file": info.name.rpartition("/")[2],
-            "model": log.eval.model,
-            "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
-            "scores": [score.name for score in log.results.scores],
-            "samples": len(log.samples),
-            "subject": sum(call.role is None for call in calls),
-            "judge": sum(call.role == "judge" for call in calls),
-            "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
-        })
-    print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
+folder = sys.argv[1]
+tables = evals_df(folder), samples_df(folder), messages_df(folder)
+found = []
+for info in list_eval_logs(folder):
+    log = read_eval_log(info, resolve_attachments="full")
+    calls = [event for sample in log.samples for event in sample.events if event.event == "model"]
+    found.append({
+        "file": info.name.rpartition("/")[2],
+        "model": log.eval.model,
+        "metrics": {name: one.value for score in log.results.scores for name, one in score.metrics.items()},
+        "scores": [score.name for score in log.results.scores],
+        "samples": len(log.samples),
+        "subject": sum(call.role is None for call in calls),
+        "judge": sum(call.role == "judge" for call in calls),
+        "usage": {name: one.input_tokens + one.output_tokens for name, one in log.stats.model_usage.items()},
+    })
+print(json.dumps({"logs": found, "rows": [len(table) for table in tables]}), flush=True)
 """
 Reads = Callable[[str], dict[str, Any]]  # what Inspect's own readers make of the logs in a folder of the place
 
-# Inspect takes seconds to be imported, so what it runs is forked from one process that has: each line of the input is
-# [program, arguments, file of what it prints], and is answered with the exit code
+# Inspect starts loops and threads that are none of this suite's, and takes seconds to be imported, with what it imports
+# later: what it runs is forked from one process that has. Each line of the input is [program, arguments, file of what
+# is printed], and is answered with the exit code
 FORKS = """
 import json, os, sys
-import inspect_ai.analysis
+import acp.schema, fastapi, inspect_ai.analysis, IPython, markdown_it
 import independence_bench.integrations.inspect.registry
 from inspect_ai._cli.main import main
+from inspect_ai.model import get_model_info
+
+get_model_info("any/model")  # reads what is known of all models
 
 for line in sys.stdin:
     program, arguments, said = json.loads(line)
@@ -129,36 +132,18 @@ def of_task(task: str, logs: str, *more: str, subject: str = "sim:sim/coin") -> 
     return ["eval", f"independence_bench/{task}", *models, "--log-dir", logs, *more]
 
 
-@pytest.fixture(scope="module")
-def read(place: Path) -> Iterator[Reads]:
+@pytest.fixture
+def read(place: Path, run: Runs) -> Reads:
     """The reader of logs."""
-    command = [sys.executable, "-c", READ]
-    with (
-        (place / "reader.log").open("wb") as log,
-        subprocess.Popen(
-            command,
-            cwd=place,
-            env=environment(place),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
-    ):
-        told, said = process.stdin, process.stdout
-        assert told is not None
-        assert said is not None
 
-        def ask(logs: str) -> dict[str, Any]:
-            told.write(f"{place / logs}\n")
-            told.flush()
-            line = next((line for line in said if line.startswith('{"logs"')), "")
-            assert line, (place / "reader.log").read_text(encoding="utf-8")
-            found: dict[str, Any] = json.loads(line)
-            return found
+    def ask(logs: str) -> dict[str, Any]:
+        code, said = run(READ, str(place / logs))
+        line = next((line for line in said.splitlines() if line.startswith('{"logs"')), "")
+        assert code == 0, said
+        found: dict[str, Any] = json.loads(line)
+        return found
 
-        yield ask
-        told.close()
+    return ask
 
 
 def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], SubjectScore]:
