@@ -77,13 +77,13 @@ torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, dama
 
 setup: $(VENV)/.ready page
 
+# what of it is imported is compiled then
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,embedded]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev,embedded]'
 	touch $@
 
-# every extra, and the tools that read what we export: some hundreds of MB that `make test` does without; what of it
-# is imported is compiled then
+# every extra, and the tools that read what we export: some hundreds of MB that `make test` does without
 $(TOOLS)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev,integrations]'
