@@ -20,12 +20,12 @@ from independence_bench.judging.embedded.levels_judge import LevelsJudge
 from independence_bench.judging.embedded.rule_judge import RuleJudge
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
-from independence_bench.judging.judge import Judge, ModelJudge
+from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import DEEP, NAME, server, weights
 from independence_bench.models.resolve import resolve
-from independence_bench.models.spec import PYTHON, THINKING_FACTOR, ChatModel, ModelSpec, Reasoning, Roster
+from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
@@ -127,8 +127,7 @@ async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> J
         return None
     spec = judge_spec_of(options)
     model = await _resolve(spec, options.protocol, clients)
-    factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1  # it thinks by itself
-    return ModelJudge(replace(model, own_limit=False, max_tokens=factor * model.max_tokens), options.again)
+    return ModelJudge(as_judge(model, spec), options.again)
 
 
 def judge_spec_of(options: RunOptions) -> ModelSpec:
@@ -144,8 +143,7 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
         if own:
             raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
         return ModelSpec(found.model, found.endpoint)  # which is told nothing but messages
-    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
-    return ModelSpec(found.model, found.endpoint, default.temperature, default.max_tokens, reasoning)
+    return spec_to_judge(found.model, found.endpoint, default)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol as Interface
 
@@ -13,8 +14,8 @@ from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.messages import Completion
-from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Scenario
+from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
+from independence_bench.protocol.definition import DefaultJudge, Scenario
 from independence_bench.store import results
 from independence_bench.store.attempts import CallInfo
 from independence_bench.store.results import Judgement
@@ -70,6 +71,18 @@ class ModelJudge:
                 priority=1,
             )
         )
+
+
+def spec_to_judge(model: str, endpoint: str, default: DefaultJudge) -> ModelSpec:
+    """That model as a judge: called as the protocol says that its own judge is."""
+    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning  # off, where the judge can be
+    return ModelSpec(model, endpoint, default.temperature, default.max_tokens, reasoning)
+
+
+def as_judge(model: ChatModel, spec: ModelSpec) -> ChatModel:
+    """*model*, which is what *spec* was resolved to, with room to think where it does that unasked."""
+    factor = THINKING_FACTOR if spec.reasoning is None and model.thinks else 1
+    return replace(model, own_limit=False, max_tokens=factor * model.max_tokens)
 
 
 def read_judge(

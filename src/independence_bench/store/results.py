@@ -78,6 +78,13 @@ class Played:
     reason: str | None = None
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many replies were asked for, and how many of them were what; as the table calls that."""
+        said = [reply for _, reply in self.said]
+        of = {name: sum(getattr(reply, name) for reply in said) for name in ("cut_off", "plain_text", "reasoned")}
+        return {"replies": len(said)} | of
+
+    @property
     def reading(self) -> Reading | None:
         """Which option each reply takes; None where it is invalid, or where no options are read."""
         labels = self.job.scenario.labels_of(self.job.run) if self.reason is None else None
@@ -96,7 +103,6 @@ def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, fl
 
 def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     job, talk = played.job, played.transcript
-    said = [reply for _, reply in played.said]
     return {
         "id": job.transcript_id,
         "script_hash": job.script_hash,
@@ -112,10 +118,7 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
         "heard_hash": talk.heard_hash,
         "lines": pack(canonical([talk.system, [line.record() for line in talk.lines]])),
         "reply_keys": canonical([key for key, _ in played.said]),
-        "replies": len(said),
-        "cut_off": sum(reply.cut_off for reply in said),
-        "plain_text": sum(reply.plain_text for reply in said),
-        "reasoned": sum(reply.reasoned for reply in said),
+        **played.counts,
         "finished_at": now,
     }
 

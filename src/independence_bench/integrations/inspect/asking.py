@@ -22,8 +22,9 @@ from independence_bench.errors import BenchError
 from independence_bench.integrations.inspect.provider import OwnModel, configured
 from independence_bench.integrations.inspect.rows import KEY, TriedOnce
 from independence_bench.integrations.inspect.wire import chat_messages, outcome_of, sent_hash, tool_infos
+from independence_bench.judging.judge import as_judge, spec_to_judge
 from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind
-from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
+from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 
@@ -59,13 +60,8 @@ async def judge_of(model: Model, protocol: Protocol) -> ChatModel:
     default, config = protocol.judge, model.config
     if not isinstance(model.api, OwnModel):
         return _foreign(model, config, default.temperature, default.max_tokens)
-    named = model.api.spec
-    reasoning = None if default.reasoning == Reasoning.OFF else default.reasoning
-    spec = ModelSpec(named.model, named.endpoint, default.temperature, default.max_tokens, reasoning)
-    spec = configured(spec, config)
-    found = await model.api.settled(spec, protocol.temperature, protocol.max_tokens)
-    factor = THINKING_FACTOR if spec.reasoning is None and found.thinks else 1
-    return replace(found, own_limit=False, max_tokens=factor * found.max_tokens)
+    spec = configured(spec_to_judge(model.api.spec.model, model.api.spec.endpoint, default), config)
+    return as_judge(await model.api.settled(spec, protocol.temperature, protocol.max_tokens), spec)
 
 
 def _foreign(model: Model, config: GenerateConfig, temperature: float, max_tokens: int) -> ChatModel:

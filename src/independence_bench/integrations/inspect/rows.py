@@ -85,7 +85,7 @@ def reply_rows(key: str, reply: Reply, attempt: int, now: float) -> Rows:
 
 def played_rows(played: Played, now: float) -> Rows:
     """A conversation, and which options were read in it."""
-    job, talk, said = played.job, played.transcript, [reply for _, reply in played.said]
+    job, talk = played.job, played.transcript
     row = {
         "id": job.transcript_id,
         "run": job.run,
@@ -97,10 +97,7 @@ def played_rows(played: Played, now: float) -> Rows:
         "reason": played.reason,
         "system_prompt": talk.system,
         "lines": [line.record() for line in talk.lines],
-        "replies": len(said),
-        "cut_off": sum(reply.cut_off for reply in said),
-        "plain_text": sum(reply.plain_text for reply in said),
-        "reasoned": sum(reply.reasoned for reply in said),
+        **played.counts,
         "reply_keys": [key for key, _ in played.said],
         "heard_hash": talk.heard_hash,
         "script_hash": job.script_hash,
