@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -447,6 +448,8 @@ def test_conversations_of_a_run_with_which_the_same_is_wrong_are_one_line(data: 
 
     assert fold(found) == [f"{LABEL}, run 1, direct, rs01, rs02: not played"]
     assert fold([place, place]) == [f"{LABEL}, run 1, direct x 2: not played"]
+    (line,) = fold([replace(place, scenario=f"s{number}") for number in range(20)])
+    assert line == f"{LABEL}, run 1, s0, s1, s2, s3, s4, s5, s6, s7, and 12 more: not played"
 
 
 # ---------------------------------------------------------------- without it

@@ -164,6 +164,10 @@ def test_remarks_and_groups_go_across_all_columns() -> None:
 
     assert "A long title of a group" in text.splitlines()
     assert f"    {('y ' * 30).strip()}" in text.splitlines()
+    narrow = shown(
+        Table([Column("a", words=True), Column("b")], [Group("A long title of a group"), ("x", "1")]), width=12
+    )
+    assert [line.strip() for line in narrow.splitlines()[2:4]] == ["A long title", "of a group"]
 
 
 def test_a_filled_text_is_filled_anew_and_a_list_stays_one() -> None:

@@ -18,6 +18,7 @@ from independence_bench.report.format import plural, signed
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
 SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number
+NAMED = 8  # scenarios in one line
 PLACE = "subject label run configuration scenario transcript judge"  # of an occurrence
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -108,13 +109,15 @@ def _first(lines: Sequence[str], indent: int, top: int) -> Iterator[Block]:
 
 
 def fold(places: Sequence[Occurrence]) -> list[str]:
-    """A line for each place; one for all conversations of a run with which the same is wrong."""
+    """A line for each place; one for all conversations of a run with which the same is wrong, naming the first few."""
     lines: dict[tuple[str, int | None, str], list[str]] = {}
     for place in places:
         lines.setdefault((place.label, place.run, place.detail), []).append(place.scenario)
     told = []
     for (label, run, detail), scenarios in lines.items():
         named = [name if times == 1 else f"{name} x {times}" for name, times in Counter(scenarios).items() if name]
+        if len(named) > NAMED:
+            named = [*named[:NAMED], f"and {len(named) - NAMED} more"]
         where = ", ".join(part for part in (label, f"run {run}" if run else "", *named) if part)
         told.append(f"{where}: {detail}" if where else detail)
     return told

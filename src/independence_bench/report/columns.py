@@ -99,7 +99,8 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
     for shown in cells:
         if isinstance(shown, values.Group):
             lines += [] if lines[-1] is rule else [Text()]
-            lines += [write(values.Strong(shown.title))] if shown.title else []
+            title = write(values.Strong(shown.title))
+            lines += ([title] if width is None else _broken(title, width)) if shown.title else []
         elif isinstance(shown, values.Remark):
             lines += _remark(write(shown.text), width)
         else:

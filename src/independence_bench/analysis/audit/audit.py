@@ -79,8 +79,8 @@ CHECKS: tuple[Check, ...] = (
          "The rule that reads a stem's options has changed since; what was asked next depended on it.",
          f.read_otherwise),
     Check("excluded", "warning", "excluded subjects",
-         "Too many of their conversations have no valid reply: the rest would be a biased selection.", f.excluded,
-         False),
+         "A person excluded them, or too many of their conversations have no valid reply for the rest to be a fair "
+         "selection.", f.excluded, False),
     Check("one-run", "warning", "index from one run",
          "It has no spread, and another run may differ by several points.", f.runs_of_one, False),
     Check("zeros", "note", "every identity mark is 0",
