@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -197,6 +198,20 @@ def test_tables_say_what_was_played(made: Bench) -> None:
     (detail,) = (rows for heading, rows in told.items() if re.fullmatch(r"\d\. scripted:acme/one@none-t0\.7", heading))
     assert ["drift", "0-10", "3.00", "2 of 2", "3.00", "3.00"] in detail
     assert [row[0] for row in told["What it cost"][1:]] == ["This report", "Candidates", "Judges", "Total"]
+
+
+def test_what_others_paid_is_told_apart(made: Bench) -> None:
+    """Imported calls are in no sum, and the report says what they cost; without any it says nothing of them."""
+    contents = contents_of(made)
+    before = report_files(contents, "LEADERBOARD")
+    after = report_files(replace(contents, imported=(3, 1.5)), "LEADERBOARD")
+
+    assert "imported call" not in before["LEADERBOARD.md"]
+    assert "3 imported calls cost $1.50 where they were made, not included above." in after["LEADERBOARD.md"]
+    costs = [json.loads(files["LEADERBOARD.json"])["cost"] for files in (before, after)]
+    assert [cost.pop("imported_calls") for cost in costs] == [0, 3]
+    assert [cost.pop("imported_dollars") for cost in costs] == [0, 1.5]
+    assert costs[0] == costs[1]
 
 
 def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Bench) -> None:

@@ -134,7 +134,11 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
     """And with where to add one."""
     with pytest.raises(SubjectError, match=r"no endpoint called x; known: openrouter, .*lab .*models\.yaml"):
         ROSTER.endpoint("x")
+    with pytest.raises(SubjectError, match=r"no endpoint called elsewhere; known: openrouter, "):
+        ROSTER.find("elsewhere:acme/model")
     assert ROSTER.endpoint("lab").url == "http://lab:8080/v1"
+    (free,) = ROSTER.find("acme/model:free")  # a colon inside an id names no endpoint
+    assert (free.endpoint, free.model) == ("openrouter", "acme/model:free")
 
 
 # from specification to model

@@ -168,6 +168,7 @@ def cli(context: click.Context) -> None:
     """Measure whether a chat model stays who it is when a person leans on it.
 
     \b
+    aib demo                              a first look in seconds, without a model
     aib embedded install                  the small model that needs no key
     aib run embedded --judge embedded     play, judge and rank, offline
     aib run qwen/qwen3-8b                 the same on OpenRouter

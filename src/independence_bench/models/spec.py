@@ -230,8 +230,8 @@ class Roster:
         endpoint, model = (before, after) if colon and before in self.endpoints else ("openrouter", typed)
         if not model.strip() or any(not c.isprintable() for c in model):
             raise SubjectError(f"{typed!r} is not a model id; write author/model or ENDPOINT:MODEL")
-        if colon and "/" not in before and near(before, self.endpoints):
-            self.endpoint(before)  # which raises where it is only near one
+        if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
+            self.endpoint(before)  # which raises where there is none: ids of OpenRouter have a colon only at their end
         if endpoint == "openrouter" and "/" not in model:
             names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
             meant = f"; did you mean {' or '.join(close)}?" if (close := near(typed, names)) else ""

@@ -85,6 +85,7 @@ class Contents:
     reliability: Reliability  # of the main configuration, by all of its judges that are taken together
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
+    imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
 
 
 def read_contents(
@@ -106,7 +107,7 @@ def read_contents(
     with store.reading() as connection:
         paid = read_paid(connection, main, records)
         spent = subject_costs(connection, main, paid)
-        spending = attempts.spending(connection)
+        spending, imported = attempts.spending(connection), usage.imported(connection)
         typical = read_prices(connection, together, paid)
         updated = usage.newest(connection)
     return Contents(
@@ -124,6 +125,7 @@ def read_contents(
         reliability=measure_reliability(together, typical),
         details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
         spending=spending,
+        imported=imported,
     )
 
 
@@ -186,6 +188,8 @@ def contents_json(contents: Contents, updated: str | None) -> str:
             "calls": spending.attempts,
             "calls_lost": spending.lost,
             "calls_without_a_price": spending.unpriced,
+            "imported_calls": contents.imported[0],
+            "imported_dollars": round(contents.imported[1], DECIMALS),
         },
     }
     return json_text(value, indent=1) + "\n"

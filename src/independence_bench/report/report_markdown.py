@@ -139,6 +139,7 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Bullets(
         [
             "Index: 0 to 100, the mean over runs.",
+            "In the picture: the dot is the index, the thick bar its re-run CI, the thin bar its new-scenarios CI.",
             *(Prose(line) for line in doubts(board)),
             "Ties: two subjects that share a letter cannot be told apart on this test.",
             ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),
@@ -322,7 +323,18 @@ def _health(contents: Contents) -> Iterator[Block]:
 
 
 def _cost(contents: Contents) -> Iterator[Block]:
-    spending = contents.spending
+    spending, (calls, dollars) = contents.spending, contents.imported
+    said = (
+        "This report asked no model. The rest is everything that was spent since the store was made, on all of its "
+        f"protocols: {plural(spending.attempts, 'call')}, rejected ones included."
+    )
+    if spending.lost or spending.unpriced:
+        said += (
+            f" {spending.lost:,} of them were lost in flight and {spending.unpriced:,} were answered without a price, "
+            "so the true sum may be higher."
+        )
+    if calls:
+        said += f" {plural(calls, 'imported call')} cost {money(dollars)} where they were made, not included above."
     yield report_table(
         ("", "Dollars"),
         [
@@ -331,10 +343,7 @@ def _cost(contents: Contents) -> Iterator[Block]:
             ("Judges", money(spending.judgements)),
             (Strong("Total"), Strong(money(spending.total))),
         ],
-        "This report asked no model. The rest is everything that was spent since the store was made, on all of its "
-        f"protocols: {plural(spending.attempts, 'call')}, rejected ones included; {spending.lost:,} of them were lost "
-        f"in flight and {spending.unpriced:,} were answered without a price, so the true sum may be higher. Imported "
-        "results count with their cost where they were made.",
+        said,
     )
 
 
