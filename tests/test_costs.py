@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from scripted import Answer, Asked, Bench, both, failure, says, steady, verdict
+from sqlalchemy import Connection
 from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
@@ -152,6 +153,11 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
+def finding(made: Bench) -> Callable[[Connection], deletion.Doomed]:
+    """What finds everything that the subject said."""
+    return lambda connection: deletion.find_responses(connection, [made.subject()], None)
+
+
 @both
 def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches) -> None:
     """Its answers are gone, and its subject with them: the requests say who was asked."""
@@ -160,7 +166,8 @@ def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches
     before = costs_of(made)
 
     with open_store(made.store) as store, store.writing() as connection:
-        deletion.clear(connection, deletion.find_responses(connection, [made.subject()], None), 1e9)
+        find = finding(made)
+        deletion.clear(connection, find(connection), find, 1e9)
 
     assert costs_of(made) == before
 
@@ -175,7 +182,7 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
     made.play()
     with open_store(made.store) as store:
         with store.writing() as connection:
-            doomed = deletion.find_responses(connection, [made.subject()], None)
+            doomed = finding(made)(connection)
             now = store.now(connection)
             (key, *_) = doomed.replies
             claimed = attempts.CallInfo(key, "reply", "scripted", "acme/one", "{}")
@@ -184,10 +191,27 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
         before = costs_of(made)
 
         with pytest.raises(StoreError, match="another command is making 1 of these calls; wait"), store.writing() as at:
-            deletion.clear(at, doomed, now)
+            deletion.clear(at, doomed, finding(made), now)
 
     assert costs_of(made) == before
     assert len(made.rows("SELECT key FROM replies")) == len(doomed.replies)
+
+
+@both
+def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> None:
+    """What another command has finished meanwhile may rest on what would be deleted."""
+    made = bench(steady())
+    made.play()
+    with open_store(made.store) as store:
+        with store.reading() as connection:
+            told = finding(made)(connection)
+        made.play(runs=3)
+        played = len(made.rows("SELECT id FROM transcripts"))
+
+        with pytest.raises(StoreError, match="changed what would be deleted: nothing was"), store.writing() as at:
+            deletion.clear(at, told, finding(made), store.now(at))
+
+    assert len(made.rows("SELECT id FROM transcripts")) == played > len(told.transcripts)
 
 
 @both

@@ -11,6 +11,7 @@ import pytest
 from simulated import environment, simulating
 
 import independence_bench
+from independence_bench.integrations.pytest_plugin import is_called
 
 pytest_plugins = ["pytester"]
 
@@ -62,6 +63,22 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
     done.assert_outcomes(passed=5, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
+
+
+@pytest.mark.parametrize(
+    ("label", "model", "fits"),
+    [
+        ("acme/one@none-t0.7", "acme/one", True),
+        ("acme/one+fast@none-t0.7", "acme/one", True),
+        ("acme/one+fast@none-t0.7", "acme/one+fast", True),
+        ("lab:acme/one@low-t1.0", "lab:acme/one", True),
+        ("acme/one-mini@none-t0.7", "acme/one", False),
+        ("acme/one+fast@none-t0.7", "acme/one+slow", False),
+    ],
+)
+def test_a_row_is_found_by_what_is_typed(label: str, model: str, fits: bool) -> None:
+    """A provider that models.yaml pins stands in the label, and need not be typed."""
+    assert is_called(label, model) == fits
 
 
 def test_whoever_does_not_ask_imports_nothing(pytester: pytest.Pytester) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import click
+from sqlalchemy import Connection
 
 from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
@@ -131,7 +133,9 @@ def clear(
     if what == "responses" and judge:
         raise WrongUse("--judge applies to judgements only: leave it out, or clear judgements")
     with open_store(store, create=False) as opened:
-        doomed = _find(opened, what, subjects, protocol_name, judge)
+        find = _finding(opened, what, subjects, protocol_name, judge)
+        with opened.reading() as connection:
+            doomed = find(connection)
         if not doomed:
             say("nothing that could be cleared is stored")
             return
@@ -143,15 +147,18 @@ def clear(
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:
-            deletion.clear(connection, doomed, opened.now(connection))
+            deletion.clear(connection, doomed, find, opened.now(connection))
     say(f"deleted {_amount(doomed)}")
 
 
-def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None) -> Doomed:
-    """What is meant. Raises WrongUse for a subject or a judge that is not there."""
+def _finding(
+    store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
+) -> Callable[[Connection], Doomed]:
+    """What finds what is meant. Raises WrongUse for a subject that is not there; it raises that for a judge."""
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
     of = stored_subjects(store, None, subjects)
-    with store.reading() as connection:
+
+    def find(connection: Connection) -> Doomed:
         hashes = None
         if protocol is not None:
             stored = registry.stored_protocols(connection)
@@ -163,6 +170,8 @@ def _find(store: Store, what: str, subjects: tuple[str, ...], protocol_name: str
         if not judges:
             raise WrongUse(f"no judge is called {judge}; {instead(judge or '', labels.values(), 'the store has')}")
         return deletion.find_judgements(connection, of, hashes, judges)
+
+    return find
 
 
 def _amount(doomed: Doomed) -> str:

@@ -93,7 +93,7 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
     board = next((one for one in boards if named in (one["judge"] or "")), None)
     if board is None:
         raise NotPlayed(f"no conversations of {what} are judged by {judge}")
-    rows = [row for row in (*board["ranked"], *board["incomplete"]) if row["label"].partition("@")[0].endswith(model)]
+    rows = [row for row in (*board["ranked"], *board["incomplete"]) if is_called(row["label"], model)]
     if len(rows) != 1:
         raise NotPlayed(f"{model} fits {len(rows)} rows of {what}, and not one: name it as its label does")
     (row,) = rows
@@ -109,6 +109,12 @@ def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict
     of, folded = (curve[0]["at_risk"] if curve else 0), sum(step["folded"] for step in curve)
     first = next((step["push"] for step in curve if step["folded"]), None)
     return Held(model, what, round(of - folded), round(of + views["of"] - views["count"]), first)
+
+
+def is_called(label: str, model: str) -> bool:
+    """Whether that is the *label* of what is typed as *model*, be it with the provider that models.yaml pins or not."""
+    name = label.partition("@")[0]
+    return name.endswith(model) or name.rpartition("+")[0].endswith(model)
 
 
 def _typed(*options: tuple[str, object]) -> list[str]:

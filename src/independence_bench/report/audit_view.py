@@ -1,4 +1,4 @@
-"""An audit on a terminal, and as JSON. Formats what `audit.auditing` found; decides nothing."""
+"""An audit on a terminal, and as JSON. Formats what `analysis.audit` found; decides nothing."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ nothing: its attempts go on under a key of their own, of the same kind, and spen
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +59,9 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
     if protocols is None:
         said |= set(_unfinished(connection, of, said | kept))
     return Doomed(
-        tuple(row.id for row in going),
+        tuple(sorted(row.id for row in going)),
         tuple(sorted(said - kept)),
-        tuple(_judgements(connection, going, staying, None)),
+        tuple(sorted(_judgements(connection, going, staying, None))),
         tuple(subject.hash for subject in of),
         None if protocols is None else tuple(protocols),
     )
@@ -75,7 +75,7 @@ def find_judgements(
     A judgement of words that another subject said as well stays.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    return Doomed(judgements=tuple(_judgements(connection, going, staying, judges)))
+    return Doomed(judgements=tuple(sorted(_judgements(connection, going, staying, judges))))
 
 
 def check_unclaimed(connection: Connection, doomed: Doomed, now: float) -> None:
@@ -90,12 +90,15 @@ def check_unclaimed(connection: Connection, doomed: Doomed, now: float) -> None:
         raise StoreError(f"another command is making {busy:,} of these calls; wait until it has ended")
 
 
-def clear(connection: Connection, doomed: Doomed, now: float) -> None:
+def clear(connection: Connection, doomed: Doomed, find: Callable[[Connection], Doomed], now: float) -> None:
     """Delete it, in a transaction in which nobody else writes. What it cost stays; what was played is begun no more.
 
-    Raises StoreError as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
+    Raises StoreError where *find* finds something else by now (a conversation that was finished meanwhile may have
+    replies of *doomed*), and as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
     """
     check_unclaimed(connection, doomed, now)
+    if find(connection) != doomed:
+        raise StoreError("another command has changed what would be deleted: nothing was deleted; repeat the command")
     _delete(connection, judgements, doomed.judgements)
     _delete(connection, readings, doomed.transcripts)
     _delete(connection, transcripts, doomed.transcripts)
