@@ -627,7 +627,7 @@ def test_a_folder_with_archives_names_those_that_can_be_read(data: Published, tm
     (folder / "notes.txt").write_text("hello")
     data.tar(folder / "cache.tar.xz")
 
-    with pytest.raises(WrongUse, match=r"did you mean aib import '\S+/my data/cache\.tar\.xz'\?$"):
+    with pytest.raises(WrongUse, match=r"; import '\S+/my data/cache\.tar\.xz' instead$"):
         brought(folder, tmp_path / "a.db")
 
     assert brought(folder / "cache.tar.xz", tmp_path / "a.db").new > 0

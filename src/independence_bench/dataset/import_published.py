@@ -90,7 +90,7 @@ def import_published(
             instead = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
             raise WrongUse(
                 f"{path} holds no conversation in a layout that aib reads; "
-                + (f"did you mean aib import {instead}?" if instead else "docs/published-data.md says which there are")
+                + (f"import {instead} instead" if instead else "docs/published-data.md says which there are")
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, len(groups))
