@@ -51,7 +51,9 @@ def test_what_one_evening_leaves_open_is_said_in_a_sentence() -> None:
 
 def test_spans_are_told_in_what_they_are_long_in() -> None:
     """Minutes, hours, days."""
-    assert [span_text(one) for one in (0, 600, 5.5 * HOUR, 3.25 * DAY)] == ["–", "10 min", "5.5 h", "3.2 days"]
+    assert [span_text(one) for one in (0, 600, 3590, 5.5 * HOUR, 3.25 * DAY)] == [
+        *("–", "10 min", "1.0 h", "5.5 h", "3.2 days")
+    ]
 
 
 def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..., Bench], where: str) -> None:

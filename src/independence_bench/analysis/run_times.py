@@ -65,8 +65,8 @@ def span_text(seconds: float) -> str:
     """12 min, 5.5 h, 3.2 days; "–" for none."""
     if not seconds:
         return "–"
-    if seconds < HOUR:
-        return f"{seconds / 60:.0f} min"
+    if (minutes := round(seconds / 60)) < 60:
+        return f"{minutes} min"
     return f"{seconds / HOUR:.1f} h" if seconds < 2 * DAY else f"{seconds / DAY:.1f} days"
 
 

@@ -46,21 +46,18 @@ class Composite:
     left_out: tuple[Composite, ...] = ()
 
 
-def composite_components(
-    shares: Floats, points: Sequence[float], strata: Sequence[int], leaving_out: bool = True
-) -> Composite:
-    """The variance components of the sum of *points* (a number for each scenario) times *shares*.
+def composite_components(shares: Floats, points: Sequence[float], strata: Sequence[int]) -> Composite:
+    """The variance components of the sum of *points* (one a scenario) times *shares*; and of it without each subject.
 
     *shares*: (subjects, scenarios, runs, judges), each in [0, 1]; nan where a run was not played, which may be so for
     other runs with each subject and scenario, but no cell may be empty. *strata*: the number of each scenario's, from 0
-    without a gap. *leaving_out*: also without each subject. Raises ValueError for an empty cell.
+    without a gap. Raises ValueError for an empty cell.
     """
     if np.any(np.all(np.any(np.isnan(shares), axis=3), axis=2)):
         raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
     weights = np.array(points, dtype=np.float64)
     members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
-    each = range(len(shares)) if leaving_out else ()
-    left_out = [_composite(np.delete(shares, subject, axis=0), weights, members) for subject in each]
+    left_out = [_composite(np.delete(shares, subject, axis=0), weights, members) for subject in range(len(shares))]
     return replace(_composite(shares, weights, members), left_out=tuple(left_out))
 
 
