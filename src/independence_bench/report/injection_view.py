@@ -9,7 +9,7 @@ from independence_bench.engine.ask_aside import AsideCost
 from independence_bench.engine.ask_injection import Probed
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
 from independence_bench.report.board_json import json_text, picked
-from independence_bench.report.format import money, number, plural, share
+from independence_bench.report.format import money, number, plural, share, signed
 from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
 
@@ -36,8 +36,7 @@ def probe_view(probed: Probed) -> Iterator[Block]:
 
 
 def _cells(row: AttackSummary) -> list[Text]:
-    shift = "–" if row.shift is None else f"{row.shift:+.2f}"
-    shares = (_share(row.raised_share), _share(row.lowered_share), shift, _share(row.invalid_share))
+    shares = (_share(row.raised_share), _share(row.lowered_share), signed(row.shift, 2), _share(row.invalid_share))
     return [row.title, str(row.pairs), *shares]
 
 
