@@ -523,9 +523,10 @@ def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command(played: Path, tmp_path: Path) -> None:
     """One line on stdout, the files in the folder; a folder that holds something is left alone."""
-    done = aib(tmp_path, "export", "out", "--licence", "unknown", "--store", str(played))
+    done = aib(tmp_path, "export", "out", "--licence", "CC0-1.0", "--store", str(played))
 
     assert (done.returncode, done.stderr) == (0, "")
+    assert "license: cc0-1.0\n" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert done.stdout.startswith("out: protocols 1, subjects 4, judges 1, ")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
     again = aib(tmp_path, "export", "out", "--licence", "unknown", "--store", str(played))

@@ -110,10 +110,11 @@ def _as_json(outcome: Outcome) -> dict[str, Any]:
 
 def _print_export(console: Console, *, came: Imported, every: bool) -> None:
     for name, count in came.counts.items():
-        console.print(
-            f"{name}: {count.added:,} imported, {count.there:,} there already, {count.conflicts:,} stored with other "
-            f"content, {count.refused:,} refused"
+        parts = (
+            *((count.added, "imported"), (count.there, "there already")),
+            *((count.conflicts, "stored with other content"), (count.refused, "refused")),
         )
+        console.print(f"{name}: {', '.join(f'{rows:,} {what}' for rows, what in parts if rows) or 'none'}")
     shown = came.findings if every else came.findings[:FEW]
     for finding in shown:
         console.print(f"  {label_text(finding)}", soft_wrap=True)
@@ -127,10 +128,12 @@ def _export_as_json(came: Imported) -> dict[str, Any]:
 
 
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed*, if it is an identifier as data-set cards have it: one word of small letters, digits, dots, hyphens."""
-    if typed is not None and not re.fullmatch(LICENCE, typed):
+    """*typed* as data-set cards have it, in small letters, if it is an identifier: letters, digits, dots, hyphens."""
+    if typed is None:
+        return None
+    if not re.fullmatch(LICENCE, named := typed.lower()):
         raise click.BadParameter(f"{typed!r} is not a licence identifier, such as mit or cc-by-4.0.")
-    return typed
+    return named
 
 
 def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
