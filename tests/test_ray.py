@@ -54,7 +54,8 @@ def three_nodes(folder: Path, variables: dict[str, str]) -> Iterator[tuple[str, 
         subprocess.Popen(
             program,
             cwd=folder,
-            env=environment(folder) | variables,
+            # also where Ray notes which cluster is the last one, in a folder that it expects to be there
+            env=environment(folder) | variables | {"RAY_TMPDIR": str(folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
