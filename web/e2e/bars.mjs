@@ -12,7 +12,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
-import { launchOptions } from "./browser.mjs";
+import { launchOptions, settled } from "./browser.mjs";
 
 const WINDOWS = [
   [1440, 900],
@@ -91,10 +91,7 @@ for (const [name, hash] of Object.entries(PAGES)) {
       const started = performance.now();
       await page.goto("about:blank");
       await page.goto(`${root}#${shown}`);
-      await page.locator("main h1").first().waitFor({ timeout: 60_000 });
-      await page.waitForFunction(() => !/(Reading|Preparing) .* …/.test(document.body.innerText), null, {
-        timeout: 60_000,
-      });
+      await settled(page);
       const seconds = (performance.now() - started) / 1000;
       const seen = await page.evaluate(measure);
       await page.evaluate(axe);

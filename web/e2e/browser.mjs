@@ -1,4 +1,4 @@
-// Which browser pages are tested and measured in, and how it is started.
+// Which browser pages are tested and measured in, how it is started, and when a page is there.
 
 import { existsSync } from "node:fs";
 
@@ -9,3 +9,11 @@ export const launchOptions = {
   executablePath: process.env["CHROMIUM"] ?? INSTALLED.find((path) => existsSync(path)) ?? "chromium",
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 };
+
+/** Waits until *page* shows what it is about, and no longer that it is being read. */
+export async function settled(page) {
+  await page.locator("main h1").first().waitFor({ timeout: 60_000 });
+  await page.waitForFunction(() => !/(Reading|Preparing) .* …/.test(document.body.innerText), null, {
+    timeout: 60_000,
+  });
+}
