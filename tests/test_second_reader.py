@@ -6,11 +6,13 @@ import os
 import sqlite3
 from pathlib import Path
 
+import click
 import pytest
 from invoked import invoke
 from simulated import play
 
 from independence_bench.analysis.audit.second_reader import MODULE, SecondReading, read, reading_beside
+from independence_bench.cli.main import cli
 from independence_bench.simulate.server import Settings
 from independence_bench.store.beside import LARGE, Beside, begin
 from independence_bench.store.blobs import Damaged
@@ -109,6 +111,20 @@ def test_the_command_finds_the_same_in_a_large_store(store: Path, small: Path, t
     assert before.returncode == 1
     assert misused.returncode == 2
     assert not still_reading(store)
+
+
+def test_the_command_begins_the_process_before_its_imports(store: Path) -> None:
+    """As soon as it is known what was typed; the process ends with the command."""
+    spoil(store, f"insert into meta values ('large', printf('%{LARGE}s', ''))")
+    typed = ["audit", "--store", str(store)]
+    assert isinstance(cli, click.Group)
+    with cli.make_context("aib", list(typed)) as context:
+        cli.resolve_command(context, typed)
+        begun = context.meta["aib.beside"]
+        assert isinstance(begun, Beside)
+        assert begun.file == store.resolve()
+
+    assert begun.process.returncode is not None
 
 
 def still_reading(store: Path) -> list[str]:
