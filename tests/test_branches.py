@@ -15,7 +15,7 @@ from independence_bench.analysis.branch_differences import OF_MOVES, OPENNESS, b
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import t_quantile
 from independence_bench.analysis.statistics.signal_detection import z_score
 from independence_bench.analysis.statistics.stem_intervals import (

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.intervals import (
-    Interval,
     Scores,
     differences,
     intervals,
@@ -19,6 +18,7 @@ from independence_bench.analysis.statistics.intervals import (
     t_quantile,
     tail,
 )
+from independence_bench.analysis.statistics.values import Interval
 
 MANY = 1e12  # degrees of freedom: the normal distribution
 NORMAL = 1.959963984540054

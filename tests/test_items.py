@@ -24,7 +24,7 @@ from independence_bench.analysis.item_analysis import (
     ScenarioVerdict,
     measure_scenarios,
 )
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.items import (
     MarkScores,
     beyond_chance,

@@ -15,8 +15,8 @@ from independence_bench.analysis.statistics.agreement import (
     krippendorff_alpha,
     rank_correlation_interval,
 )
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.paired import effect_interval, linear_limits, lone_interval
+from independence_bench.analysis.statistics.values import Interval
 
 Marks = list[list[float | None]]
 

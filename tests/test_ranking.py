@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_again, pairs_another
 from independence_bench.analysis.statistics.intervals import p_values
-from independence_bench.analysis.statistics.ranking import Standing, holm, pairs_of, standings, tie_groups
+from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings, tie_groups
+from independence_bench.analysis.statistics.values import Standing
 
 
 def matrix(number: int, *pairs: tuple[int, int]) -> np.ndarray:

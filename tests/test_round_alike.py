@@ -11,7 +11,7 @@ import pytest
 from simulated import aib
 from viewed import answering, play_once, read
 
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.format import between, given, number, percent, share, signed, span
 
 

@@ -19,7 +19,7 @@ from scripted import Answer, Asked, Bench, completion, failure, says, steady, ve
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
 
 from independence_bench.analysis.compare_subjects import compare_pairs
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import StoreError
 from independence_bench.hashing import judgement_key
 from independence_bench.judging.embedded.table import WeightTable

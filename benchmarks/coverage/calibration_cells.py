@@ -14,7 +14,7 @@ from draw import Part, Test, draw_boards, models
 
 from independence_bench.analysis.calibration import JudgedMark, corrected_mark
 from independence_bench.analysis.exam.scales import exam_scales
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.corrected_index import GivenMark, Levels, corrected_scores
 from independence_bench.analysis.statistics.dispersion import Design
 from independence_bench.analysis.statistics.misclassification import Confusion

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from calibration_cells import BLIND, JUDGES, Corrected, Generator, Matrices, even, exam_counts, misread, sat, summed
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.corrected_index import Levels, joined_limits
 from independence_bench.analysis.statistics.misclassification import REACH
 from independence_bench.analysis.uncertainty import INDEX, designs

@@ -17,7 +17,7 @@ import numpy as np
 import stem_draws as stems
 from draw import PLACES, Generator, Part, models, whole_index
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design
 
 OF_STEMS = {"low": "middle", "middle": "high", "ceiling": "ceiling"}  # places of stem_draws.py

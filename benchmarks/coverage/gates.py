@@ -22,7 +22,7 @@ from draw import Generator
 from gate_pairs import OF_STEMS, STRUCTURES, Pairs
 from page import markdown
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import measure
 from independence_bench.analysis.statistics.margins import MarginTest, Verdict, level_of, margin_test
 

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.protocol.loader import load

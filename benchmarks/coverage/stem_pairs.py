@@ -26,7 +26,7 @@ from stem_draws import (
     Place,
 )
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,

@@ -13,7 +13,6 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.branch_values import BranchStatistics, StemValues
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
@@ -23,6 +22,7 @@ from independence_bench.analysis.statistics.stem_intervals import (
     difference_of,
     mean_of,
 )
+from independence_bench.analysis.statistics.values import Interval
 
 OF_MOVES = ("difference", "d_prime", "criterion")  # H - F, d', c: of stems with options
 OPENNESS = "openness"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Branch
 
 

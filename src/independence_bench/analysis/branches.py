@@ -30,7 +30,7 @@ from independence_bench.analysis.branch_values import (
     TechniqueFolds,
 )
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.statistics.intervals import Interval, Limits
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
@@ -43,6 +43,7 @@ from independence_bench.analysis.statistics.stem_intervals import (
     ratio_limits,
 )
 from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, needed_marks, positions_of

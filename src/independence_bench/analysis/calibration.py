@@ -28,11 +28,11 @@ from independence_bench.analysis.exam.answers import ExamAnswer, exam_answers
 from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
 from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.corrected_index import CorrectedScores, GivenMark, corrected_scores
 from independence_bench.analysis.statistics.dispersion import Design
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.misclassification import Confusion, corrected
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import NotComplete
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import marks_of, rubric_of, stem_of

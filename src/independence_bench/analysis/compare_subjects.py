@@ -27,6 +27,7 @@ from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again
 from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.statistics.ranking import holm
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import (
     INDEX,
     SCENARIO_DEGREES,
@@ -325,7 +326,7 @@ def configuration_differences(first: SubjectScores, second: SubjectScores) -> Co
         column = intervals.joined([one.place.scores[compared].at(np.array([one.number])) for compared in every])
         ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
         columns.append(column)
-        indices.append([(100 * mean, intervals.Interval(low, high).scaled(100)) for mean, low, high in ends])
+        indices.append([(100 * mean, Interval(low, high).scaled(100)) for mean, low, high in ends])
     before, after = columns
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
     seen, p = intervals.smallest_seen(after, before).tolist(), intervals.p_values(after, before, more).tolist()

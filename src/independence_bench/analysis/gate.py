@@ -16,7 +16,6 @@ from sqlalchemy import Connection
 from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import results_of
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.margins import (
     RunsNeeded,
     Verdict,
@@ -24,6 +23,7 @@ from independence_bench.analysis.statistics.margins import (
     margin_test,
     runs_needed,
 )
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
 from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.hashing import content_hash

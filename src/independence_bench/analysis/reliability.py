@@ -20,7 +20,8 @@ from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.spending import NOT_BOUGHT, Paid, in_all, read_paid
-from independence_bench.analysis.statistics import Floats, d_study
+from independence_bench.analysis.statistics import d_study
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.composite_components import composite_components
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury

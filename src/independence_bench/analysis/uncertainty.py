@@ -17,13 +17,14 @@ from math import sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
 from independence_bench.analysis.statistics.generalization import Answers, all_differences, limits_of, ranking_p
-from independence_bench.analysis.statistics.intervals import Interval, Limits
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
-from independence_bench.analysis.statistics.ranking import Standing, pairs_of, standings
+from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
+from independence_bench.analysis.statistics.values import Interval, Standing
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.leaderboard import Board, Row, boards
-from independence_bench.analysis.statistics import Bools
+from independence_bench.analysis.statistics.arrays import Bools
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.planning import runs_needed
 from independence_bench.analysis.statistics.ranking import pairs_of

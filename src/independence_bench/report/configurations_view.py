@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.format import between, from_to, number, plural, signed
 from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Table, Title
 

@@ -6,7 +6,7 @@ functions, once, from the value itself, as `format` does (to the nearest). So it
 
 from __future__ import annotations
 
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Mark
 
 

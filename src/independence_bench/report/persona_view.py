@@ -8,7 +8,7 @@ from typing import Any
 from independence_bench.analysis.branch_values import Estimate
 from independence_bench.analysis.held import HeldStems, PlayedStem, Said
 from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import json_text
 from independence_bench.report.board_view import examined_by

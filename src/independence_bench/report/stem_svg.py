@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from independence_bench.analysis.branch_values import Folds
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.branches_view import STEM_PICTURES
 from independence_bench.report.svg import LINE, picture, safe, shorten, text_at
 

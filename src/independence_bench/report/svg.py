@@ -14,7 +14,7 @@ from rich.cells import cell_len, set_cell_size
 
 from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.leaderboard import Board
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 
 LINE = 20  # pixels from one subject to the next

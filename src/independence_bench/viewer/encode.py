@@ -28,9 +28,9 @@ from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVer
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
-from independence_bench.analysis.statistics.intervals import Interval
 from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from independence_bench.analysis.statistics import known_states
-from independence_bench.analysis.statistics.intervals import Interval
+from independence_bench.analysis.statistics.values import Interval
 
 Fit = Literal["ranking", "screening", "not fit", "not known"]
 FIT: tuple[Fit, ...] = ("ranking", "screening", "not known", "not fit")  # from the best

@@ -26,7 +26,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.variance_components import ONE_JUDGE, SEVERAL_JUDGES
 
 OF_SCENARIOS = ("i", "pi", "r:pi", "ih", "pih", "residual")  # components with a scenario in them; else p, h, ph

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design, measure
 from independence_bench.analysis.statistics.generalization import limits_of
 from independence_bench.analysis.statistics.intervals import Limits

@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.composite_components import OF_SCENARIOS
 
 MULTIPLES = (1, 2, 3, 4, 5, 6, 8)  # of the scenarios that there are

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers, dispersion
+from independence_bench.analysis.statistics import dispersion
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import (
     Limits,
     differences,

@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.exact_binomial import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
 
 LEVEL = 0.95
@@ -28,28 +28,6 @@ POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
 _HALVINGS = 50  # of that bracket: what is left of it is below the precision of a p-value
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Where a number lies, at the stated level. In the number's own unit; *low* <= *high*."""
-
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        """From end to end."""
-        return self.high - self.low
-
-    def holds(self, number: float) -> bool:
-        """Whether *number* is inside, the ends included."""
-        return self.low <= number <= self.high
-
-    def scaled(self, factor: float) -> Interval:
-        """In another unit; a negative *factor* turns it round."""
-        low, high = sorted((factor * self.low, factor * self.high))
-        return Interval(low, high)
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:

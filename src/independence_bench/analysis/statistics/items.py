@@ -22,8 +22,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers
-from independence_bench.analysis.statistics.intervals import LEVEL, Interval, t_quantile
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
+from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
+from independence_bench.analysis.statistics.values import Interval
 
 FEWEST = 3  # subjects for a correlation: two are always on a line
 FEWEST_SAMPLED = 4  # subjects for an interval

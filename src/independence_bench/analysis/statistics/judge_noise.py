@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import Scores
 
 LEAST_ROOM = 0.25  # of the average: how little the mean of a subject takes away from what judges add to it

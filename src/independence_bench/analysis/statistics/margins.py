@@ -22,10 +22,11 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_again, pairs_another
-from independence_bench.analysis.statistics.intervals import LEVEL, Interval, differences, smallest_seen
+from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
 from independence_bench.analysis.statistics.planning import MOST_RUNS, after
+from independence_bench.analysis.statistics.values import Interval
 
 Verdict = Literal["worse", "not worse", "open"]
 _HALVINGS = 14  # of at most the whole scale: a hundredth of a point

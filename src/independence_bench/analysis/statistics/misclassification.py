@@ -29,7 +29,7 @@ from itertools import combinations
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import Limits
 
 MIXES = (0.0, 0.3, 0.6, 0.9)  # shares of hard cases, [0, 1], that limits hold for, and what is between them

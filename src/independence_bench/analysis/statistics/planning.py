@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Bools, Floats, dispersion, intervals
+from independence_bench.analysis.statistics import dispersion, intervals
+from independence_bench.analysis.statistics.arrays import Bools, Floats
 
 MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
 _NONE = np.zeros(1)

@@ -7,14 +7,14 @@ so the chance that a ranking holds a single false "better than" is at most 1 - l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.intervals import LEVEL
+from independence_bench.analysis.statistics.values import Standing
 
 # A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
 # mostly from all subjects together, so there are more. How many keep the promise was measured
@@ -25,21 +25,6 @@ RANKING_DEGREES = 20
 def ranking_degrees(number: int, binary: bool) -> int:
     """How many degrees are added for a ranking of *number* subjects; none where their marks are *binary*."""
     return 0 if binary else min(RANKING_DEGREES, number)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What can be said of one subject's place among all."""
-
-    rank_low: int  # the best rank that it may have; 1 is the first
-    rank_high: int  # the worst one
-    groups: str  # letters; two subjects that share one cannot be told apart
-    tied_with_best: bool  # nobody is better for certain
-
-    @property
-    def certain(self) -> bool:
-        """Whether its rank is one number."""
-        return self.rank_low == self.rank_high
 
 
 def holm(p_values: Floats, level: float = LEVEL) -> Bools:

@@ -18,7 +18,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Measured, for_ranking
 from independence_bench.analysis.statistics.intervals import joined, p_values
 from independence_bench.analysis.statistics.planning import after, widths

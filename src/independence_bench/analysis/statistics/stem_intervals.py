@@ -27,7 +27,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     POWER,

@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import LEVEL, POWER, t_quantile, tail
 from independence_bench.analysis.statistics.signal_detection import corrected_rate, z_score
 from independence_bench.analysis.statistics.stem_intervals import BELIEVED_RUNS

@@ -28,7 +28,7 @@ from math import isnan, sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics import Floats
+from independence_bench.analysis.statistics.arrays import Floats
 
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 
