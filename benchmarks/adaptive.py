@@ -25,7 +25,8 @@ from results import Target, table, verdict
 sys.path.insert(0, str(Path(__file__).parent / "coverage"))
 from draw import Boards, draw_boards, models, whole_index
 
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.generalization import ranking_p

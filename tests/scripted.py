@@ -27,7 +27,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.permissions import FILE, remember
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks, Policy

@@ -31,7 +31,8 @@ from typing import Any, TypeVar
 from invoked import invoke
 from scripted import measured
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates

@@ -15,6 +15,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import compare_efforts
 from independence_bench.analysis.compare_subjects import (
     NOT_OURS,
@@ -28,16 +29,15 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.paired import linear_limits
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
-from independence_bench.report.board_json import json_text
 from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.configurations_view import configurations_view
+from independence_bench.report.json_values import json_text
 from independence_bench.report.terminal import printed
 
 V1, V2 = load("v1"), load("v2")

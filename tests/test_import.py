@@ -20,9 +20,10 @@ from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, pa
 from simulated import environment
 from sqlalchemy import select
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import Outcome, import_published

@@ -16,9 +16,10 @@ from rich.console import Console
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 from test_cli import User, only_line, user
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, family_of
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.mark_scale import scale_of
 from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.errors import WrongUse

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 
-from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.missing_marks import numbers
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge

@@ -10,7 +10,7 @@ import pytest
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
-from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge

@@ -15,7 +15,8 @@ import pytest
 from invoked import invoke
 from simulated import aib, environment, simulating
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
 from independence_bench.report.branches_view import stem_notes, unvalidated

@@ -29,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import find_protocol
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.database import open_store

@@ -24,9 +24,9 @@ from datetime import datetime
 
 import numpy as np
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_answers
 from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.results import CountedConversation, Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.corrected_index import CorrectedScores, GivenMark, corrected_scores

@@ -20,22 +20,16 @@ from statistics import fmean
 
 import numpy as np
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
 from independence_bench.analysis.configurations import change_between, order_of
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again
 from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty import (
-    INDEX,
-    SCENARIO_DEGREES,
-    BoardUncertainty,
-    Compared,
-    ScoreDifference,
-    Uncertainty,
-)
+from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
+from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
     ComparedSide,
     DimensionPair,
@@ -23,7 +24,6 @@ from independence_bench.analysis.compare_subjects import (
     compare_sides,
     standing_out,
 )
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, measure_board
 from independence_bench.errors import WrongUse

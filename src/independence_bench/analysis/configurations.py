@@ -18,12 +18,12 @@ from typing import Literal
 
 import numpy as np
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_differences import BranchDifference, Pair, difference_in
 from independence_bench.analysis.branch_values import BranchStatistics
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.paired import effect_interval, linear_limits
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty import UNKNOWN
+from independence_bench.analysis.uncertainty_values import UNKNOWN
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import mean_of

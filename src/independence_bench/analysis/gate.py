@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
     RunsNeeded,

@@ -24,8 +24,8 @@ from typing import Literal
 
 import numpy as np
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchStatistics
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics import items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.arrays import Floats

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.judge_leniency import (
     Indices,
@@ -25,7 +26,7 @@ from independence_bench.analysis.judge_leniency import (
     self_preferences,
     subject_rows,
 )
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.mark_scale import MarkScale, scale_of
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.spending import RunCost, judging_cost

@@ -16,9 +16,9 @@ from statistics import median_low
 import numpy as np
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.spending import NOT_BOUGHT, Paid, in_all, read_paid
 from independence_bench.analysis.statistics import d_study
 from independence_bench.analysis.statistics.arrays import Floats

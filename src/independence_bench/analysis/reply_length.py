@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import results_of
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.store import results as stored_results

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.board import Board, Row
 
 AS_SHOWN = 1  # decimals of an index
 

@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.leaderboard import Board, BoardRecords
+from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.protocol.scoring import mean_of, sum_of

@@ -11,7 +11,7 @@ Where no method was found to hold there is no interval, and a sentence says why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
@@ -24,7 +24,8 @@ from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
-from independence_bench.analysis.statistics.values import Interval, Standing
+from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.uncertainty_values import RowUncertainty, ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
@@ -38,47 +39,6 @@ SCENARIO_DEGREES = -4
 # index in the middle. By measurement (docs/coverage.md, "Protocols with stems").
 BELIEVED_RUNS = 0.012
 ENOUGH_STEMS = 12  # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
-
-
-@dataclass(frozen=True, slots=True)
-class Uncertainty:
-    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be said."""
-
-    again: Interval | None = None
-    another: Interval | None = None
-
-    def scaled(self, factor: float) -> Uncertainty:
-        """In another unit."""
-        again, another = (None if one is None else one.scaled(factor) for one in (self.again, self.another))
-        return Uncertainty(again, another)
-
-
-UNKNOWN = Uncertainty()
-
-
-@dataclass(frozen=True, slots=True)
-class RowUncertainty:
-    """What is known of one complete subject. Index in [0, 100], dimensions in [0, 1]."""
-
-    index: Uncertainty = UNKNOWN
-    dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
-    standing: Standing | None = None  # by the same test again; None: no intervals
-    standing_another: Standing | None = None
-
-
-NO_UNCERTAINTY = RowUncertainty()
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreDifference:
-    """One score of two subjects, the first minus the second, in its own unit."""
-
-    difference: float
-    uncertainty: Uncertainty
-    seen_again: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
-    seen_another: float | None
-    p_again: float | None = None  # the p at which 0 would be on the edge of the interval
-    p_another: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from independence_bench.analysis.leaderboard import Board, boards
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import lines_before
 from independence_bench.cli.options import MILLION, Number, confirmed, err, models_file_option, say, together

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.board import Board
 from independence_bench.cli import calling
 from independence_bench.cli.options import command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.gate import (
     Baseline,
     Gate,
@@ -18,11 +19,12 @@ from independence_bench.analysis.gate import (
     paired_builds,
     stored_builds,
 )
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
+from independence_bench.cli.boards import configured_boards
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -42,9 +44,9 @@ from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.report.board_json import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import CODES, gate_values, gate_view, junit, statement
+from independence_bench.report.json_values import json_text
 from independence_bench.report.markdown import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
@@ -169,7 +171,7 @@ def command(
 
 def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     with selection.opened() as (opened, protocol):
-        board = selection.configured_boards(opened, protocol)[0]
+        board = configured_boards(selection, opened, protocol)[0]
         rows = _chosen(board, subjects)
         with opened.reading() as connection:
             judge = _judge_hash(registry.stored_judges(connection), board, opened)
@@ -203,7 +205,7 @@ def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
         return read_baseline(Path(typed))
     with open_results(typed) as opened:
         protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
-        found = selection.configured_boards(opened, protocol)[0]
+        found = configured_boards(selection, opened, protocol)[0]
         with opened.reading() as connection:
             judge = _judge_hash(registry.stored_judges(connection), found, opened)
             return baseline_of(connection, found, judge, found.ranked or found.rows)

@@ -9,6 +9,7 @@ import click
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
+from independence_bench.cli.boards import configured_boards
 from independence_bench.cli.options import (
     Number,
     configuration_options,
@@ -75,7 +76,7 @@ def reliability(selection: Selection, target: float, as_json: bool) -> None:
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
-        found = replace(selection, jury=None).configured_boards(opened, protocol)
+        found = configured_boards(replace(selection, jury=None), opened, protocol)
         together = panel(found) if jury is None else jury_of(found, jurors(None, jury))
         with opened.reading() as connection:
             prices = read_prices(connection, together)
@@ -98,7 +99,7 @@ def scenarios(selection: Selection, as_json: bool) -> None:
     limits.
     """
     with selection.opened() as (opened, protocol):
-        found = selection.configured_boards(opened, protocol)
+        found = configured_boards(selection, opened, protocol)
     measured = [(board, measure_board(board)) for board in found]
     if as_json:
         click.echo(scenarios_json(measured))

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import click
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.calibration import Calibration, NotExamined, calibrations
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.leaderboard import Board, Row, read_records
+from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.api.named import find_protocol, weighed
+from independence_bench.cli.boards import boards_of, chosen_boards, configured_boards
 from independence_bench.cli.options import (
     configuration_options,
     legend_option,
@@ -31,10 +33,11 @@ from independence_bench.lookup import fit, instead
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_json import boards_json, json_text
+from independence_bench.report.board_json import boards_json
 from independence_bench.report.calibration_view import calibration_values, calibration_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
+from independence_bench.report.json_values import json_text
 from independence_bench.report.leaderboard_view import board_legend, board_view, differences_view, matching
 from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import Block
@@ -70,10 +73,10 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
-            records = read_records(connection, protocol)
+            records = read_examined(connection, protocol)
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
-        found = selection.boards_of(records, protocol)
-        own = found if own_rules else replace(selection, rules=OWN.name).boards_of(records, protocol)
+        found = boards_of(selection, records, protocol)
+        own = found if own_rules else boards_of(replace(selection, rules=OWN.name), records, protocol)
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
@@ -93,7 +96,7 @@ def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
     if selection.jury is not None or selection.rules != OWN.name:
         raise WrongUse("--calibrated corrects what one judge gave, by our own rules: leave --jury and --rules out")
     with selection.opened() as (opened, protocol):
-        boards = selection.boards(opened, protocol)
+        boards = chosen_boards(selection, opened, protocol)
         made = calibrations(opened, protocol, boards)
     found = [one for one in made if isinstance(one, Calibration)]
     refused = [one for one in made if isinstance(one, NotExamined)]
@@ -185,7 +188,7 @@ def compare(
             show_chosen(*(version_view(one) for one in versions))
         return
     with selection.opened() as (opened, protocol):
-        found = selection.configured_boards(opened, protocol)
+        found = configured_boards(selection, opened, protocol)
     compared = _by(by, found, subjects) if by else _two(found, *subjects)
     if as_json:
         click.echo(json_text([paired_values(one) for one in compared]))
@@ -261,7 +264,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
     with selection.opened() as (opened, new):
         old = weighed(find_protocol(against, opened)[0] if against else _played_before(new, opened), selection.weights)
         change = version_change(old, new, selection.configurations(new))
-        before, after = (selection.boards(opened, version) for version in (old, new))
+        before, after = (chosen_boards(selection, opened, version) for version in (old, new))
     wanted = set(change.configurations)
     old_boards, new_boards = (
         [one for one in boards if wanted <= set(one.configurations)] for boards in (before, after)

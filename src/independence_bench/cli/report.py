@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.chosen_names import names_of
-from independence_bench.analysis.leaderboard import read_records
+from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.cli.boards import boards_of
 from independence_bench.cli.options import out, say
 from independence_bench.cli.selection import Selection, judged_options, rules_option, selecting
 from independence_bench.errors import WrongUse, why
@@ -41,8 +42,8 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     """
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
-            records = read_records(connection, protocol)
-        found = selection.boards_of(records, protocol)
+            records = read_examined(connection, protocol)
+        found = boards_of(selection, records, protocol)
         if selection.judge and not found:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from independence_bench.analysis.leaderboard import Board, BoardRecords, boards_of, read_records
-from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
+from independence_bench.api.named import configurations, find_protocol, open_results, weighed
 from independence_bench.cli.options import (
     command_line,
     split,
@@ -21,7 +20,6 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
-from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES, rules_for
@@ -64,28 +62,6 @@ class Selection:
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
         return configurations(protocol, split(self.variants), split(self.modes))
-
-    def boards(self, store: Store, protocol: Protocol) -> list[Board]:
-        """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""
-        with store.reading() as connection:
-            records = read_records(connection, protocol)
-        return self.boards_of(records, protocol)
-
-    def boards_of(self, records: BoardRecords, protocol: Protocol) -> list[Board]:
-        """The same of what was read before."""
-        labels = records.labels.values()
-        if self.judge is not None and labels and not any(self.judge in label for label in labels):
-            raise WrongUse(f"no judge is called {self.judge}; {instead(self.judge, labels, 'there are')}")
-        return boards_of(records, protocol, self.judge, jurors(self.judge, self.jury), RULES[self.rules])
-
-    def configured_boards(self, store: Store, protocol: Protocol) -> list[Board]:
-        """Those of the configurations that were asked for. Raises WrongUse where there is none."""
-        chosen = self.configurations(protocol)
-        every = self.boards(store, protocol)
-        if found := [board for board in every if board.configurations == chosen]:
-            return found
-        others = dict.fromkeys(one for board in every for one in board.configurations)
-        raise WrongUse(not_stored(protocol, chosen, tuple(others), self.judge))
 
 
 judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains NAME.")

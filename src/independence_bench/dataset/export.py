@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.arrow import batches, library, schema_of
 from independence_bench.dataset.card import card
 from independence_bench.dataset.croissant import croissant

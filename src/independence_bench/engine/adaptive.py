@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.arrays import Bools
 from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.planning import runs_needed

@@ -1,43 +1,22 @@
-"""What commands print for programs: JSON of our values, and boards as such values."""
+"""Boards as values for programs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.configurations import ConfigurationComparison
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
-from independence_bench.analysis.uncertainty import UNKNOWN, BoardUncertainty, ScoreDifference
+from independence_bench.analysis.uncertainty import BoardUncertainty
+from independence_bench.analysis.uncertainty_values import UNKNOWN, ScoreDifference
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.exam_words import exam_values
-
-
-def json_text(value: object, indent: int = 2) -> str:
-    """*value* in ASCII, so that a terminal obeys nothing in it; absent is null, never 0.
-
-    A dataclass is an object with its fields, a configuration is a text.
-    """
-    return json.dumps(value, indent=indent, default=_plain)
-
-
-def _plain(value: Any) -> object:
-    if isinstance(value, Configuration):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-def picked(value: object, names: str) -> dict[str, Any]:
-    """The attributes of *value* that are called *names*, which spaces separate."""
-    return {name: getattr(value, name) for name in names.split()}
+from independence_bench.report.json_values import json_text, picked
 
 
 def boards_json(

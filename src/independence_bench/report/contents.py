@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.chosen_names import NamesRead, naming_of
 from independence_bench.analysis.compare_settings import (
     IndexPrice,
@@ -22,14 +23,14 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.leaderboard import Board, BoardRecords, Row
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
 from independence_bench.analysis.spending import SubjectCost, read_paid, subject_costs
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_json import apart_values, board_values, json_text
+from independence_bench.report.board_json import apart_values, board_values
 from independence_bench.report.exam_words import exam_line
+from independence_bench.report.json_values import json_text
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values

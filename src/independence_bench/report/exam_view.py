@@ -21,8 +21,8 @@ from independence_bench.analysis.exam.values import (
     RubricResult,
 )
 from independence_bench.judging.exam.questions import HARD, questions
-from independence_bench.report.board_json import json_text, picked
 from independence_bench.report.format import between, from_to, number, paid, plural, share, signed
+from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import (
     Block,
     Bullets,

@@ -12,10 +12,11 @@ from independence_bench.analysis.run_times import day_and_hour
 from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import apart_values, picked
+from independence_bench.report.board_json import apart_values
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
+from independence_bench.report.json_values import picked
 from independence_bench.report.table import Block, Legend, Name, Note, Prose, Strong, Table, Text, Title, columns_of
 
 WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "undecided"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import Estimate
 from independence_bench.analysis.held import HeldStems, PlayedStem, Said
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import json_text
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import between, number, plural
+from independence_bench.report.json_values import json_text
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from independence_bench.analysis.leaderboard import Board
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.intervals import LEVEL
 from independence_bench.analysis.statistics.planning import (
     MOST_RUNS,

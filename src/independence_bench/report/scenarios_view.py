@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts, ScenarioVerdict
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol, mark_words
-from independence_bench.report.board_json import head_values, json_text, picked
+from independence_bench.report.board_json import head_values
 from independence_bench.report.board_view import examined_by, judged_by
 from independence_bench.report.format import number, percent, percents, plural, signed, span
+from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
 # ---------------------------------------------------------------- sentences

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.compare_settings import SettingComparison, Variant
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import from_to, number, paid, plural, signed

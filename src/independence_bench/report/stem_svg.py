@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import Folds
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.branches_view import STEM_PICTURES
 from independence_bench.report.svg import LINE, picture, safe, shorten, text_at

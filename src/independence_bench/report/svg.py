@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape
 
 from rich.cells import cell_len, set_cell_size
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ItemAnalysis
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 

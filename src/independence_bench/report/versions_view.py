@@ -7,7 +7,6 @@ from typing import Any
 
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import picked
 from independence_bench.report.board_view import examined_by, judged_by, made_by
 from independence_bench.report.compare_view import (
     paired_values,
@@ -18,6 +17,7 @@ from independence_bench.report.compare_view import (
     whole_table,
 )
 from independence_bench.report.format import plural
+from independence_bench.report.json_values import picked
 from independence_bench.report.table import Block, Note, Prose, Title
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted

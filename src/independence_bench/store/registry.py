@@ -77,6 +77,11 @@ def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
     return found
 
 
+def people_judging(connection: Connection) -> frozenset[str]:
+    """The hashes of the judges that are people."""
+    return frozenset(judge for judge, spec in judge_specs(connection).items() if spec.get("kind") == "person")
+
+
 def begin_runs(connection: Connection, jobs: Sequence[tuple[str, Job]]) -> list[None]:
     """Record that the runs of jobs were begun for the protocol of that hash: one that fails leaves nothing else."""
     for protocol, job in jobs:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import Interval, Standing
-from independence_bench.analysis.uncertainty import UNKNOWN, Uncertainty
+from independence_bench.analysis.uncertainty_values import UNKNOWN, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import of_runs

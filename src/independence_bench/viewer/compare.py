@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
 from independence_bench.analysis.compare_subjects import (
     SubjectScores,
@@ -17,8 +18,8 @@ from independence_bench.analysis.compare_subjects import (
     standing_out,
     values_of,
 )
-from independence_bench.analysis.leaderboard import Board, Row
-from independence_bench.analysis.uncertainty import Compared, ScoreDifference
+from independence_bench.analysis.uncertainty import Compared
+from independence_bench.analysis.uncertainty_values import ScoreDifference
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import index_statement
 from independence_bench.report.format import from_to, number, signed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.compare_versions import VersionChange, version_change
-from independence_bench.analysis.leaderboard import Board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.scoring import OWN
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition

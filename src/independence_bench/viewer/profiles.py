@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from independence_bench.analysis.leaderboard import Board, Row
+from independence_bench.analysis.board import Board, Row
 from independence_bench.viewer.boards import percent
 from independence_bench.viewer.encode import Whole
 

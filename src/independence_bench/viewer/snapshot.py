@@ -22,9 +22,10 @@ from typing import Any, Literal, TypeVar, cast
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
 from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.leaderboard import Board, Row, boards
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import Key, results_of
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.analysis.leaderboard import Board, Row
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_scoring import branch_worth

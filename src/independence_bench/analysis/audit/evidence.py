@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.audit.history import model_lines
 from independence_bench.analysis.audit.reparse import Words, verdict_in, words_in
 from independence_bench.analysis.audit.second_reader import SecondReading, reading_beside
-from independence_bench.analysis.leaderboard import Board, BoardRecords, boards_of, read_records
+from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict
@@ -101,7 +101,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None 
     """
     with reading_beside(store, begun) as second_reading, store.reading() as connection:
         records = read_records(connection, protocol)
-        shown = boards_of(records, protocol, rules=rules, measured=False)
+        shown = [scored.board for scored in scored_boards(records, protocol, rules=rules)]
         played = tuple(_conversations(connection, shown, records))
         bodies = RawReadings()
         loose = _read_replies(connection, played, protocol, bodies)

@@ -73,7 +73,6 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
     # the questions are read only where somebody may have answered some
     wanted = rubrics_of(protocol) if aside else ()
     answers = {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)} if wanted else {}
-    specs = registry.judge_specs(connection)
     labels, names = registry.stored_judges(connection), registry.judges_to_ask(connection)
     if also is not None and also.hash not in labels:
         labels[also.hash] = also.label
@@ -83,7 +82,7 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
         protocol=protocol,
         labels=labels,
         names=names,
-        people=frozenset(judge for judge, spec in specs.items() if spec.get("kind") == "person"),
+        people=registry.people_judging(connection),
         answers={judge: found for judge, found in answers.items() if found},
         no_questions=bool(aside) and not wanted,
     )

@@ -1,0 +1,354 @@
+"""Rankings as values, from what is stored: scores, ranks, and what is missing. How sure they are: `leaderboard`.
+
+One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one jury. Numbers
+of two configurations or of two judges never stand in one ranking. Where a protocol pools several configurations, a row
+holds the score of each of them beside the pooled one. Knows no statistics: whoever audits the scores needs none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import Connection
+
+from independence_bench.analysis.branch_values import BranchStatistics, Share
+from independence_bench.analysis.health import Health
+from independence_bench.analysis.missing_marks import (
+    FAILED_JUDGE,
+    JUDGED,
+    WITHOUT_VIEW,
+    left_out,
+    missing_lines,
+    states_of,
+)
+from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.run_times import RunTimes, run_times
+from independence_bench.analysis.uncertainty_values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
+from independence_bench.analysis.weight_ranks import RankStability
+from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
+from independence_bench.models.local import is_table_judge
+from independence_bench.models.messages import UNUSABLE, Kind
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.loader import load, shipped
+from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore
+from independence_bench.store import registry, usage
+from independence_bench.store.registry import Decision, unique_labels
+from independence_bench.store.results import Judgement
+
+if TYPE_CHECKING:  # what `leaderboard` fills in, with statistics behind it
+    from independence_bench.analysis.exam.boards import BoardExam
+    from independence_bench.analysis.rule_readings import RuleReadings
+    from independence_bench.analysis.uncertainty import BoardUncertainty
+
+FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
+MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One subject on one board. *rank* is None where the subject is incomplete, and on a demonstration."""
+
+    rank: int | None
+    subject: ChatModel
+    label: str
+    score: SubjectScore
+    runs: Mapping[int, RunScore]
+    health: Health
+    missing: tuple[str, ...]  # marks that are not there, a line each; why it is excluded before them
+    by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
+    """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
+    marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
+    """Run -> slot -> the marks behind the scores."""
+    uncertainty: RowUncertainty = NO_UNCERTAINTY
+    """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
+    uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
+    """Of a pool: of the index in each configuration by itself, where it has one."""
+    made: RunTimes | None = None
+    """When its runs were; None: nothing was finished."""
+    excluded: str | None = None
+    """Why it is not scored, though its marks may all be there; None: it is not excluded."""
+    branches: BranchStatistics | None = None
+    """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
+    left_out: Mapping[str, Share] = field(default_factory=dict)
+    """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
+    by_rule: RuleReadings | None = None
+    """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it reasons before it answers: told to, or by itself in most of its replies."""
+        return self.subject.thinks or self.health.reasoned_share > 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One ranking."""
+
+    protocol: Protocol
+    configurations: tuple[Configuration, ...]
+    judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
+    by_table: bool  # the judge is the embedded one, or a jury that includes it
+    ranked: tuple[Row, ...]
+    incomplete: tuple[Row, ...]
+    rules: str = OWN.name  # by which marks became indices
+    uncertainty: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
+    uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
+    """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
+    judge_hashes: tuple[str, ...] = ()  # the judge's, or those of a jury; several judges may have one label
+    jurors: tuple[str, ...] = ()  # of a jury: the judges' labels, in the same order
+    judges: tuple[str, ...] = ()
+    """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
+
+    stability: RankStability | None = None
+    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) hangs on the weights."""
+    exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All of them, the incomplete ones last."""
+        return (*self.ranked, *self.incomplete)
+
+    @property
+    def protocol_name(self) -> str:
+        """Its name; with the start of its hash where a shipped protocol has the same name and another hash."""
+        name = self.protocol.name
+        if name in shipped() and load(name).hash != self.protocol.hash:
+            return f"{self.protocol.called}, not as shipped: {self.protocol.hash[:8]}"
+        return self.protocol.called
+
+    @property
+    def main_judge(self) -> str | None:
+        """The judge whose board is shown where none is named; None for a jury."""
+        return self.judges[0] if self.judges else None
+
+    @property
+    def demonstration(self) -> bool:
+        """Whether nobody has a rank: its judge is known not to be fit, as no embedded one is."""
+        return self.by_table
+
+    @property
+    def default(self) -> bool:
+        """Whether this is the configuration that the protocol is meant to be played in."""
+        return self.configurations == self.protocol.configurations
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRecords:
+    """Everything of a protocol that its boards are made of."""
+
+    subjects: Mapping[str, ChatModel]  # by hash
+    labels: Mapping[str, str]  # of judges, by hash
+    every: Sequence[Results]
+    judgements: Sequence[Judgement]  # that count
+    failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
+    since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
+    decided: Mapping[str, Decision]  # by subject's hash
+    people: frozenset[str]  # hashes of judges that are people
+
+
+def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
+    """What the store has of *protocol*."""
+    every = results_of(connection, protocol)
+    return BoardRecords(
+        subjects=registry.stored_subjects(connection),
+        labels=registry.stored_judges(connection),
+        every=every,
+        judgements=judgements_of(connection, every),
+        failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
+        since=registry.judging_since(connection),
+        decided=registry.decided(connection),
+        people=registry.people_judging(connection),
+    )
+
+
+class ScoredBoard(NamedTuple):
+    """A board before it is known how sure its scores are, and what they were made of."""
+
+    board: Board
+    results: Results
+    given: tuple[Mapping[Key, Judgement], ...]  # by its judge, or by each judge of its jury
+
+
+def scored_boards(
+    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+) -> Iterator[ScoredBoard]:
+    """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as in `boards`.
+
+    Raises WrongUse for a jury that is none.
+    """
+    units, subjects = protocol.units, records.subjects
+    judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
+    for results in records.every:
+        found = []
+        names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
+        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, each=({},))]:
+            rows = [
+                _row(results, units, subjects[hash_], name, one, records.failed, rules) for hash_, name in names.items()
+            ]
+            rows = [_excluded(row, records.decided.get(row.subject.hash), rules) for row in rows]
+            found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
+        found.sort(key=lambda board: board[0].order(len(board[1])))
+        ordered = () if jury else tuple(one.label for one, *_ in found if one.label is not None)
+        for one, ranked, incomplete in found if results.transcripts else ():
+            if judge is None or (one.label is not None and judge in one.label):
+                board = Board(
+                    units, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
+                    judge_hashes=one.hashes, jurors=one.jurors, judges=ordered,
+                )  # fmt: skip
+                yield ScoredBoard(board, results, one.each)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """A judge or a jury whose boards are made."""
+
+    label: str | None
+    hashes: tuple[str, ...] = ()
+    given: Mapping[Key, Judgement] = field(default_factory=dict)  # of a jury the mean of its judges
+    each: tuple[Mapping[Key, Judgement], ...] = ()  # of those hashes
+    jurors: tuple[str, ...] = ()  # of a jury: the labels of its judges
+    apart: bool = False  # a jury's scores are averaged, not its marks
+    by_table: bool = False
+    is_person: bool = False
+    since: float = 0.0  # when it judged first, in seconds since 1970
+
+    @property
+    def marking(self) -> tuple[Mapping[Key, Judgement], ...]:
+        """What scores are made of, and then averaged."""
+        return self.each if self.apart else (self.given,)
+
+    def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
+        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""
+        return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
+
+
+def _by_judge(records: BoardRecords) -> dict[str, dict[Key, Judgement]]:
+    """Hash of a judge -> its judgements; judges that only sat the exam are not among them."""
+    found: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+    for judgement in records.judgements:
+        found[judgement.judge_hash][judgement.about] = judgement
+    return found
+
+
+def _judges(records: BoardRecords) -> list[_Judge]:
+    """Each judge by itself."""
+    return [
+        _Judge(
+            label := records.labels[one],
+            hashes=(one,),
+            given=given,
+            each=(given,),
+            by_table=is_table_judge(label),
+            is_person=one in records.people,
+            since=records.since.get(one, 0.0),
+        )
+        for one, given in _by_judge(records).items()
+    ]
+
+
+def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
+    """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
+    by_judge, labels = _by_judge(records), records.labels
+    # an exam leaves judges that judged nothing here: they must not make a name mean several
+    chosen = tuple(find_jury({one: labels[one] for one in by_judge} or labels, named))
+    jurors, each = tuple(labels[one] for one in chosen), tuple(by_judge.get(one, {}) for one in chosen)
+    by_table = any(is_table_judge(label) for label in jurors)
+    return _Judge(jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table)
+
+
+def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
+    ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
+    indices = [row.score.index for row in ordered if row.score.index is not None]
+    ranks = {index: 1 + sum(other > index for other in indices) for index in indices}
+    ranked = tuple(replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None)
+    ranked = ranked if with_ranks else tuple(replace(row, rank=None) for row in ranked)
+    return ranked, tuple(row for row in ordered if row.score.index is None)
+
+
+def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
+    """The row, without its scores where it is excluded. A person's decision overrides the rule.
+
+    The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
+    """
+    why, health = None, row.health
+    ended = health.complete + health.invalid
+    if decision is not None and decision.verdict == "exclude":
+        why = f"excluded by a person: {decision.reason}"
+    elif rules.name == OWN.name and health.invalid > MOST_UNANSWERED * ended:
+        share = f"{health.invalid} of {ended} conversations have no valid reply"
+        why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
+        if decision is not None:
+            return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
+    if why is None:
+        return row
+    nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)
+    score = SubjectScore(row.score.runs, *nothing, index=None, deviation=None)
+    return replace(row, score=score, runs={}, by_configuration={}, missing=(why, *row.missing), excluded=why)
+
+
+def _row(
+    results: Results,
+    units: Protocol,
+    subject: ChatModel,
+    label: str,
+    judge: _Judge,
+    attempts: Mapping[str, int],
+    rules: Rules,
+) -> Row:
+    """*units*: what is scored as scenarios; *attempts*: transcript's id -> how many at its replies have failed."""
+    protocol, group = results.protocol, results.configurations
+    mine = results.by_subject[subject.hash]
+    transcripts = list({one.row.id: one.row for one in mine}.values())
+    marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
+    states = states_of(results, mine, judge.given, rules.partial)
+    ended = Counter(state for of_run in states.values() for state in of_run.values())
+    judged = {run: marks.get(run, {}) for run in sorted(states)}
+    runs, whole = rules.score(units, group, judged)
+    # a run without marks in one configuration of a pool counts as missing there
+    pool = group if len(group) > 1 else ()
+    return Row(
+        rank=None,
+        subject=subject,
+        label=label,
+        score=whole,
+        runs=runs,
+        health=Health(
+            transcripts=len(runs) * len(group) * len(protocol.scenarios),
+            complete=sum(row.state == "complete" for row in transcripts),
+            invalid=sum(row.state == "invalid" for row in transcripts),
+            judged=ended[JUDGED],
+            judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
+            replies=sum(row.replies for row in transcripts),
+            cut_off=sum(row.cut_off for row in transcripts),
+            plain_text=sum(row.plain_text for row in transcripts),
+            reasoned=sum(row.reasoned for row in transcripts),
+            failed=sum(attempts.get(row.id, 0) for row in transcripts),
+            without_view=ended[WITHOUT_VIEW],
+        ),
+        missing=missing_lines(protocol, states, runs),
+        left_out=left_out(protocol, mine, judge.marking),
+        by_configuration={one: rules.score(units, (one,), judged)[1] for one in pool},
+        marks=marks,
+        made=run_times((row.run, row.finished_at) for row in transcripts),
+    )
+
+
+def _of_jury(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
+    """The mean of the judges' marks, of what all of them have marked."""
+    first, *others = marks
+    if not others:
+        return first
+    return {
+        run: {
+            slot: {mark: fsum(one[run][slot][mark] for one in marks) / len(marks) for mark in given}
+            for slot, given in of_run.items()
+            if all(slot in one.get(run, {}) and one[run][slot].keys() == given.keys() for one in others)
+        }
+        for run, of_run in first.items()
+    }
