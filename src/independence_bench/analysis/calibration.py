@@ -40,7 +40,6 @@ from independence_bench.models.local import is_table_judge, typed_for
 from independence_bench.protocol.definition import Mark, Protocol, Scenario
 from independence_bench.protocol.scoring import counted_marks
 from independence_bench.protocol.stem_scoring import level_worths, needed_marks
-from independence_bench.store import registry
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
@@ -124,12 +123,11 @@ class Calibration:
 def calibrations(store: Store, protocol: Protocol, boards: Sequence[Board]) -> list[Calibration | NotExamined]:
     """Every one of *boards*, each by one judge, corrected, or why it cannot be."""
     with store.reading() as connection:
-        hashes = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         found: list[Calibration | NotExamined] = []
         for board in boards:
-            judge = hashes.get(board.judge or "")
+            judge = board.judge_hashes[0] if board.judge_hashes and not board.jurors else None
             answers = exam_answers(connection, judge) if judge else ()
             first = [answer for answer in answers if answer.asked == "first"]
             if board.judge is None or not first:

@@ -201,9 +201,9 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
             if given:
                 indices = {
                     judge: {row.subject.hash: row.score.index for row in board.ranked if row.score.index is not None}
-                    for judge, label in compared.items()
+                    for judge in compared
                     for board in mine
-                    if board.judge == label
+                    if board.judge_hashes == (judge,)
                 }
                 there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}

@@ -284,9 +284,8 @@ def _judgement_dollars(connection: Connection, paid: Paid, boards: Sequence[Boar
 
     The mean over judges, each known; people and the embedded judge are not bought.
     """
-    labels = {label: hash_ for hash_, label in registry.stored_judges(connection).items()}
     specs = registry.judge_specs(connection)
-    judges = [labels[board.judge] for board in boards if board.judge in labels]
+    judges = [judge for board in boards if not board.jurors for judge in board.judge_hashes]
     models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
     dollars: dict[tuple[str, str], list[float]] = defaultdict(list)
     for judgement in paid.judged:

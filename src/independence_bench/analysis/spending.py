@@ -134,13 +134,11 @@ def _judgements(
     connection: Connection, board: Board, judged: Iterable[Judgement]
 ) -> tuple[dict[Key, list[str]], set[str]]:
     """(heard and rubric -> keys of what the board's judge, or its jury, made of it; those keys that were bought)."""
-    names = board.jurors or (board.judge,)
-    judges = {hash_ for hash_, label in registry.stored_judges(connection).items() if label in names}
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)
     bought = set()
     for one in judged:
-        if one.judge_hash in judges:
+        if one.judge_hash in board.judge_hashes:
             given[one.about].append(one.key)
             if specs.get(one.judge_hash, {}).get("kind") not in NOT_BOUGHT:
                 bought.add(one.key)

@@ -34,7 +34,6 @@ from independence_bench.report.power import (
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Strong, Table, columns_of
 from independence_bench.report.table import Text as Cell
 from independence_bench.report.terminal import printed
-from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 
@@ -85,9 +84,8 @@ async def _foresee(
         if not resolving:
             return preview, None
         same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
-        with store.reading() as connection:
-            label = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
-        board = max(same, key=lambda one: (one.judge == label, len(one.ranked)), default=None)
+        judge = (plan.judge.hash,) if plan.judge else ()
+        board = max(same, key=lambda one: (one.judge_hashes == judge, len(one.ranked)), default=None)
         expected = expectation(plan.protocol, plan.configurations, board)
         center = expected_index(board, {subject.hash for subject in plan.subjects})
         shown, needed = runs_to_price(expected, plan.runs, width, center)

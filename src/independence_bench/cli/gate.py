@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -174,8 +174,7 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
         board = configured_boards(selection, opened, protocol)[0]
         rows = _chosen(board, subjects)
         with opened.reading() as connection:
-            judge = _judge_hash(registry.stored_judges(connection), board, opened)
-            made = baseline_of(connection, board, judge, rows)
+            made = baseline_of(connection, board, _judge_hash(board, opened), rows)
     write_baseline(target, made)
     number = sum(len(build.runs) for build in made.builds)
     who = made.builds[0].label if len(made.builds) == 1 else plural(len(made.builds), "build")
@@ -191,10 +190,10 @@ def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:
     return found or list(board.rows)
 
 
-def _judge_hash(labels: Mapping[str, str], board: Board, store: Store) -> str:
-    if board.judge is None:
+def _judge_hash(board: Board, store: Store) -> str:
+    if not board.judge_hashes:
         raise NotComplete(f"no conversations of {board.protocol.name} are judged in {store.shown}; run `aib judge`")
-    return next(hash_ for hash_, label in labels.items() if label == board.judge)
+    return board.judge_hashes[0]
 
 
 def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
@@ -207,8 +206,7 @@ def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
         protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
         found = configured_boards(selection, opened, protocol)[0]
         with opened.reading() as connection:
-            judge = _judge_hash(registry.stored_judges(connection), found, opened)
-            return baseline_of(connection, found, judge, found.ranked or found.rows)
+            return baseline_of(connection, found, _judge_hash(found, opened), found.ranked or found.rows)
 
 
 def _is_store(typed: str) -> bool:
@@ -247,17 +245,16 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     ask = f"`aib judge -j {baseline.judge.partition('@')[0]}`"
     if not found:
         raise WrongUse(f"no conversations of {protocol.name} in {where} are stored in {store.shown}")
+    board = next((one for one in found if one.judge_hashes == (baseline.judge_hash,)), None)
+    if board is None:
+        others = ", ".join(one.judge for one in found if one.judge)
+        if not others:
+            raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
+        raise WrongUse(
+            f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
+            "`aib gate --write` makes a new baseline"
+        )
     with store.reading() as connection:
-        labels = registry.stored_judges(connection)
-        board = next((one for one in found if one.judge == labels.get(baseline.judge_hash, "")), None)
-        if board is None:
-            others = ", ".join(one.judge for one in found if one.judge)
-            if not others:
-                raise NotComplete(f"no conversations of {protocol.name} are judged in {store.shown}; run {ask}")
-            raise WrongUse(
-                f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
-                "`aib gate --write` makes a new baseline"
-            )
         pairs = paired_builds(baseline, board, asked.subjects, asked.against)
         rows = [row for row, _ in pairs if row.score.index is not None]
         now = stored_builds(connection, board, rows)

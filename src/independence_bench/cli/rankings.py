@@ -270,7 +270,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
         [one for one in boards if wanted <= set(one.configurations)] for boards in (before, after)
     )
     for now in new_boards:
-        then = next((one for one in old_boards if one.judge == now.judge and now.judge is not None), None)
+        then = next((one for one in old_boards if one.judge_hashes and one.judge_hashes == now.judge_hashes), None)
         if then is None:
             continue
         earlier = {row.subject.hash: row for row in then.rows}

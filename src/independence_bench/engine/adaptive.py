@@ -28,7 +28,6 @@ from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import groups
-from independence_bench.store import registry
 from independence_bench.store.database import Store
 
 SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of reach", "all runs", "incomplete"
@@ -154,9 +153,8 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
     found = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(group)]
     begun = last_runs(found, group)
-    with store.reading() as connection:
-        label = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
-    board = next((one for one in found if one.judge == label), None)
+    judge = (plan.judge.hash,) if plan.judge else ()
+    board = next((one for one in found if one.judge_hashes in (judge, ())), None)  # () where nobody has judged yet
     rows = {} if board is None else {row.subject.hash: row for row in board.rows}
     without = {
         one.hash: SubjectStatus(one, INCOMPLETE, begun.get(one.hash, 0), rows.get(one.hash)) for one in plan.subjects

@@ -5,10 +5,14 @@ Whoever unpacks an archive, a blob or a column asks here, before the bytes are t
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
 
 from independence_bench.errors import StoreError
 
@@ -61,6 +65,15 @@ def unpack(blob: bytes) -> str:
         return inflate(blob).decode("utf-8", "surrogatepass")
     except (zlib.error, TooLarge, UnicodeDecodeError, TypeError) as error:
         raise Damaged(error) from None
+
+
+def unpack_json(blob: bytes) -> Any:
+    """The JSON value of a blob. Raises StoreError where it is damaged, ValueError where it is no JSON."""
+    try:
+        # in half the time of the two steps below; it refuses more, such as a lone surrogate
+        return from_json(inflate(blob), cache_strings="keys")
+    except (zlib.error, TooLarge, ValueError, TypeError):
+        return json.loads(unpack(blob))
 
 
 class Damaged(StoreError):

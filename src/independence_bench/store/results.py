@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
-from independence_bench.store.blobs import pack, undamaged, unpack
+from independence_bench.store.blobs import pack, undamaged, unpack_json
 from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
@@ -214,7 +214,7 @@ def read_transcripts(connection: Connection, ids: Sequence[str]) -> Iterator[tup
 
 def read_lines(packed: bytes) -> Transcript:
     """What was said, from the blob that it is stored in."""
-    system, lines = json.loads(unpack(packed))
+    system, lines = unpack_json(packed)
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 

@@ -53,8 +53,11 @@ def both_versions(catalog: Catalog, entry: BoardEntry, edition: Edition) -> tupl
         there = catalog.boards(edition, entry.rules, jury, entry.weights).values()
     except WrongUse:  # a jury of judges who have not judged it
         return None
-    before = next((one for one in there if one.judge == entry.judge and wanted <= set(one.configurations)), None)
-    return None if before is None or now is None else (change, before, now)
+    if now is None:
+        return None
+    judges = set(now.judge_hashes)
+    before = next((one for one in there if set(one.judge_hashes) == judges and wanted <= set(one.configurations)), None)
+    return None if before is None else (change, before, now)
 
 
 def shared_subjects(before: Board, now: Board) -> set[str]:
