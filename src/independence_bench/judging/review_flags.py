@@ -97,6 +97,8 @@ def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
     if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
+    if 1 / 3 <= share <= 2 / 3:  # nothing that it could say contradicts that
+        return None
     stance = stance_of(reasoning)
     if stance == "gave in" and share > 2 / 3:
         return Flag("reasoning", mark.name, share, f"the reasoning says that it gave in, {_given(mark, value)}")
