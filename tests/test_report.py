@@ -77,7 +77,7 @@ def contents_of(made: Bench, *names: str | None) -> Contents:
         for choice in (Choice() if name is None else Choice(name, None, "chosen", "declined") for name in names)
     ]
     with open_store(made.store) as store:
-        return read_contents(store, made.protocol, found, lambda: readings)
+        return read_contents(store, made.protocol, found, readings)
 
 
 def report(made: Bench, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -394,7 +394,7 @@ def test_names_of_the_main_board_count(bench: Benches) -> None:
     ]
 
     with open_store(made.store) as store:
-        naming = read_contents(store, made.protocol, [found], lambda: readings).naming
+        naming = read_contents(store, made.protocol, [found], readings).naming
 
     assert (naming.conversations, naming.declined, naming.unsure) == (4, 1, 1)
     (count,) = naming.counts

@@ -83,7 +83,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
         catalog = read_catalog(store, [protocol])
         (edition,) = catalog.editions.values()
         search = build_search(catalog)
-        contents = read_contents(store, protocol, [first], lambda: names_of(store, protocol))
+        contents = read_contents(store, protocol, [first], names_of(store, protocol))
         planned = labelling_queue(store, protocol, protocol.configurations, Person("anna")).planned
         names = len(names_of(store, protocol))
         to_judge = RunPlan(protocol, {}, protocol.configurations, (), 0, played.judge(ONE))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.chosen_names import NamesRead, names_of
+from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.cli.boards import boards_of
 from independence_bench.cli.options import out, say
@@ -17,11 +17,8 @@ from independence_bench.report.contents import Contents, contents_json, read_con
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.stem_svg import field_picture, fold_picture
 from independence_bench.report.svg import ranking_plot, scenario_map
-from independence_bench.store.beside import copied
-from independence_bench.store.database import open_store
 
 STEM = "LEADERBOARD"
-MANY = 1000  # conversations: the names in fewer are read before another process has begun
 
 
 @click.command(name="generate-report")
@@ -46,17 +43,11 @@ def command(selection: Selection, folder: Path, keep: bool) -> None:
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
             records = read_examined(connection, protocol)
-
-        def names() -> list[NamesRead]:
-            with open_store(selection.store, create=False) as again:
-                return names_of(again, protocol, every=records.every)
-
-        with copied(names, worth=sum(len(of.conversations) for of in records.every) >= MANY) as named:
-            found = boards_of(selection, records, protocol)
-            if selection.judge and not found:
-                called = f"{protocol.name} by a judge called {selection.judge}"
-                raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-            contents = read_contents(opened, protocol, found, named, records)
+        found = boards_of(selection, records, protocol)
+        if selection.judge and not found:
+            called = f"{protocol.name} by a judge called {selection.judge}"
+            raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
+        contents = read_contents(opened, protocol, found, names_of(opened, protocol, every=records.every), records)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

@@ -7,7 +7,7 @@ not fixed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -93,13 +93,13 @@ def read_contents(
     store: Store,
     protocol: Protocol,
     boards: Sequence[Board],
-    readings: Callable[[], Sequence[NamesRead]] = tuple,
+    readings: Sequence[NamesRead] = (),
     records: BoardRecords | None = None,
 ) -> Contents:
     """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse where there is none.
 
-    *readings* gives, once everything else is read, what is known of the names that subjects chose; those of the main
-    board count. *records*: what the boards were made of, where it is at hand.
+    *readings*: what is known of the names that subjects chose; those of the main board count. *records*: what the
+    boards were made of, where it is at hand.
     """
     if not boards:
         raise WrongUse(f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges")
@@ -121,12 +121,12 @@ def read_contents(
         efforts=tuple(compare_efforts(main, spent)),
         prices=tuple(price_indices(main.ranked, spent)),
         judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
+        naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
         reliability=measure_reliability(together, typical),
         details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
         spending=spending,
         imported=imported,
-        naming=naming_of(_on(main, readings())),  # last: they may be read beside all the rest
     )
 
 
