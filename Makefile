@@ -39,7 +39,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
+	$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95
@@ -61,7 +61,7 @@ licences: $(VENV)/.ready  ## what users get beside our own code, and under which
 tools: $(TOOLS)/.ready  ## the environment of `make integrations`
 
 integrations: tools page postgres  ## what is packed; other tools, in an environment that has them
-	$(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile --max-worker-restart 1 $$(grep -l 'mark\.integration' tests/test_*.py)
+	$(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	$(BIN)/pytest -q -n 2 -m torture
