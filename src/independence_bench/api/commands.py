@@ -26,7 +26,7 @@ from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.engine.signals import handling
+from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.redaction import KNOWN
@@ -235,7 +235,7 @@ class _Work:
         except RuntimeError:
             return self._run(work)
         # a notebook's loop runs in this thread, and waits for this call
-        with ThreadPoolExecutor(1) as thread, handling(lambda *_: self._interrupt(), "SIGINT", "SIGTERM"):
+        with ThreadPoolExecutor(1) as thread, handling(self._interrupt):
             return thread.submit(self._run, work).result()
 
     def _run(self, work: Coroutine[Any, Any, A]) -> A:
@@ -257,13 +257,13 @@ class _Work:
     async def _watch(self, asker: Asker) -> None:
         self._asker = asker
 
-    def _interrupt(self) -> None:
-        """Have nothing more sent; a second time: leave at once."""
+    def _interrupt(self, number: int, _frame: object) -> None:
+        """As `engine.ask.interruptible` has it."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stop)
+            self._loop.call_soon_threadsafe(self._stop, is_typed(number))
 
-    def _stop(self) -> None:
+    def _stop(self, typed: bool) -> None:
         if self._asker is not None and self._asker.report.stopped is None:
             self._asker.stop(Interrupted())
-        elif self._task is not None:
+        elif (self._asker is None or typed) and self._task is not None:
             self._task.cancel()

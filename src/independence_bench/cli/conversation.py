@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import signal
 import sys
 import time
 from collections import defaultdict
@@ -22,7 +21,6 @@ from rich.text import Text
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
-from independence_bench.engine.signals import handling
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
 from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
@@ -97,9 +95,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
         if not queue.waiting:
             return
         sitting = Sitting(opened, protocol, person, queue.waiting, out(80), err())
-        # a closed terminal or SIGTERM ends the sitting like Ctrl-C: what was marked is kept
-        with handling(signal.default_int_handler, "SIGTERM", "SIGHUP"):
-            sitting.sit()
+        sitting.sit()
         left = len(queue.waiting) - sitting.kept
         say(f"{sitting.kept} saved, {left} to go" + ("; the same command continues from here" if left else ""))
     if sitting.stopped:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import errno
 import gc
 import importlib
 import io
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 
 from independence_bench import __version__
+from independence_bench.engine.signals import interrupting
 from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore
 from independence_bench.escape import label_text
 from independence_bench.models.redaction import KNOWN
@@ -179,6 +182,10 @@ def cli(context: click.Context) -> None:
         KNOWN.learn_proxies(taken.held)
 
 
+class OutputLost(BenchError):
+    """What a command prints cannot be written."""
+
+
 class _Redacted:
     """A stream to the terminal: what is written to it holds no secret that the process knows, tracebacks included."""
 
@@ -186,9 +193,28 @@ class _Redacted:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write *text* without secrets."""
-        self._stream.write(KNOWN.redacted_text(text))
+        """Write *text* without secrets. Raises as `_trouble`."""
+        try:
+            self._stream.write(KNOWN.redacted_text(text))
+        except OSError as error:
+            self._trouble(error)
         return len(text)
+
+    def flush(self) -> None:
+        """Hand over what was written. Raises as `_trouble`."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._trouble(error)
+
+    def _trouble(self, error: OSError) -> None:
+        """Raises OutputLost; BrokenPipeError, which Rich and click know, as it is; nothing for a closed terminal."""
+        if error.errno == errno.EIO:  # whoever sat there has gone
+            _drop(self._stream)
+            return
+        if isinstance(error, BrokenPipeError):
+            raise error
+        raise OutputLost(f"the output cannot be written: {error.strerror}; what was stored is safe") from None
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each of *lines* without secrets."""
@@ -197,6 +223,19 @@ class _Redacted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class _Remarks(_Redacted):
+    """stderr: where nobody can read it, as after the terminal was closed, the command's work goes on all the same."""
+
+    def _trouble(self, error: OSError) -> None:
+        _drop(self._stream)
+
+
+def _drop(stream: TextIO) -> None:
+    """Have what is still to be written to *stream* go nowhere: Python would try once more when it ends."""
+    with contextlib.suppress(OSError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _fail(message: str) -> None:
@@ -233,16 +272,20 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for Ctrl-C."""
+    """Run `aib`. Known failures are one line on stderr: exit code 1, 2 for wrong use, 130 for what ends it early."""
     codecs.register_error(PLAIN, _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
     KNOWN.learn_proxies(os.environ)
-    sys.stdout, sys.stderr = cast(TextIO, _Redacted(sys.stdout)), cast(TextIO, _Redacted(sys.stderr))
-    stdout = sys.stdout
+    # a stream that was closed before (`>&-`) is None
+    stdout, stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    sys.stdout, sys.stderr = cast(TextIO, _Redacted(stdout)), cast(TextIO, _Remarks(stderr))
+    shown = sys.stdout
     try:
-        code = cli.main(standalone_mode=False)
+        with interrupting():
+            code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = error.exit_code
@@ -252,12 +295,16 @@ def main() -> None:
     except click.ClickException as error:
         _fail(_misused(error))
         code = error.exit_code
+    except OutputLost as error:
+        _drop(stdout)
+        _fail(str(error))
+        code = error.exit_code
     except BenchError as error:
         _fail(str(error))
         code = error.exit_code
     except SystemExit:
         # the reader of a pipe has gone (`| head`): nothing is wrong, but click replaces stdout and makes it a failure
-        if sys.stdout is stdout:
+        if sys.stdout is shown:
             raise
         code = 0
     gc.freeze()  # the process's end gives all back: looking for garbage in it once more is an eighth of `aib --help`

@@ -126,10 +126,10 @@ def audit_command(ledger: Path, runs: int, as_json: bool) -> None:
 
 
 async def serve(settings: Settings, ledger: Path | None) -> Simulation:
-    """Serve until Ctrl-C (or SIGTERM). Returns what was served."""
+    """Serve until Ctrl-C, or another signal that ends commands. Returns what was served."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
 
-    with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set), "SIGINT", "SIGTERM"):
+    with handling(lambda _number, _frame: loop.call_soon_threadsafe(stopped.set)):
         async with simulate(settings, ledger) as simulation:
             click.echo(READY.format(url=simulation.url))
             await stopped.wait()

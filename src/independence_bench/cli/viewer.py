@@ -87,10 +87,8 @@ def serve_viewer(
             if open_it and has_screen():
                 webbrowser.open(access.opened)
 
-        try:
-            Server(make_app(live, page, port, access, desk), ready).run(sockets=[listening])
-        except KeyboardInterrupt:
-            say("stopped")
+        Server(make_app(live, page, port, access, desk), ready).run(sockets=[listening])
+        say("stopped")
 
 
 def has_screen() -> bool:

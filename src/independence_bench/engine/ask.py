@@ -24,7 +24,7 @@ from independence_bench.calls.leases import open_executor
 from independence_bench.calls.limits import CallSlots
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.run import Progress, Report, Session, Trouble
-from independence_bench.engine.signals import handling
+from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
 from independence_bench.judging.judge import Judge
 from independence_bench.store import registry, results
@@ -117,7 +117,7 @@ class Asker(ABC):
     async def run_watched(self, watching: Awaitable[None]) -> Report:
         """`run`, with *watching* beside it, which is cancelled at the end.
 
-        Ctrl-C once: what is in flight is waited for and stored; twice: it is left.
+        Signals as `interruptible` has them.
         """
         beside = asyncio.ensure_future(watching)
         try:
@@ -204,20 +204,21 @@ def _rare_collection() -> Iterator[None]:
 
 @contextmanager
 def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) calls *stop*, which is to set `report.stopped`; the second cancels the task.
+    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it cancels the task.
 
-    Only the main thread hears of them.
+    A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs twice, and what is in
+    flight is paid for. Only the main thread hears of signals.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-    def interrupted() -> None:
+    def interrupted(typed: bool) -> None:
         if report.stopped is None:
             stop(Interrupted())
-        elif task is not None:
+        elif typed and task is not None:
             task.cancel()
 
-    def on_signal(_number: int, _frame: object) -> None:
-        loop.call_soon_threadsafe(interrupted)
+    def on_signal(number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(interrupted, is_typed(number))
 
-    with handling(on_signal, "SIGINT", "SIGTERM"):
+    with handling(on_signal):
         yield

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from independence_bench.engine.signals import handling
 from independence_bench.errors import BenchError
 from independence_bench.viewer.assets import HEADERS
 
@@ -131,6 +133,12 @@ class Server(uvicorn.Server):
             )
         )
         self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Have every signal that ends a command end this one well: uvicorn itself knows two, and raises them again."""
+        with handling(self.handle_exit):
+            yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""

@@ -1,0 +1,189 @@
+"""What ends a command from outside: Ctrl-C, `kill`, a closed terminal, Ctrl-\\. Nothing that was paid for is lost."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from invoked import invoke
+from scripted import Answer, Asked, ScriptedModel, once_each, steady
+from sqlalchemy import func, select
+from test_cli import AIB, CALLS, User
+from test_persona import SHEET
+
+from independence_bench.engine.signals import handling
+from independence_bench.store.database import open_store
+from independence_bench.store.schema import attempts
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+MODEL = "scripted:acme/one"
+RUN = ("run", MODEL, "--protocol", "small", "--runs", "1")
+GATE = ("gate", "--protocol", "small", "--baseline", "base.json")
+# command -> what is to be there before it
+BEFORE: dict[tuple[str, ...], list[tuple[str, ...]]] = {
+    RUN: [],
+    ("judge", "--protocol", "small", "-j", "scripted:judge/two"): [RUN],
+    ("exam", "-j", "scripted:judge/one", "--rubric", "resistance", "-y"): [],
+    ("persona", "run", "mira.yaml", "-m", MODEL, "--judge", "scripted:judge/one", "--runs", "1"): [],
+    (*GATE, "--add-runs", "1", "--yes"): [
+        (*RUN[:-1], "2"),
+        ("gate", "--protocol", "small", "--write", "base.json"),
+        (*RUN[:-1], "4"),
+    ],
+}
+
+
+@pytest.fixture
+def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
+    """Somebody with an endpoint that answers steadily, and a character of their own."""
+    made = User(tmp_path, serve(steady()))
+    made.models()
+    (tmp_path / "mira.yaml").write_text(SHEET, encoding="utf-8")
+    return made
+
+
+def unsteady(asked: Asked) -> Answer:
+    """A judge who is of another mind each time: two runs of it leave a gate undecided."""
+    return steady({"resistance": asked.number % 11, "own_voice": asked.number % 8})(asked)
+
+
+def stored(user: User) -> dict[str, int]:
+    """Outcome -> how many attempts ended so; "None" for those without an end."""
+    with open_store(user.folder / "aib.db") as store, store.reading() as connection:
+        counted = select(attempts.c.outcome, func.count()).group_by(attempts.c.outcome)
+        return {str(outcome): count for outcome, count in connection.execute(counted)}
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("command", BEFORE, ids=lambda command: command[0])
+def test_whatever_ends_a_command_what_is_in_flight_is_kept(
+    user: User, command: tuple[str, ...], number: signal.Signals
+) -> None:
+    """It waits for the answers that are on their way, stores each, and exits with 130; nothing is bought twice."""
+    user.server.script = unsteady
+    for before in BEFORE[command]:
+        done = user.aib(*before)
+        assert done.returncode == 0, done.stderr
+    bought = len(user.server.asked)
+    release = threading.Event()
+    user.server.script = steady(until=release)
+    with subprocess.Popen(
+        [AIB, *command], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        user.server.wait_until(lambda server: server.in_flight >= 4, 60)
+        child.send_signal(number)
+        time.sleep(0.3)
+        if number in (signal.SIGTERM, signal.SIGHUP):
+            child.send_signal(number)  # a closing shell and the terminal itself both say so
+            time.sleep(0.1)
+        assert child.poll() is None, "it waits for what is in flight"
+        release.set()
+        _, err = child.communicate()
+
+    assert child.returncode == 130, err
+    assert "Traceback" not in err
+    assert len(user.server.asked) - bought >= 4
+    assert stored(user) == {"answered": len(user.server.asked)}
+    if command is RUN:
+        user.server.script = steady()
+        assert user.aib(*command).returncode == 0
+        assert len(user.server.asked) == CALLS
+        assert once_each(user.server.asked)
+
+
+def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
+    """A line that is lost: there is nowhere to write any more, and each reply is stored all the same."""
+    release = threading.Event()
+    user.server.script = steady(until=release)
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [AIB, *RUN], cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdin=theirs, stdout=theirs, stderr=theirs,
+        preexec_fn=lambda: os.login_tty(os.dup(theirs)),
+    )  # fmt: skip
+    os.close(theirs)
+    user.server.wait_until(lambda server: server.in_flight == 4, 60)
+
+    os.close(ours)
+    time.sleep(0.5)
+    assert child.poll() is None
+    release.set()
+
+    assert child.wait() == 130
+    assert stored(user) == {"answered": 4}
+    user.server.script = steady()
+    assert user.run().returncode == 0
+    assert len(user.server.asked) == CALLS
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(user: User) -> None:
+    """What the process was told to ignore it goes on to ignore: an overnight run is begun so."""
+    release = threading.Event()
+    user.server.script = steady(until=release)
+    with subprocess.Popen(
+        ["nohup", AIB, *RUN], cwd=user.folder, env=user.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        user.server.wait_until(lambda server: server.in_flight == 4, 60)
+        child.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        release.set()
+        _, err = child.communicate()
+
+    assert child.returncode == 0, err
+    assert len(user.server.asked) == CALLS
+
+
+def test_handlers_are_put_back(user: User) -> None:
+    """A program that uses the library has its own again afterwards, and keeps what it ignores."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with handling(lambda *_: None):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is not before[signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) is before[signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGHUP, before[signal.SIGHUP])
+
+
+@pytest.mark.parametrize("command", ["--help", "protocols", "leaderboard", "leaderboard --json", "costs"])
+def test_output_that_cannot_be_written_is_one_line(user: User, command: str) -> None:
+    """A full disk behind `>`: exit code 1, and not a word of Python's."""
+    assert invoke(user.folder, user.env, *RUN).returncode == 0
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [AIB, *command.split()], cwd=user.folder, env=user.env, stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr == "aib: the output cannot be written: No space left on device; what was stored is safe\n"
+
+
+def test_remarks_that_cannot_be_written_stop_nothing(user: User) -> None:
+    """A full disk behind `2>`: everything is played and judged, and the table stands on stdout."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [AIB, *RUN], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=full, text=True, check=False
+        )
+
+    assert done.returncode == 0
+    assert "Independence Index" in done.stdout
+    assert len(user.server.asked) == CALLS
+
+
+def test_streams_that_are_closed_are_not_written_to(user: User) -> None:
+    """`>&-` and `2>&-`, as a service manager may begin it."""
+    done = subprocess.run(
+        ["sh", "-c", f"{AIB} {' '.join(RUN)} >&- 2>&-"], cwd=user.folder, env=user.env, capture_output=True, check=False
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(user.server.asked) == CALLS
