@@ -187,3 +187,22 @@ def test_streams_that_are_closed_are_not_written_to(user: User) -> None:
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert len(user.server.asked) == CALLS
+
+
+def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) -> None:
+    """The endpoint charged for it, though nobody heard of it: six cents are six calls, four of them lost."""
+    command = (*RUN, "--no-judge", "--job", "night", "--budget", "0.061", "--price", "0", "100")
+    release = threading.Event()
+    user.server.script = steady(cost=0.01, until=release)
+    with subprocess.Popen([AIB, *command], cwd=user.folder, env=user.env, stderr=subprocess.PIPE) as child:
+        user.server.wait_until(lambda server: server.in_flight == 4, 60)
+        child.kill()
+    release.set()
+    user.server.script = steady(cost=0.01)
+
+    done = user.aib(*command)
+
+    assert done.returncode == 1
+    assert "up to $0.0400 by calls that were lost in flight" in done.stderr
+    assert "job night: at least $0.02, at most $0.06 (calls in flight or lost there) of $0.06" in done.stderr
+    assert len(user.server.asked) == 6

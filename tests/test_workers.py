@@ -156,7 +156,39 @@ def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
         assert first.granted == 0.75
         assert (before.granted, before.spent, before.elsewhere) == (0.0, 0.25, 0.5)
         assert after.granted >= 0.5
-        assert workers.spent_by(connection, JOB) == (0.25, 2)
+        assert workers.spent_by(connection, JOB) == workers.JobSpending(0.25, 0.0, 2)
+
+
+def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(either: str) -> None:
+    """It may have been paid for. If the worker was only asleep, what its calls did cost takes that place."""
+    one, other = new_owner(), new_owner()
+    with open_store(either) as store, store.writing() as connection:
+        for owner in (one, other):
+            workers.join(connection, owner, JOB, 0.0)
+        workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+        workers.reserve(connection, one, {1: 0.25, 2: 0.125, 3: 0.0})
+        after = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
+        assert (after.granted, after.spent, after.lost, after.elsewhere) == (0.0, 0.0, 0.375, 0.0)
+        assert workers.spent_by(connection, JOB) == workers.JobSpending(0.0, 0.375, 2)
+
+        workers.spend(connection, one, 0.0625)
+        workers.settle(connection, [1])
+        woken = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
+        assert (woken.granted >= 0.75, woken.spent, woken.lost) == (True, 0.0625, 0.125)
+
+
+def test_calls_that_a_worker_left_in_flight_count_though_it_said_goodbye(either: str) -> None:
+    """A second Ctrl-C leaves them, and gives back what is left over."""
+    one, other = new_owner(), new_owner()
+    with open_store(either) as store, store.writing() as connection:
+        for owner in (one, other):
+            workers.join(connection, owner, JOB, 0.0)
+        workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+        workers.reserve(connection, one, {1: 0.25})
+        workers.give_back(connection, one)
+
+        assert workers.draw(connection, other, JOB, 1.0, 0.875, 0.0, now=1.0).granted == 0.0
+        assert workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=1.0).granted == 0.75
 
 
 class _Purse:
@@ -169,11 +201,11 @@ class _Purse:
     def lapsed(self) -> bool:
         return self.asleep
 
-    async def draw(self, limit: float, needed: float, held: float) -> tuple[float, float, float]:
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Drawn:
         self.asleep = False
         granted = needed if needed <= self.left else 0.0
         self.left -= granted
-        return granted, limit - self.left - self.elsewhere, self.elsewhere
+        return workers.Drawn(granted, limit - self.left - self.elsewhere, 0.0, self.elsewhere)
 
     async def give_back(self) -> None:
         self.given_back += 1
@@ -236,10 +268,10 @@ def test_three_workers_never_exceed_one_budget(seed: int, listed: bool, small: P
     assert paid >= budget - MOST, "nobody's rest was lost"
     assert all(isinstance(report.stopped, BudgetSpent) for report in reports)
     with open_store(database) as store, store.reading() as connection:
-        counted, count = workers.spent_by(connection, JOB)
-    assert count == 3
-    assert counted == pytest.approx(sum(report.budget.spent for report in reports))
-    assert counted >= paid - ROUNDING if listed else True
+        counted = workers.spent_by(connection, JOB)
+    assert (counted.workers, counted.open) == (3, 0.0)
+    assert counted.spent == pytest.approx(sum(report.budget.spent for report in reports))
+    assert counted.spent >= paid - ROUNDING if listed else True
 
 
 def test_the_same_job_later_has_what_is_left_of_its_budget(small: Path, database: str) -> None:

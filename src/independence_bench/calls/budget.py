@@ -11,6 +11,7 @@ import asyncio
 from typing import Protocol
 
 from independence_bench.errors import BudgetSpent
+from independence_bench.store.workers import Drawn
 
 LOOK = 0.5  # seconds between two looks whether another worker has left some over
 
@@ -21,8 +22,8 @@ class Purse(Protocol):
     def lapsed(self) -> bool:
         """Whether this worker slept so long that others may have spent what it held."""
 
-    async def draw(self, limit: float, needed: float, held: float) -> tuple[float, float, float]:
-        """(more than it *held* that this worker may spend: *needed* at least or 0, spent by all, what others hold)."""
+    async def draw(self, limit: float, needed: float, held: float) -> Drawn:
+        """Ask for more than this worker *held*: *needed* at least, or it is granted nothing."""
 
     async def give_back(self) -> None:
         """Leave to others what is not spent; nothing is in flight."""
@@ -94,16 +95,18 @@ class Budget:
         """Ask for more once; where there is none wait a little for what is held, here or elsewhere."""
         limit = self.limit or 0.0
         held = max(self._drawn - self.spent, 0.0)
-        more, _, _ = await purse.draw(limit, max(self.reserved + most - held, 0.0), held)
+        more = (await purse.draw(limit, max(self.reserved + most - held, 0.0), held)).granted
         if not more and self.reserved == 0:
             # what is left over here may be what another worker waits for
             self._drawn = self.spent
             await purse.give_back()
-            more, spent, elsewhere = await purse.draw(limit, most, 0.0)
-            if not more and not elsewhere:
+            drawn = await purse.draw(limit, most, 0.0)
+            more = drawn.granted
+            if not more and not drawn.elsewhere:
+                lost = f", up to ${drawn.lost:.4f} by calls that were lost in flight," if drawn.lost else ""
                 raise BudgetSpent(
-                    f"the budget of ${limit:g} of the job {self.job} is used up: ${spent:.4f} is spent by its workers "
-                    f"and the next call may cost ${most:.4f}; raise --budget, or name another --job"
+                    f"the budget of ${limit:g} of the job {self.job} is used up: ${drawn.spent:.4f} is spent by its "
+                    f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"
                 )
         self._drawn += more
         if not more:

@@ -89,8 +89,8 @@ class Executor:
                 alone = _FREELY if self.budget.limit is None else self._one_at_a_time(call.request.model)
                 async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
-                    most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
-                    async with self.budget.reserve(most) as reservation:
+                    state.most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
+                    async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | StoredAnswer[A] | None = await self.commits.add(self.ledger.start, state)
                         if isinstance(started, StoredAnswer):
@@ -162,9 +162,12 @@ class Executor:
     async def _foreseeable(self, model: ChatModel) -> bool:
         """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""
         client = self.clients[model.endpoint]
-        if client.endpoint.free or model.name in self.dearest:
+        if client.endpoint.free or model.name in self.dearest or (await client.info(model.model)).most(1, 1):
             return True
-        return bool((await client.info(model.model)).most(1, 1))
+        told = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
+        if told:  # an earlier command's
+            self.dearest.setdefault(model.name, told)
+        return bool(told)
 
     async def _keep_price(self, model: ChatModel) -> None:
         """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
@@ -212,7 +215,7 @@ class Executor:
                 return outcome
         except BaseException:
             if not sent:
-                await self._surely(partial(attempts.withdraw, attempt=attempt))
+                await self._surely(partial(self.ledger.withdraw, attempt=attempt))
             raise
 
     async def _finish(

@@ -20,7 +20,7 @@ from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, Tried
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
-from independence_bench.store.workers import spend
+from independence_bench.store.workers import reserve, settle, spend
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -55,6 +55,7 @@ class CallState(Generic[A]):
     tries: Tries = field(default_factory=Tries)
     spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, used if the longer one fails
     ours: bool = False  # the call is claimed
+    most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
 
     @property
     def key(self) -> str:
@@ -155,6 +156,8 @@ class CallLedger:
         numbers = stored_attempts.begin_attempts(
             connection, [(state.key, state.limit) for state in begun], self.owner, now
         )
+        if self.job is not None:
+            reserve(connection, self.owner, {number: c.most for number, c in zip(numbers, begun, strict=True)})
         attempts = dict(zip(map(id, begun), numbers, strict=True))
         return [attempts.get(id(state), answers.get(id(state))) for state in states]
 
@@ -164,6 +167,7 @@ class CallLedger:
         stored_attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
         if self.job is not None:
             spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
+            settle(connection, [attempt for _, attempt, *_ in finished])
         kept = [
             (state.call.table, (state.key, *step.answer, now))
             for state, _, _, step in finished
@@ -175,3 +179,9 @@ class CallLedger:
             stored_attempts.release(connection, keys, self.owner)
             self.fresh.update(keys)  # here, before another task's write can find the claims free
         return [None] * len(finished)
+
+    def withdraw(self, connection: Connection, attempt: int) -> None:
+        """Take an attempt back that was never sent."""
+        stored_attempts.withdraw(connection, attempt)
+        if self.job is not None:
+            settle(connection, [attempt])

@@ -38,13 +38,13 @@ class Worker:
         """As `Purse` says."""
         return self.ledger.now() >= self.kept_until
 
-    async def draw(self, limit: float, needed: float, held: float) -> tuple[float, float, float]:
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Drawn:
         """As `Purse` says."""
         now, watch = self.ledger.now(), self.ledger.watch
         ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
         drawn = await self.commits.do(partial(ask, now=now, watch=watch))
         self.kept_until = now + LEASE
-        return drawn.granted, drawn.spent, drawn.elsewhere
+        return drawn
 
     async def give_back(self) -> None:
         """As `Purse` says."""

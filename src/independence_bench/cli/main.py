@@ -124,6 +124,10 @@ class LazyGroup(click.Group):
             if end.code == 1 and ctx.meta.get(STOPPED):
                 raise SystemExit(INTERRUPTED) from None
             raise
+        except BenchError as error:  # for want of what was left undone
+            if ctx.meta.get(STOPPED):
+                error.exit_code = INTERRUPTED
+            raise
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands and options that begin so, without importing the commands."""

@@ -133,6 +133,9 @@ def say_job(report: Report, store: Store) -> None:
     """What the job of *report* has spent, all its workers together; nothing where it has none."""
     if (job := report.budget.job) is not None:
         with store.reading() as connection:
-            dollars, workers = spent_by(connection, job)
+            found = spent_by(connection, job)
+        spent = money(found.spent)
+        if found.open:
+            spent = f"at least {spent}, at most {money(found.spent + found.open)} (calls in flight or lost there)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
-        say(f"job {label_text(job)}: {money(dollars)}{limit} spent by {plural(workers, 'worker')}, ever")
+        say(f"job {label_text(job)}: {spent}{limit} spent by {plural(found.workers, 'worker')}, ever")

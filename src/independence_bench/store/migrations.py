@@ -73,6 +73,14 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
         ),
         makes=("jobs", "workers", "closures"),
     ),
+    7: Migration(
+        (
+            "CREATE TABLE reservations (attempt_id INTEGER NOT NULL, owner VARCHAR NOT NULL, dollars FLOAT NOT NULL, "
+            "PRIMARY KEY (attempt_id))",
+            "CREATE INDEX ix_reservations_owner ON reservations (owner)",
+        ),
+        makes=("reservations",),
+    ),
 }
 VERSION = max(MIGRATIONS)
 

@@ -275,6 +275,15 @@ workers = Table(
     Column("lease_until", Real, nullable=False),
 )
 
+# of calls of workers that share a budget: in flight, or lost in flight
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("attempt_id", Whole, primary_key=True, autoincrement=False),
+    Column("owner", String, nullable=False, index=True),  # as in workers
+    Column("dollars", Real, nullable=False),  # that it costs at most
+)
+
 closures = Table(
     "closures",
     metadata,

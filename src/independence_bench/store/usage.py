@@ -66,6 +66,13 @@ def keep_price(connection: Connection, owner: str, endpoint: str, model: str, pr
     insert_once(connection, prices, {"owner": owner, "endpoint": endpoint, "model": model} | fields_of(price))
 
 
+def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
+    """The most that an attempt at *model* has cost, in dollars; None where none has told."""
+    asked = (calls.c.endpoint == endpoint, calls.c.model == model)
+    found = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
+    return None if found is None else float(found)
+
+
 def kept_commands(connection: Connection) -> dict[str, Command]:
     """Owner -> what it was; {} in a store that kept none."""
     return {owner: Command(*command) for owner, *command in rows_of(connection, commands)}

@@ -1,20 +1,23 @@
 """The workers of one job, on however many machines: what each has reserved and spent, and which endpoints are closed.
 
 A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it at once and hands
-that out to its calls, so that a call needs no statement of its own; what it spends is written down in the commit that
-ends an attempt. What a dead worker had reserved and not spent is free again with its lease.
+that out to its calls, so that a call waits for no statement of its own; what it spends is written down in the commit that
+ends an attempt. What a dead worker had reserved and not spent is free again with its lease, but for the calls that it
+had in flight: they may have been paid for, so each counts as the most that it can cost.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collections.abc import Collection, Mapping
+
 from sqlalchemy import Connection, and_, case, delete, func, select, update
 
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LEASE, Holder
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.rows import insert_once, insert_rows
-from independence_bench.store.schema import attempts, closures, jobs, workers
+from independence_bench.store.schema import attempts, closures, jobs, reservations, workers
 
 LEAST = 1e-6  # dollars: less is rounding
 PARTS = 4  # of what is left of a budget, one for each worker and as many again: what a worker reserves at once
@@ -26,6 +29,7 @@ class Drawn:
 
     granted: float  # 0: nothing
     spent: float  # by all workers, ever
+    lost: float  # that calls of dead workers may have cost beside, at most
     elsewhere: float  # reserved by other workers that are alive, who may leave some over
 
 
@@ -52,20 +56,42 @@ def draw(
     """
     # the workers of a job take turns here, and nowhere else
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
-    spent = elsewhere = 0.0
+    spent = lost = elsewhere = 0.0
     others = 0
+    unended = _reserved(connection, job)
     wanted = select(workers.c.owner, workers.c.spent, workers.c.reserved, workers.c.lease_until)
     for worker, used, reserved, until in connection.execute(wanted.where(workers.c.job == job)).all():
         spent += used
         if worker != owner and reserved > 0 and not Holder(worker, until).is_gone(now, watch):
             elsewhere += reserved
             others += 1
-    left = limit - spent - held - elsewhere
+        elif worker != owner:
+            lost += unended.get(worker, 0.0)
+    left = limit - spent - lost - held - elsewhere
     fits = left > 0 and left >= needed
     granted = max(needed, left / (PARTS * (1 + others)), min(left, LEAST)) if fits else 0.0
     changed = {"reserved": held + granted, "lease_until": now + LEASE}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
-    return Drawn(granted, spent, elsewhere)
+    return Drawn(granted, spent, lost, elsewhere)
+
+
+def _reserved(connection: Connection, job: str) -> dict[str, float]:
+    """Owner -> dollars that those of its calls can cost which have no end, of the workers of *job* that have such."""
+    summed = select(reservations.c.owner, func.sum(reservations.c.dollars)).group_by(reservations.c.owner)
+    of_job = reservations.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
+    return {owner: float(dollars) for owner, dollars in connection.execute(summed.where(of_job))}
+
+
+def reserve(connection: Connection, owner: str, most: Mapping[int, float]) -> None:
+    """Write down what attempts of *owner* that are about to be sent can cost at most, in dollars by attempt."""
+    rows = [{"attempt_id": attempt, "owner": owner, "dollars": dollars} for attempt, dollars in most.items() if dollars]
+    if rows:
+        insert_rows(connection, reservations, rows)
+
+
+def settle(connection: Connection, ended: Collection[int]) -> None:
+    """Forget what attempts could have cost: they have ended, or were not sent."""
+    connection.execute(delete(reservations).where(reservations.c.attempt_id.in_(list(ended))))
 
 
 def spend(connection: Connection, owner: str, dollars: float) -> None:
@@ -84,11 +110,20 @@ def stay(connection: Connection, owner: str, now: float) -> None:
     connection.execute(update(workers).where(workers.c.owner == owner).values(lease_until=now + LEASE))
 
 
-def spent_by(connection: Connection, job: str) -> tuple[float, int]:
-    """(dollars that the workers of *job* have spent, how many of them there were)."""
+@dataclass(frozen=True, slots=True)
+class JobSpending:
+    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost beside."""
+
+    spent: float
+    open: float
+    workers: int  # that there ever were
+
+
+def spent_by(connection: Connection, job: str) -> JobSpending:
+    """What the workers of *job* have spent."""
     wanted = select(func.coalesce(func.sum(workers.c.spent), 0.0), func.count()).where(workers.c.job == job)
     dollars, count = connection.execute(wanted).one()
-    return float(dollars), int(count)
+    return JobSpending(float(dollars), sum(_reserved(connection, job).values()), int(count))
 
 
 @dataclass(frozen=True, slots=True)
