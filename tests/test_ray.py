@@ -84,7 +84,7 @@ def test_an_order_survives_ctrl_c_and_a_killed_node(postgres: Server) -> None:
 
 
 def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(tmp_path: Path, database: str) -> None:
-    """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and the subject was asked for all the same."""
+    """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and it was asked for all the same."""
     order = ("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--store", database)
     with simulating(tmp_path):
         for protocol, runs in (("v2", "2"), ("v1", "1")):
