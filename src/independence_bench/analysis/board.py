@@ -71,7 +71,7 @@ class Row:
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
     excluded: str | None = None
-    """Why it is not scored, though its marks may all be there; None: it is not excluded."""
+    """Why it has no index, though its marks may all be there; None: it is not excluded."""
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
     left_out: Mapping[str, Share] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Board:
     judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
     by_table: bool  # the judge is the embedded one, or a jury that includes it
     ranked: tuple[Row, ...]
-    incomplete: tuple[Row, ...]
+    incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
     uncertainty: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
     uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
@@ -272,7 +272,7 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """The row, without its scores where it is excluded. A person's decision overrides the rule.
+    """The row, without an index where it is excluded; the rest of its numbers stays. A person overrides the rule.
 
     The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
     """
@@ -287,9 +287,8 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
             return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
     if why is None:
         return row
-    nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)
-    score = SubjectScore(row.score.runs, *nothing, index=None, deviation=None)
-    return replace(row, score=score, runs={}, by_configuration={}, missing=(why, *row.missing), excluded=why)
+    score = replace(row.score, index=None, deviation=None)
+    return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
 
 
 def _row(

@@ -179,7 +179,8 @@ def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[
             if place.configuration in board.configurations and place.judge in (None, board.judge):
                 touched[place.subject] |= {place.run} if place.run is not None else set()
         for row in board.rows:
-            if runs := touched.get(row.subject.hash):
+            # who is excluded has no index that a finding could change
+            if row.excluded is None and (runs := touched.get(row.subject.hash)):
                 counted = {run for run, score in row.runs.items() if rules.partial or score.index is not None}
                 rest = {run: row.marks.get(run, {}) for run in row.runs if run in counted - runs}
                 without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None
