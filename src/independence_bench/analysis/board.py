@@ -80,6 +80,11 @@ class Row:
     """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
 
     @property
+    def whole(self) -> tuple[float, ...]:
+        """The indices of the runs that have one."""
+        return tuple(score.index for score in self.runs.values() if score.index is not None)
+
+    @property
     def thinks(self) -> bool:
         """Whether it reasons before it answers: told to, or by itself in most of its replies."""
         return self.subject.thinks or self.health.reasoned_share > 0.5

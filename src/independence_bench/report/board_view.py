@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.run_times import run_times_note
 from independence_bench.analysis.uncertainty_values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
-from independence_bench.protocol.scoring import OWN
+from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
@@ -148,14 +147,13 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     cells: list[Cells | Remark] = []
     for row in rows:
         missing = Prose("; ".join(_missing(row)))
-        whole = [score.index for score in row.runs.values() if score.index is not None]
         health = row.health
         cells.append(
             (
                 Name(row.label),
                 f"{health.judged} of {health.transcripts}{without_view(row)}",
-                f"{len(whole)} of {len(row.runs)}",
-                number(fsum(whole) / len(whole) if whole else None, 1),
+                f"{len(row.whole)} of {len(row.runs)}",
+                number(mean_of(row.whole), 1),
                 *(_hundredths(row.score.dimensions[d.name]) for d in there),
                 *(share(one) for one in (health.invalid_share, health.failed_share, health.cut_off_share)),
                 missing,

@@ -365,7 +365,7 @@ def _details(contents: Contents) -> Iterator[Block]:
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
         yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
-        if row.runs:
+        if row.health.judged:
             yield marks_table(contents.protocol, row, detail.scored)
             if row.branches:
                 yield from branch_blocks(row.branches, explained=not place)
