@@ -577,6 +577,49 @@ def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store:
     assert counted(folder / store, "attempts") == before
 
 
+def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(folder: Path, store: str) -> None:
+    """lite shares nine of its conversations with v2: who judged v2 alone is on v2's boards, and not with 9 of 14."""
+    other = ("judge", "-j", "sim:sim/judge-3", "--store", store)
+    assert aib(folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store).returncode == 0
+
+    def judges(protocol: str) -> list[str]:
+        shown = aib(folder, "leaderboard", "--protocol", protocol, "--json", "--store", store).stdout
+        return [board["judge"].partition("@")[0] for board in json.loads(shown)["boards"]]
+
+    assert aib(folder, *other, "--protocol", "v2").returncode == 0
+    assert (judges("v2"), judges("lite")) == (["sim:sim/judge", "sim:sim/judge-3"], ["sim:sim/judge"])
+
+    assert aib(folder, *other, "--protocol", "lite").returncode == 0
+    assert judges("lite") == ["sim:sim/judge", "sim:sim/judge-3"]
+
+
+def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
+    """One experiment of lite was judged by it, beside all of v2: that was asked for, so it can be seen."""
+    judge = ("--judge", "sim:sim/judge-3", "--runs", "1", "--store", store)
+    for typed in (("--protocol", "v2"), ("--protocol", "lite", "--exp", "resistance")):
+        assert aib(folder, "run", *named("rock"), *judge, *typed).returncode == 0
+
+    shown = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout)
+
+    assert "sim:sim/judge-3@none-t0.0" in [board["judge"] for board in shown["boards"]]
+
+
+def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path) -> None:
+    """An invalid conversation is the subject's, and no judge can change it: exit code 0, today and every day."""
+    where = ("--store", "sick.db")
+    with simulating(tmp_path, "--fault", "empty=0.5", "--seed", "3"):
+        run = aib(tmp_path, "run", *named("rock"), "--no-judge", "--runs", "1", *where)
+    with simulating(tmp_path):
+        first = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
+        second = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
+
+    assert run.returncode == 1
+    assert "invalid" in run.stderr
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "invalid" in first.stdout + first.stderr
+    assert counted(tmp_path / "sick.db", "judgements") > 0
+
+
 def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, store: str, tmp_path: Path) -> None:
     """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as incomplete."""
     moved = str(shutil.copy(folder / store, tmp_path / "moved.db"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,12 +30,13 @@ from independence_bench.analysis.results import Key, Results, judgements_of, res
 from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.uncertainty_values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
+from independence_bench.errors import ProtocolError
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load, shipped
+from independence_bench.protocol.loader import load, parse, shipped
 from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore
 from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, unique_labels
@@ -154,21 +156,52 @@ class BoardRecords:
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
+    elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
 
 
 def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
     """What the store has of *protocol*."""
     every = results_of(connection, protocol)
+    judgements = judgements_of(connection, every)
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
         every=every,
-        judgements=judgements_of(connection, every),
+        judgements=judgements,
         failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
         since=registry.judging_since(connection),
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
+        elsewhere=asked_elsewhere(connection, protocol, every, judgements),
     )
+
+
+def asked_elsewhere(
+    connection: Connection, protocol: Protocol, every: Sequence[Results], judgements: Sequence[Judgement]
+) -> frozenset[str]:
+    """The judges, by hash, that nobody has asked about *protocol*: what they marked of it, they marked for others.
+
+    Protocols share conversations, and no store keeps for which of them a judge was asked. One was asked about another
+    protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
+    not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
+    """
+    given: dict[str, set[Key]] = defaultdict(set)
+    for judgement in judgements:
+        given[judgement.judge_hash].add(judgement.about)
+    to_judge = {one.key for of in every for one in of.conversations if one.row.state == "complete"}
+    left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
+    explained: dict[str, set[Key]] = defaultdict(set)
+    for _, name, files in registry.stored_protocols(connection) if left else ():
+        if name == protocol.name:
+            continue
+        with suppress(ProtocolError):  # of an older version: it explains nothing
+            there: dict[str, set[Key]] = defaultdict(set)
+            for judgement in judgements_of(connection, results_of(connection, parse(files, where=name))):
+                there[judgement.judge_hash].add(judgement.about)
+            for judge, mine in left.items():
+                if there[judge] - mine:
+                    explained[judge] |= there[judge]
+    return frozenset(judge for judge, mine in left.items() if mine <= explained[judge])
 
 
 class ScoredBoard(NamedTuple):
@@ -191,10 +224,15 @@ def scored_boards(
     for results in records.every:
         found = []
         names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
-        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, each=({},))]:
+        nobody = _Judge(None, each=({},))
+        for one in [*(one for one in judges if not results.keys.isdisjoint(one.given)), nobody]:
+            if one is nobody and found:
+                break
             rows = [
                 _row(results, units, subjects[hash_], name, one, records.failed, rules) for hash_, name in names.items()
             ]
+            if not jury and not records.elsewhere.isdisjoint(one.hashes) and not any(row.whole for row in rows):
+                continue
             rows = [_excluded(row, records.decided.get(row.subject.hash), rules) for row in rows]
             found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
         found.sort(key=lambda board: board[0].order(len(board[1])))

@@ -56,7 +56,8 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
             pending.to_play.append(job)
         elif ending.state == "invalid":
-            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)))
+            # who only judges has done all that can be done
+            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)) if plan.runs else None)
         else:
             progress.ended("done")
             if plan.judge is None or job.transcript_id in without_view:

@@ -195,7 +195,7 @@ def _others(contents: Contents) -> Iterator[Block]:
             for row in board.ranked
         ]
         titles = ("Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs")
-        yield report_table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
+        yield report_table(titles, rows, f"Columns as in the ranking above; not ranked: {missing}", words="Subject")
 
 
 # ---------------------------------------------------------------- judges, names, scenarios, noise
@@ -365,7 +365,7 @@ def _details(contents: Contents) -> Iterator[Block]:
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
         yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
-        if row.health.judged:
+        if row.health.judged or not row.excluded:
             yield marks_table(contents.protocol, row, detail.scored)
             if row.branches:
                 yield from branch_blocks(row.branches, explained=not place)
