@@ -506,10 +506,24 @@ def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise()
 
 def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> None:
     """It lists no subject here, so ours are meant, and they need a key."""
-    said = one_line(aib(folder, "estimate-cost", "--all", "--store", empty), 1)
+    said = one_line(aib(folder, "run", "--all", "-y", "--store", empty), 1)
     assert "openrouter needs an API key" in said
     both = one_line(aib(folder, "run", "--all", *named("rock")), 2)
     assert "leave out the models, or --all" in both
+
+
+def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Path) -> None:
+    """Nothing is asked of a model: the same dollars with and without; to play, the key is needed."""
+    with simulating(tmp_path):
+        known = estimated(tmp_path, *named("rock"), "--runs", "1")
+        models = tmp_path / "models.yaml"
+        told = models.read_text(encoding="utf-8")
+        models.write_text(told.replace("dialect: openrouter", "dialect: openrouter, key_env: NOT_SET"), "utf-8")
+
+        assert estimated(tmp_path, *named("rock"), "--runs", "1") == known
+        assert known["dollars"]
+        said = one_line(aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1"), 1)
+        assert "sim needs an API key" in said
 
 
 # ---------------------------------------------------------------- check

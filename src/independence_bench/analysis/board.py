@@ -219,20 +219,15 @@ def scored_boards(
 
     Raises WrongUse for a jury that is none.
     """
-    units, subjects = protocol.units, records.subjects
+    units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
+        marked = [one for one in judges if not results.keys.isdisjoint(one.given)]
+        if not jury:
+            marked = [one for one in marked if records.elsewhere.isdisjoint(one.hashes) or _has_a_run(results, one)]
         found = []
-        names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
-        nobody = _Judge(None, each=({},))
-        for one in [*(one for one in judges if not results.keys.isdisjoint(one.given)), nobody]:
-            if one is nobody and found:
-                break
-            rows = [
-                _row(results, units, subjects[hash_], name, one, records.failed, rules) for hash_, name in names.items()
-            ]
-            if not jury and not records.elsewhere.isdisjoint(one.hashes) and not any(row.whole for row in rows):
-                continue
+        for one in marked or [_Judge(None, each=({},))]:
+            rows = _rows(records, results, units, one, rules)
             rows = [_excluded(row, records.decided.get(row.subject.hash), rules) for row in rows]
             found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
         found.sort(key=lambda board: board[0].order(len(board[1])))
@@ -332,6 +327,25 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
         return row
     score = replace(row.score, index=None, deviation=None)
     return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
+
+
+def _has_a_run(results: Results, judge: _Judge) -> bool:
+    """Whether it has judged all of a run of some subject, by whatever rules that is scored."""
+    judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
+    for one in results.conversations:
+        given = judge.given.get(one.key)
+        if results.takes_none(one.row) or (given and given.reason is None and one.row.state == "complete"):
+            judged[one.row.subject_hash, one.row.run].add((one.configuration, one.scenario.id))
+    return any(len(slots) == len(results.configurations) * len(results.protocol.scenarios) for slots in judged.values())
+
+
+def _rows(records: BoardRecords, results: Results, units: Protocol, judge: _Judge, rules: Rules) -> list[Row]:
+    """Everybody who has played, by that judge; whoever is excluded still has an index."""
+    names = unique_labels({hash_: records.subjects[hash_] for hash_ in results.runs})
+    return [
+        _row(results, units, records.subjects[hash_], name, judge, records.failed, rules)
+        for hash_, name in names.items()
+    ]
 
 
 def _row(
