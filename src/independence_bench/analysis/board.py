@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.asked import asked_elsewhere, has_a_run
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
@@ -30,13 +30,12 @@ from independence_bench.analysis.results import Key, Results, judgements_of, res
 from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.uncertainty_values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
-from independence_bench.errors import ProtocolError
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import load, parse, shipped
+from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore
 from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, unique_labels
@@ -176,34 +175,6 @@ def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
     )
 
 
-def asked_elsewhere(
-    connection: Connection, protocol: Protocol, every: Sequence[Results], judgements: Sequence[Judgement]
-) -> frozenset[str]:
-    """The judges, by hash, that nobody has asked about *protocol*: what they marked of it, they marked for others.
-
-    Protocols share conversations, and no store keeps for which of them a judge was asked. One was asked about another
-    protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
-    not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
-    """
-    given: dict[str, set[Key]] = defaultdict(set)
-    for judgement in judgements:
-        given[judgement.judge_hash].add(judgement.about)
-    to_judge = {one.key for of in every for one in of.conversations if one.row.state == "complete"}
-    left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
-    explained: dict[str, set[Key]] = defaultdict(set)
-    for _, name, files in registry.stored_protocols(connection) if left else ():
-        if name == protocol.name:
-            continue
-        with suppress(ProtocolError):  # of an older version: it explains nothing
-            there: dict[str, set[Key]] = defaultdict(set)
-            for judgement in judgements_of(connection, results_of(connection, parse(files, where=name))):
-                there[judgement.judge_hash].add(judgement.about)
-            for judge, mine in left.items():
-                if there[judge] - mine:
-                    explained[judge] |= there[judge]
-    return frozenset(judge for judge, mine in left.items() if mine <= explained[judge])
-
-
 class ScoredBoard(NamedTuple):
     """A board before it is known how sure its scores are, and what they were made of."""
 
@@ -224,7 +195,9 @@ def scored_boards(
     for results in records.every:
         marked = [one for one in judges if not results.keys.isdisjoint(one.given)]
         if not jury:
-            marked = [one for one in marked if records.elsewhere.isdisjoint(one.hashes) or _has_a_run(results, one)]
+            marked = [
+                one for one in marked if records.elsewhere.isdisjoint(one.hashes) or has_a_run(results, one.given)
+            ]
         found = []
         for one in marked or [_Judge(None, each=({},))]:
             rows = _rows(records, results, units, one, rules)
@@ -327,16 +300,6 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
         return row
     score = replace(row.score, index=None, deviation=None)
     return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
-
-
-def _has_a_run(results: Results, judge: _Judge) -> bool:
-    """Whether it has judged all of a run of some subject, by whatever rules that is scored."""
-    judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
-    for one in results.conversations:
-        given = judge.given.get(one.key)
-        if results.takes_none(one.row) or (given and given.reason is None and one.row.state == "complete"):
-            judged[one.row.subject_hash, one.row.run].add((one.configuration, one.scenario.id))
-    return any(len(slots) == len(results.configurations) * len(results.protocol.scenarios) for slots in judged.values())
 
 
 def _rows(records: BoardRecords, results: Results, units: Protocol, judge: _Judge, rules: Rules) -> list[Row]:
