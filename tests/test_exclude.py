@@ -21,6 +21,7 @@ from independence_bench.dataset.import_own import import_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS
+from independence_bench.viewer.boards import board_answer
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 
 WHY = "served another model until March"
@@ -85,7 +86,11 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     with open_store(played.store) as store:
         catalog = read_catalog(store)
         boards = [board for board in map(catalog.board, catalog.entries.values()) if board is not None]
+        on_page = board_answer(catalog, next(iter(catalog.entries.values()))).rows
     assert boards
+    assert [(row.whole_runs, row.whole_index) for row in on_page if row.missing == (said,) and row.excluded] == [
+        (1, before["one"]["index"])
+    ]
     assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
