@@ -86,11 +86,14 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     with open_store(played.store) as store:
         catalog = read_catalog(store)
         boards = [board for board in map(catalog.board, catalog.entries.values()) if board is not None]
-        on_page = board_answer(catalog, next(iter(catalog.entries.values()))).rows
+        answer = board_answer(catalog, next(iter(catalog.entries.values())))
+        on_page = answer.rows
     assert boards
     assert [(row.whole_runs, row.whole_index) for row in on_page if row.missing == (said,) and row.excluded] == [
         (1, before["one"]["index"])
     ]
+    assert answer.why
+    assert not [one for one in answer.remarks if one in answer.why], "why intervals are missing is said once"
     assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
