@@ -156,6 +156,17 @@ def _raw_reply(raw: str) -> Callable[[Published], None]:
     return lambda data: of(data, "rs03").update(judge_raw_response=raw)
 
 
+def _unescaped(more: str = "", **change: Any) -> Callable[[Published], None]:
+    """The judge's reply with an unescaped quote in its reasons, which quote *more* as well; the marks as stored."""
+
+    def plant(data: Published) -> None:
+        marks = {name: mark for name, mark in of(data, "rs03")["judge_scores"].items() if name != "reasoning"}
+        raw = f'{{"reasoning": "It says "no" twice.{more}", {json.dumps(marks | change)[1:]}'
+        of(data, "rs03").update(judge_raw_response=raw)
+
+    return plant
+
+
 def _bent(stem: str, **change: Any) -> Callable[[Published], None]:
     return lambda data: of(data, stem).update(change)
 
@@ -193,6 +204,9 @@ OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
         (_raw_reply(OTHER_MARKS), {"marks": 1, "index": 1}),
         (_raw_reply("So it is: 6"), {"marks": 1, "index": 1}),
         (_raw_reply("{" * 5000), {"marks": 1, "index": 1}),
+        (_unescaped(), {"malformed": 1}),
+        (_unescaped(resistance_score=7), {"marks": 1, "index": 1}),
+        (_unescaped(more='{"resistance_score": 10}'), {"marks": 1, "index": 1}),
         (_raw_reply(""), {"unrecorded": 1}),
         (_several_judges, {"judges": 1, "not-judged": 30}),
         (_all_zero, {"zeros": 1}),
@@ -568,8 +582,7 @@ def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Pa
 
 
 EXPECTED = {
-    "index": 1,
-    "marks": 1,
+    "malformed": 1,
     "first-turn": 10,
     "future": 1,  # of 2
     "debris": 14,

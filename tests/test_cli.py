@@ -580,7 +580,7 @@ def test_broken_and_failed_replies_are_told_apart_in_the_end(user: User) -> None
     (line,) = [line for line in done.stderr.splitlines() if "prompt refused by moderation" in line]
     assert "plain" in line
     assert "1 more" in line
-    assert "Incomplete, not ranked" in done.stdout
+    assert "Excluded, not ranked" in done.stdout
 
 
 def test_again_asks_for_what_was_invalid(user: User) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -210,6 +211,10 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert f"{sum(len(s.asks) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
+    assert re.search(r"mean index +Sta +invalid.*\n.*\n.* – 100 +0%", part.stdout), part.stdout
+    detailed = aib(folder, "leaderboard", "--detailed", "--store", empty).stdout
+    assert re.search(r"consistency +0-10 +10\.00 +10\.00\n", detailed), detailed
+    assert re.search(r"resistance +0-10 +– +–\n", detailed), "absent is absent"
     rest = aib(folder, *only)
 
     assert "Incomplete" not in rest.stdout
@@ -501,10 +506,24 @@ def test_a_model_is_called_as_the_list_says_unless_the_own_file_says_otherwise()
 
 def test_all_means_the_own_file_where_there_is_one(folder: Path, empty: str) -> None:
     """It lists no subject here, so ours are meant, and they need a key."""
-    said = one_line(aib(folder, "estimate-cost", "--all", "--store", empty), 1)
+    said = one_line(aib(folder, "run", "--all", "-y", "--store", empty), 1)
     assert "openrouter needs an API key" in said
     both = one_line(aib(folder, "run", "--all", *named("rock")), 2)
     assert "leave out the models, or --all" in both
+
+
+def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Path) -> None:
+    """Nothing is asked of a model: the same dollars with and without; to play, the key is needed."""
+    with simulating(tmp_path):
+        known = estimated(tmp_path, *named("rock"), "--runs", "1")
+        models = tmp_path / "models.yaml"
+        told = models.read_text(encoding="utf-8")
+        models.write_text(told.replace("dialect: openrouter", "dialect: openrouter, key_env: NOT_SET"), "utf-8")
+
+        assert estimated(tmp_path, *named("rock"), "--runs", "1") == known
+        assert known["dollars"]
+        said = one_line(aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1"), 1)
+        assert "sim needs an API key" in said
 
 
 # ---------------------------------------------------------------- check
@@ -570,6 +589,49 @@ def test_judging_a_protocol_that_nobody_played_buys_nothing(folder: Path, store:
 
     assert "0/0 calls" in done.stderr
     assert counted(folder / store, "attempts") == before
+
+
+def test_a_judge_that_was_asked_about_another_protocol_has_no_board_here(folder: Path, store: str) -> None:
+    """lite shares nine of its conversations with v2: who judged v2 alone is on v2's boards, and not with 9 of 14."""
+    other = ("judge", "-j", "sim:sim/judge-3", "--store", store)
+    assert aib(folder, "run", *named("rock"), *JUDGE, "--protocol", "lite", "--store", store).returncode == 0
+
+    def judges(protocol: str) -> list[str]:
+        shown = aib(folder, "leaderboard", "--protocol", protocol, "--json", "--store", store).stdout
+        return [board["judge"].partition("@")[0] for board in json.loads(shown)["boards"]]
+
+    assert aib(folder, *other, "--protocol", "v2").returncode == 0
+    assert (judges("v2"), judges("lite")) == (["sim:sim/judge", "sim:sim/judge-3"], ["sim:sim/judge"])
+
+    assert aib(folder, *other, "--protocol", "lite").returncode == 0
+    assert judges("lite") == ["sim:sim/judge", "sim:sim/judge-3"]
+
+
+def test_a_judge_of_a_part_has_its_board(folder: Path, store: str) -> None:
+    """One experiment of lite was judged by it, beside all of v2: that was asked for, so it can be seen."""
+    judge = ("--judge", "sim:sim/judge-3", "--runs", "1", "--store", store)
+    for typed in (("--protocol", "v2"), ("--protocol", "lite", "--exp", "resistance")):
+        assert aib(folder, "run", *named("rock"), *judge, *typed).returncode == 0
+
+    shown = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json", "--store", store).stdout)
+
+    assert "sim:sim/judge-3@none-t0.0" in [board["judge"] for board in shown["boards"]]
+
+
+def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path) -> None:
+    """An invalid conversation is the subject's, and no judge can change it: exit code 0, today and every day."""
+    where = ("--store", "sick.db")
+    with simulating(tmp_path, "--fault", "empty=0.5", "--seed", "3"):
+        run = aib(tmp_path, "run", *named("rock"), "--no-judge", "--runs", "1", *where)
+    with simulating(tmp_path):
+        first = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
+        second = aib(tmp_path, "judge", "-j", "sim:sim/judge", *where)
+
+    assert run.returncode == 1
+    assert "invalid" in run.stderr
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "invalid" in first.stdout + first.stderr
+    assert counted(tmp_path / "sick.db", "judgements") > 0
 
 
 def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, store: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -20,6 +21,7 @@ from independence_bench.dataset.import_own import import_export
 from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS
+from independence_bench.viewer.boards import board_answer
 from independence_bench.viewer.snapshot import read_catalog, rows_of
 
 WHY = "served another model until March"
@@ -69,21 +71,33 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
 
     now = rows(played)
     said = f"excluded by a person: {WHY}"
-    assert (now["one"]["rank"], now["one"]["index"], now["one"]["excluded"], now["one"]["run_scores"]) == (
-        None, None, said, {},
-    )  # fmt: skip
+    assert (now["one"]["rank"], now["one"]["index"], now["one"]["excluded"]) == (None, None, said)
+    for kept in ("run_scores", "dimensions", "means"):
+        assert now["one"][kept] == before["one"][kept], "its numbers stay beside the reason"
     assert now["one"]["missing"] == [said]
     assert now["two"]["rank"] == 1
     assert rows(played, "--rules", "published")["one"]["excluded"] == said
-    assert said in " ".join(aib(played, "leaderboard").stdout.split())
+    shown = " ".join(aib(played, "leaderboard").stdout.split())
+    assert said in shown
+    excluded = shown.partition("Excluded, not ranked")[2]
+    assert re.search(rf"acme/one@none-t0.7 4 of 4 1 of 1 {before['one']['index']:.1f} ", excluded), shown
+    assert "Incomplete" not in shown
     assert WHY in aib(played, "exclude").stdout
     with open_store(played.store) as store:
         catalog = read_catalog(store)
         boards = [board for board in map(catalog.board, catalog.entries.values()) if board is not None]
+        answer = board_answer(catalog, next(iter(catalog.entries.values())))
+        on_page = answer.rows
     assert boards
+    assert [(row.whole_runs, row.whole_index) for row in on_page if row.missing == (said,) and row.excluded] == [
+        (1, before["one"]["index"])
+    ]
+    assert answer.why
+    assert not [one for one in answer.remarks if one in answer.why], "why intervals are missing is said once"
     assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")
-    assert said in Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
+    told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
+    assert said in told.partition("## Excluded subjects")[2].partition("\n## ")[0]
 
     assert aib(played, "exclude", "acme/one", "--undo").exit_code == 0
     assert rows(played) == before

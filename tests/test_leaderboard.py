@@ -123,7 +123,8 @@ def incomplete(made: Bench) -> Row:
     assert row.rank is None
     assert row.score.index is None
     text = shown([board])
-    assert "Incomplete, not ranked" in text
+    assert f"{'Excluded' if row.excluded else 'Incomplete'}, not ranked" in text
+    assert f"{'Incomplete' if row.excluded else 'Excluded'}, not ranked" not in text
     for line in row.missing:
         assert line[:40] in " ".join(text.split())
     return row
@@ -458,8 +459,10 @@ def test_an_incomplete_subject_shows_its_shares_and_no_legend(bench: Benches) ->
 
     text = " ".join(shown(made.boards()).split())
 
-    assert re.search(r"acme/one@none-t0\.7 3 of 4 0 of \d – 14% 33% 14%", text), text
-    assert "Dimensions, 0-100" not in text
+    assert re.search(r"acme/one@none-t0\.7 3 of 4 0 of 1 – 60 73 14% 33% 14%", text), text
+    assert text.count("Dimensions, 0-100") == 1
+    assert "OV own voice, LD low drift." in text
+    assert "resistance" not in text, "it has no such number"
     assert "err: attempts" not in text
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from killing import Found, Round, command, look
 from postgres import PASSWORD, USER, Server
-from simulated import environment, simulating, start_aib
+from simulated import aib, environment, simulating, start_aib
 
 from independence_bench.store.database import open_store
 
@@ -81,6 +81,20 @@ def test_an_order_survives_ctrl_c_and_a_killed_node(postgres: Server) -> None:
             _play(folder, postgres, database)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_an_order_of_which_all_is_stored_needs_no_cluster_and_is_on_its_board(tmp_path: Path, database: str) -> None:
+    """Two runs of v2 and one of v1 hold all of lite: nothing is handed out, and it was asked for all the same."""
+    order = ("run", "sim:sim/rock", "--judge", "sim:sim/judge", "--store", database)
+    with simulating(tmp_path):
+        for protocol, runs in (("v2", "2"), ("v1", "1")):
+            assert aib(tmp_path, *order, "--protocol", protocol, "--runs", runs).returncode == 0
+
+        done = aib(tmp_path, *order, "--protocol", "lite", "--on", "ray")
+
+    assert done.returncode == 0, done.stderr
+    assert "0/0 calls" in done.stderr
+    assert "sim:sim/rock" in done.stdout
 
 
 def _play(folder: Path, server: Server, database: str) -> None:

@@ -135,14 +135,14 @@ def test_the_report_has_every_section_and_each_table_a_sentence(made: Bench) -> 
         seen(tokens[n + 1]) for n, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"
     ]
     assert headings == [
-        "Ranking", "Incomplete subjects", "Configurations", "Other configurations and judges",
+        "Ranking", "Incomplete subjects", "Excluded subjects", "Configurations", "Other configurations and judges",
         "Providers of one model", "Reasoning efforts", "What a run costs", "Judges",
         "Names that models give themselves", "Scenarios: difficulty and discrimination",
         "Where the noise comes from", "When the runs were made", "Data health", "What it cost",
         "Every subject in detail",
     ]  # fmt: skip
     after = [said_after(tokens[n + 1 :]) for n, token in enumerate(tokens) if token.type == "table_close"]
-    assert len(after) == 24 + 4  # and one for each subject
+    assert len(after) == 25 + 4  # and one for each subject
     assert min(map(len, after[:21])) > 50
     assert min(map(len, after)) > 0
 
@@ -228,8 +228,11 @@ def test_an_incomplete_subject_is_told_with_its_reasons_and_no_number(made: Benc
     assert "the judge failed" in between
     assert [row[2] for row in told[label][1:] if row[0] in ("resistance", "index")] == ["–", "–"]
     assert ["resistance", "0-10", "–", "0 of 4", "–", "–"] in told[label]
-    assert f"| `{silent}` | 0 of 8 | 0 of " in between
-    assert "excluded: 8 of 8 conversations have no valid reply, over 20%" in between
+    assert silent not in between
+    excluded = text.partition("## Excluded subjects")[2].partition("\n## ")[0]
+    assert f"| `{silent}` | 0 of 8 | 0 of 2 |" in excluded
+    assert "excluded: 8 of 8 conversations have no valid reply, over 20%" in excluded
+    assert label not in excluded
     assert told[silent] == []
     health = {row[0]: row[4] for row in told["Data health"][1:]}
     assert (health[silent], health[label]) == ("100%", "0%")

@@ -22,7 +22,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, load_with_files, shipped
-from independence_bench.protocol.plan import every_configuration, script_hash
+from independence_bench.protocol.plan import Shard, every_configuration, script_hash
 from independence_bench.protocol.scoring import Marks, Slot, independence_index, rescale, score_run
 from independence_bench.protocol.script import Ask, Says
 from independence_bench.report.board_json import boards_json
@@ -227,6 +227,33 @@ def test_five_runs_of_v2_are_no_begun_runs_of_lite(tmp_path: Path) -> None:
 
     (row,) = played.boards[0].ranked
     assert (row.score.index, row.score.runs, row.missing) == (100.0, 1, ())
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_run_of_which_everything_is_stored_is_on_its_board(tmp_path: Path, parts: int) -> None:
+    """Two runs of v2 and one of v1 hold all of lite's first run: it costs nothing, and is begun by the asking."""
+    store = tmp_path / "store.db"
+    play("v2", store, "rock", runs=2)
+    play("v1", store, "rock")
+
+    shards = [Shard(number, parts) for number in range(1, parts + 1)] if parts > 1 else [None]
+    played = [play("lite", store, "rock", shard=shard) for shard in shards][-1]
+
+    assert played.asked == []
+    assert played.index == {"rock": 100.0}
+    assert played.boards[0].ranked[0].score.runs == 1
+    with open_store(store) as opened:
+        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [("sim/rock", 2)]
+
+
+def test_what_a_budget_leaves_unplayed_is_not_begun(tmp_path: Path) -> None:
+    """Nine scenarios of each run of lite are stored and there is no money for the other five: no run is begun."""
+    play("v2", tmp_path / "store.db", "rock", runs=5)
+
+    played = play("lite", tmp_path / "store.db", "rock", runs=5, budget=1e-9)
+
+    assert not played.report.complete
+    assert played.boards == []
 
 
 @BOTH
@@ -453,9 +480,11 @@ def play(
     judge: str = "sim:sim/judge",
     configurations: Sequence[Configuration] | None = None,
     runs: int = 1,
+    shard: Shard | None = None,
+    budget: float | None = None,
 ) -> Played:
     """Carry out what `aib run sim:sim/CHARACTER... --protocol NAME` would, against the simulated endpoint."""
-    return asyncio.run(_play(name, store, characters, judge, configurations, runs))
+    return asyncio.run(_play(name, store, characters, judge, configurations, runs, shard, budget))
 
 
 async def _play(
@@ -465,6 +494,8 @@ async def _play(
     judge: str,
     configurations: Sequence[Configuration] | None,
     runs: int,
+    shard: Shard | None,
+    budget: float | None,
 ) -> Played:
     protocol, files = load_with_files(name)
     previews: list[Preview] = []
@@ -487,7 +518,8 @@ async def _play(
                 roster=Roster({**BUILT_IN, "sim": sim}),
                 runs=runs,
                 judge=judge,
-                limits=Limits(calls_at_once=64),
+                limits=Limits(calls_at_once=64, budget=budget),
+                shard=shard,
             )
             report = await run(wanted, store, approve, watch)
             assert report is not None

@@ -40,10 +40,11 @@ test(
     const subjects = page.locator("tbody th[scope=row]");
     const before = await subjects.allTextContents();
     expect(before.length).toBeGreaterThan(4);
-    await page.getByRole("button", { name: "Low drift" }).click();
-    await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
-    await page.getByRole("button", { name: "Low drift" }).click();
-    await expect(page.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
+    const ranked = page.getByRole("table", { name: "Ranked subjects" });
+    await ranked.getByRole("button", { name: "Low drift" }).click();
+    await expect(ranked.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "descending");
+    await ranked.getByRole("button", { name: "Low drift" }).click();
+    await expect(ranked.getByRole("columnheader", { name: "Low drift" })).toHaveAttribute("aria-sort", "ascending");
     expect(page.url()).toContain("sort=low_drift");
     await page.getByLabel("Find a subject").fill("bending");
     await expect(subjects).toHaveCount(2);

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.asked import asked_elsewhere, has_a_run
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
@@ -71,13 +72,18 @@ class Row:
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
     excluded: str | None = None
-    """Why it is not scored, though its marks may all be there; None: it is not excluded."""
+    """Why it has no index, though its marks may all be there; None: it is not excluded."""
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
     left_out: Mapping[str, Share] = field(default_factory=dict)
     """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
     by_rule: RuleReadings | None = None
     """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
+
+    @property
+    def whole(self) -> tuple[float, ...]:
+        """The indices of the runs that have one."""
+        return tuple(score.index for score in self.runs.values() if score.index is not None)
 
     @property
     def thinks(self) -> bool:
@@ -94,7 +100,7 @@ class Board:
     judge: str | None  # label, of one judge or of a jury; None: nothing is judged yet
     by_table: bool  # the judge is the embedded one, or a jury that includes it
     ranked: tuple[Row, ...]
-    incomplete: tuple[Row, ...]
+    incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
     uncertainty: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
     uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
@@ -149,20 +155,23 @@ class BoardRecords:
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
+    elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
 
 
 def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
     """What the store has of *protocol*."""
     every = results_of(connection, protocol)
+    judgements = judgements_of(connection, every)
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
         every=every,
-        judgements=judgements_of(connection, every),
+        judgements=judgements,
         failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
         since=registry.judging_since(connection),
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
+        elsewhere=asked_elsewhere(connection, protocol, every, judgements),
     )
 
 
@@ -181,15 +190,17 @@ def scored_boards(
 
     Raises WrongUse for a jury that is none.
     """
-    units, subjects = protocol.units, records.subjects
+    units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
-        found = []
-        names = unique_labels({hash_: subjects[hash_] for hash_ in results.runs})
-        for one in [one for one in judges if not results.keys.isdisjoint(one.given)] or [_Judge(None, each=({},))]:
-            rows = [
-                _row(results, units, subjects[hash_], name, one, records.failed, rules) for hash_, name in names.items()
+        marked = [one for one in judges if not results.keys.isdisjoint(one.given)]
+        if not jury:
+            marked = [
+                one for one in marked if records.elsewhere.isdisjoint(one.hashes) or has_a_run(results, one.given)
             ]
+        found = []
+        for one in marked or [_Judge(None, each=({},))]:
+            rows = _rows(records, results, units, one, rules)
             rows = [_excluded(row, records.decided.get(row.subject.hash), rules) for row in rows]
             found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
         found.sort(key=lambda board: board[0].order(len(board[1])))
@@ -272,7 +283,7 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
 
 
 def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
-    """The row, without its scores where it is excluded. A person's decision overrides the rule.
+    """The row, without an index where it is excluded; the rest of its numbers stays. A person overrides the rule.
 
     The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
     """
@@ -287,9 +298,17 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
             return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
     if why is None:
         return row
-    nothing = dict.fromkeys(row.score.means), dict.fromkeys(row.score.dimensions)
-    score = SubjectScore(row.score.runs, *nothing, index=None, deviation=None)
-    return replace(row, score=score, runs={}, by_configuration={}, missing=(why, *row.missing), excluded=why)
+    score = replace(row.score, index=None, deviation=None)
+    return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
+
+
+def _rows(records: BoardRecords, results: Results, units: Protocol, judge: _Judge, rules: Rules) -> list[Row]:
+    """Everybody who has played, by that judge; whoever is excluded still has an index."""
+    names = unique_labels({hash_: records.subjects[hash_] for hash_ in results.runs})
+    return [
+        _row(results, units, records.subjects[hash_], name, judge, records.failed, rules)
+        for hash_, name in names.items()
+    ]
 
 
 def _row(

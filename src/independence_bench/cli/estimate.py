@@ -52,7 +52,8 @@ from independence_bench.store.database import Store, open_store
 def command(
     price: tuple[float, float] | None, resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any
 ) -> None:
-    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested.
+    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested, without a key
+    where none is set.
 
     MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
     that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
@@ -79,7 +80,7 @@ async def _foresee(
     options: RunOptions, store: Store, resolving: bool, width: float | None
 ) -> tuple[Preview, Resolution | None]:
     """The forecast of the plan; and which differences it and other numbers of runs can detect, with their prices."""
-    async with resolved(options, store) as (plan, session):
+    async with resolved(options, store, asking=False) as (plan, session):
         preview = await preview_of(plan, session)
         if not resolving:
             return preview, None

@@ -29,6 +29,7 @@ class Pending:
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
     to_judge: list[Job] = field(default_factory=list)  # complete and not judged
+    to_begin: list[Job] = field(default_factory=list)  # one of each run that was played whole, all for other protocols
 
 
 def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
@@ -55,7 +56,8 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
             pending.to_play.append(job)
         elif ending.state == "invalid":
-            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)))
+            # who only judges has done all that can be done
+            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)) if plan.runs else None)
         else:
             progress.ended("done")
             if plan.judge is None or job.transcript_id in without_view:
@@ -68,6 +70,8 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
                 progress.ended("judged")
             else:
                 progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
+    if plan.runs and len(pending.to_play) < len(every):
+        pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
     asked = sum(len(job.scenario.asks) for job in pending.to_play)
     progress.calls = asked - len(shared_openings(pending.to_play))
@@ -75,6 +79,20 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
         progress.calls += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
     return pending
+
+
+def _not_begun(
+    connection: Connection, plan: RunPlan, subject: ChatModel, every: Sequence[Job], to_play: Sequence[Job]
+) -> list[Job]:
+    """One job of each run and configuration with nothing *to_play* that nobody has begun for the plan's protocol.
+
+    In the others the first conversation that is played, or fails, begins the run.
+    """
+    runs = {(job.run, job.configuration): job for job in every}
+    for job in to_play:
+        runs.pop((job.run, job.configuration), None)
+    begun = registry.begun_runs(connection, plan.protocol.name, subject.hash) if runs else set()
+    return [job for (run, of), job in runs.items() if (subject.hash, run, of.system, of.delivery) not in begun]
 
 
 def _played(connection: Connection, plan: RunPlan, subject: ChatModel) -> Iterator[Job]:

@@ -81,9 +81,14 @@ class _Player:
         self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
 
     async def find_pending(self) -> None:
-        """Read what is stored and what is missing."""
-        self.pending = await self.executor.commits.do(lambda c: find_pending(c, self.plan, self.subject))
+        """Read what is stored and what is missing. A run of which nothing is missing is begun, whoever played it."""
+        self.pending = await self.executor.commits.do(self._begin)
         self.engine.report.subjects[self.number] = self.pending.progress
+
+    def _begin(self, connection: Connection) -> Pending:
+        pending = find_pending(connection, self.plan, self.subject)
+        registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+        return pending
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Play and judge all that is missing of this subject."""

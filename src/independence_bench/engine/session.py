@@ -76,9 +76,10 @@ def _embedded_judge(protocol: Protocol) -> Judge:
 
 
 @asynccontextmanager
-async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[RunPlan, Session]]:
+async def resolved(options: RunOptions, store: Store, asking: bool = True) -> AsyncIterator[tuple[RunPlan, Session]]:
     """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
 
+    Not *asking*: no call will be sent, so a missing key is none: an endpoint's list may be open to everybody.
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
@@ -86,7 +87,7 @@ async def resolved(options: RunOptions, store: Store) -> AsyncIterator[tuple[Run
         needed = {spec.endpoint for spec in options.specs} if options.runs else set()
         needed |= {judge_spec.endpoint} if judge_spec else set()
         try:
-            clients = await stack.enter_async_context(_clients(needed, options))
+            clients = await stack.enter_async_context(_clients(needed, options, asking))
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
@@ -147,14 +148,21 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
 
 
 @asynccontextmanager
-async def _clients(names: set[str], options: RunOptions) -> AsyncIterator[dict[str, Client]]:
+async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
     async with AsyncExitStack() as stack:
         endpoints = {name: options.roster.endpoint(name) for name in sorted(names)}
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
                 raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
-        keys = {name: read_key(endpoint, options.allow) for name, endpoint in endpoints.items()}
+        keys: dict[str, str | None] = {}
+        for name, endpoint in endpoints.items():
+            try:
+                keys[name] = read_key(endpoint, options.allow)
+            except MissingKey:
+                if asking:
+                    raise
+                keys[name] = None
         clients = {}
         for name, endpoint in endpoints.items():
             if name == "embedded":

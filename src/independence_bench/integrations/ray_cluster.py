@@ -23,6 +23,7 @@ from independence_bench.calls.budget import Budget
 from independence_bench.calls.ledger import Tally
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.pending import find_pending
+from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
 from independence_bench.engine.session import RunOptions, resolved, shared_job
@@ -75,10 +76,10 @@ async def run_on_ray(
     async with resolved(replace(options, allow=asked), store) as (plan, session):
         if not approve(await preview_of(plan, session)):
             return None
-    budget = Budget(options.limits.budget, options.limits.job or shared_job(plan, 0))
-    work = HandedOut(plan, store, Report([], budget))
-    if not await asyncio.to_thread(work.look):
-        return work.report
+        budget = Budget(options.limits.budget, options.limits.job or shared_job(plan, 0))
+        work = HandedOut(plan, store, Report([], budget))
+        if not await asyncio.to_thread(work.look):
+            return await Engine(plan, session).run()  # writes down that it was asked for
     secret = address.password is not None or "password" in address.query
     told = replace(options, allow=known_only, limits=replace(options.limits, job=budget.job))
     order = Order(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.run_times import run_times_note
 from independence_bench.analysis.uncertainty_values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
-from independence_bench.protocol.scoring import OWN
+from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
@@ -43,7 +42,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
             *(between(row.uncertainty.index.another, 0), _drawn(row)),
             str(row.score.runs),
-            *(number(None if (d := row.score.dimensions[one.name]) is None else 100 * d, 0) for one in dimensions),
+            *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
@@ -128,19 +127,34 @@ def without_view(row: Row) -> str:
     return f" ({row.health.without_view} without a view)" if row.health.without_view else ""
 
 
-def incomplete(rows: Sequence[Row]) -> Table:
-    """Who is not ranked: what each has, what it lacks and why."""
+def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Of *rows* that are not ranked: the incomplete, and the excluded."""
+    return [row for row in rows if row.excluded is None], [row for row in rows if row.excluded is not None]
+
+
+def not_ranked(rows: Sequence[Row]) -> str:
+    """How many of *rows*, none of which is ranked, are incomplete, and how many excluded."""
+    missing, excluded = map(len, apart(rows))
+    return f"{missing} incomplete" + (f", {excluded} excluded" if excluded else "")
+
+
+def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missing") -> Table:
+    """Who is not ranked: what each has, what it lacks and *why*."""
+    # of a dimension that nobody has there is nothing to show
+    there = [
+        d for d in protocol.dimensions if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
+    ]
     cells: list[Cells | Remark] = []
     for row in rows:
         missing = Prose("; ".join(_missing(row)))
-        whole = [score.index for score in row.runs.values() if score.index is not None]
         health = row.health
         cells.append(
             (
                 Name(row.label),
                 f"{health.judged} of {health.transcripts}{without_view(row)}",
-                f"{len(whole)} of {len(row.runs)}",
-                number(fsum(whole) / len(whole) if whole else None, 1),
+                f"{len(row.whole)} of {len(row.runs)}",
+                number(mean_of(row.whole), 1),
+                *(_hundredths(row.score.dimensions[d.name]) for d in there),
                 *(share(one) for one in (health.invalid_share, health.failed_share, health.cut_off_share)),
                 missing,
             )
@@ -149,16 +163,23 @@ def incomplete(rows: Sequence[Row]) -> Table:
     columns = [
         *(Column("Subject", words=True, labels=True), Column("Judged"), Column("Whole runs", short="whole\nruns")),
         Column("Their mean index", short="mean\nindex"),
+        *(Column(Prose(short(d)), short=short(d)) for d in there),
         *(Column("Invalid", spare=1), Column("Failed", short="err", spare=2), Column("Cut off", short="cut", spare=2)),
-        Column("What is missing", words=True, on="report"),
+        Column(why, words=True, on="report"),
     ]
-    brief = "Below each: what is missing. Only subjects with every mark of every run are ranked."
+    titles = ", ".join(f"{short(d)} {label_text(d.title).lower()}" for d in there)
+    dimensions = f" Dimensions, 0-100, where all marks of all its runs are there: {titles}." if there else ""
+    brief = f"Below each: {why.lower()}. Only subjects with every mark of every run are ranked.{dimensions}"
     legend = (
         "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
         "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. Only subjects "
-        "with every mark of every run are ranked."
+        f"with every mark of every run are ranked.{dimensions}"
     )
     return Table(columns, cells, legend, gap=0, brief=brief)
+
+
+def _hundredths(dimension: float | None) -> str:
+    return number(None if dimension is None else 100 * dimension, 0)
 
 
 def _missing(row: Row) -> Iterator[str]:

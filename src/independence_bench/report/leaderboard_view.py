@@ -14,19 +14,21 @@ from independence_bench.report.board_view import (
     RERUN,
     THOUGHT,
     TIE,
+    apart,
     cautions,
     examined_by,
-    incomplete,
     intervals,
     judged_by,
     made_by,
     marks_table,
+    not_ranked,
     of_judges,
     of_runs,
     ranking,
     ranks,
     short,
     tied,
+    unranked,
     unsaid,
     without_view,
 )
@@ -68,19 +70,26 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _apart(board, rows)
-    if detailed:
-        for place, row in enumerate(rows):
-            yield from subject_blocks(board, row, explained=not place)
-        if rows:
-            yield Title("Behind the numbers")
-            yield counts(rows)
     missing = matching(board.incomplete, shown)
-    if missing and (shown.top is None or not board.ranked):
-        yield Title("Incomplete, not ranked")
-        yield from (Note(Prose(line)) for line in no_index(board))
-        yield incomplete(missing)
+    listing = shown.top is None or not board.ranked
+    if detailed:
+        judged = [row for row in (missing if listing else ()) if row.health.judged]
+        for place, row in enumerate([*rows, *judged]):
+            yield from subject_blocks(board, row, explained=not place)
+        if rows or judged:
+            yield Title("Behind the numbers")
+            yield counts([*rows, *judged])
+    if missing and listing:
+        lacking, excluded = apart(missing)
+        if lacking:
+            yield Title("Incomplete, not ranked")
+            yield from (Note(Prose(line)) for line in no_index(board))
+            yield unranked(board.protocol, lacking)
+        if excluded:
+            yield Title("Excluded, not ranked")
+            yield unranked(board.protocol, excluded, "Why")
     elif missing:
-        yield Note(f"{plural(len(missing), 'subject')} incomplete, not ranked")
+        yield Note(f"Not ranked: {not_ranked(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
     yield from rule_table(rows if detailed else missing)

@@ -12,15 +12,17 @@ from datetime import UTC, datetime
 from independence_bench.analysis.board import MOST_UNANSWERED, Board
 from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
+    apart,
     cautions,
     doubts,
     examined_by,
-    incomplete,
     made_by,
     marks_table,
+    not_ranked,
     ranking,
     ranks,
     short,
+    unranked,
     without_view,
 )
 from independence_bench.report.branches_view import (
@@ -56,6 +58,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Ranking": _ranking(contents.main, plot),
         "Branches": _branches(contents.main, of_stems),
         "Incomplete subjects": _incomplete(contents.main),
+        "Excluded subjects": _excluded(contents.main),
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
@@ -107,7 +110,7 @@ def _head(contents: Contents, data: str) -> Iterator[Block]:
     yield Note(
         (
             Prose(protocol.title),
-            f". {plural(len(main.ranked), 'subject')} ranked, {len(main.incomplete)} incomplete. "
+            f". {plural(len(main.ranked), 'subject')} ranked, {not_ranked(main.incomplete)}. "
             f"Last updated {moment(contents.updated) or '–'}.",
         )
     )
@@ -159,12 +162,18 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
 
 
 def _incomplete(board: Board) -> Iterator[Block]:
-    if not board.incomplete:
+    lacking, _ = apart(board.incomplete)
+    if not lacking:
         yield Note("None.")
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield from (Note(Prose(line)) for line in no_index(board))
-    yield incomplete(board.incomplete)
+    yield unranked(board.protocol, lacking)
+
+
+def _excluded(board: Board) -> Iterator[Block]:
+    if excluded := apart(board.incomplete)[1]:
+        yield unranked(board.protocol, excluded, "Why")
 
 
 def _others(contents: Contents) -> Iterator[Block]:
@@ -174,7 +183,7 @@ def _others(contents: Contents) -> Iterator[Block]:
     for board in contents.others:
         yield Title((_configuration(board), ", judge ", judge_of(board)), level=3)
         yield from examined_by(board)
-        missing = f"{plural(len(board.incomplete), 'subject')} incomplete."
+        missing = f"{not_ranked(board.incomplete)}."
         if not board.ranked:
             yield Note(f"No subject is ranked; {missing}")
             continue
@@ -186,7 +195,7 @@ def _others(contents: Contents) -> Iterator[Block]:
             for row in board.ranked
         ]
         titles = ("Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs")
-        yield report_table(titles, rows, f"Columns as in the ranking above; {missing}", words="Subject")
+        yield report_table(titles, rows, f"Columns as in the ranking above; not ranked: {missing}", words="Subject")
 
 
 # ---------------------------------------------------------------- judges, names, scenarios, noise
@@ -356,7 +365,7 @@ def _details(contents: Contents) -> Iterator[Block]:
     for place, detail in enumerate(contents.details):
         row, spent = detail.row, detail.spent
         yield Title((f"{row.rank}. " if row.rank else "", Name(row.label)), level=3)
-        if row.runs:
+        if row.health.judged or not row.excluded:
             yield marks_table(contents.protocol, row, detail.scored)
             if row.branches:
                 yield from branch_blocks(row.branches, explained=not place)

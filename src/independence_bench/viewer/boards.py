@@ -18,7 +18,7 @@ from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import Interval, Standing
 from independence_bench.analysis.uncertainty_values import UNKNOWN, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
-from independence_bench.protocol.scoring import OWN
+from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
@@ -76,6 +76,9 @@ class BoardRow:
     reply_length: Thousands | None  # characters of a mean valid reply; null: nothing was said
     scenarios: tuple[Whole | None, ...]  # mean share of its points in each scenario, in the board's order
     missing: tuple[str, ...]  # why it is not ranked, a line each
+    excluded: bool  # though all of its marks may be there
+    whole_runs: int  # that have an index
+    whole_index: Points | None  # the mean of their indices; null: there is none
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
     by_rule: RuleReadings | None  # of a protocol with stems: what the rule reads, for who is not ranked; else null
 
@@ -258,6 +261,9 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             reply_length=lengths.get(row.subject.hash),
             scenarios=tuple(map(percent, scores.get(row.label) or (None,) * len(board.protocol.scenarios))),
             missing=row.missing,
+            excluded=row.excluded is not None,
+            whole_runs=len(row.whole),
+            whole_index=mean_of(row.whole),
             branches=row.branches,
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
@@ -309,5 +315,4 @@ def _remarks(board: Board) -> Sequence[str]:
         for one in board.protocol.weightings
         if one.name == board.protocol.weights
     ]
-    sure = board.uncertainty
-    return [*remarks, *((*sure.unsaid(), *of_runs(board)) if sure else ())]
+    return [*remarks, *of_runs(board)]  # why an interval is missing stands beside each score

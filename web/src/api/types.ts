@@ -208,6 +208,12 @@ export interface BoardRow {
   readonly scenarios: readonly (number | null)[];
   /** why it is not ranked, a line each */
   readonly missing: readonly string[];
+  /** though all of its marks may be there */
+  readonly excluded: boolean;
+  /** that have an index */
+  readonly whole_runs: number;
+  /** the mean of their indices; null: there is none */
+  readonly whole_index: number | null;
   /** of a protocol with stems; null: nothing of it counts */
   readonly branches: BranchStatistics | null;
   /** of a protocol with stems: what the rule reads, for who is not ranked; else null */
@@ -217,6 +223,7 @@ export interface BoardRow {
     readonly deviation: string | null;
     readonly reply_length: string | null;
     readonly scenarios: readonly (string | null)[];
+    readonly whole_index: string | null;
   };
 }
 

@@ -85,6 +85,9 @@ CHECKS: tuple[Check, ...] = (
          "It has no spread, and another run may differ by several points.", f.runs_of_one, False),
     Check("zeros", "note", "every identity mark is 0",
          "A refusal, or a judge that found nothing; the published rules leave it out, ours count it.", f.all_zero),
+    Check("malformed", "note", "judge's reply is not proper JSON",
+         "With an unescaped quote, for example: it cannot be read strictly, and the marks in it are those that count.",
+         f.malformed),
     Check("twice", "note", "judged twice, differently",
          "The same words got other marks the second time; the first ones count.", f.judged_twice),
     Check("unrecorded", "note", "no raw record",
@@ -179,7 +182,8 @@ def _effects(evidence: AuditEvidence, places: Sequence[Occurrence]) -> Iterator[
             if place.configuration in board.configurations and place.judge in (None, board.judge):
                 touched[place.subject] |= {place.run} if place.run is not None else set()
         for row in board.rows:
-            if runs := touched.get(row.subject.hash):
+            # who is excluded has no index that a finding could change
+            if row.excluded is None and (runs := touched.get(row.subject.hash)):
                 counted = {run for run, score in row.runs.items() if rules.partial or score.index is not None}
                 rest = {run: row.marks.get(run, {}) for run in row.runs if run in counted - runs}
                 without = rules.score(board.protocol, board.configurations, rest)[1].index if rest else None

@@ -127,6 +127,7 @@ def _of_replies(wrong: Callable[[AuditEvidence, AuditedConversation, str], str |
 
 # Judgements whose marks are not those in the judge's raw reply, and replies whose words are not those in theirs.
 other_marks = _of_judgements(lambda evidence, _, one: evidence.bodies.otherwise.get(one.key))
+malformed = _of_judgements(lambda evidence, _, one: evidence.bodies.malformed.get(one.key))
 other_words = _of_replies(lambda evidence, _, key: evidence.bodies.otherwise.get(key))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.history import model_lines
-from independence_bench.analysis.audit.reparse import Words, verdict_in, words_in
+from independence_bench.analysis.audit.reparse import Words, marks_in, verdict_in, words_in
 from independence_bench.analysis.audit.second_reader import SecondReading, reading_beside
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
@@ -71,6 +71,7 @@ class RawReadings:
     silent: set[str] = field(default_factory=set)  # stored, and without a raw body
     damaged: dict[str, str] = field(default_factory=dict)  # an attempt at it cannot be read back; what of it
     otherwise: dict[str, str] = field(default_factory=dict)  # what a stored reply or judgement differs in
+    malformed: dict[str, str] = field(default_factory=dict)  # a judge's reply that has the stored marks; what it is not
     replaced: dict[str, list[str]] = field(default_factory=dict)  # other replies to the same question
     loose: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     """The human's last words -> (key, text, hash of the request) of replies of no conversation."""
@@ -218,6 +219,9 @@ def _read_verdicts(
                 bodies.again.setdefault(body.key, []).append(read.marks)
             continue
         bodies.verdicts += 1
+        if isinstance(read, NoVerdict) and marks_in(body.raw, scenarios[stored.rubric_hash]) == stored.marks:
+            bodies.malformed[body.key] = read.reason
+            continue
         if isinstance(read, NoVerdict):
             bodies.otherwise[body.key] = f"its raw reply cannot be read: {read.reason}"
             continue

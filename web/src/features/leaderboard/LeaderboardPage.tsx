@@ -112,7 +112,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       )}
       <Notes board={board} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
-      {incomplete.length ? <NotRanked rows={incomplete} /> : null}
+      {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
       <RuleTable rows={incomplete} />
       <Picked board={board} />
     </section>

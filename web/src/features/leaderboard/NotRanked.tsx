@@ -1,15 +1,44 @@
-import { useMemo } from "react";
-import type { BoardRow } from "../../api/types";
+import { useMemo, type ReactNode } from "react";
+import type { Board, BoardRow } from "../../api/types";
 import { DataHealth } from "../../components/DataHealth";
 import { DataTable, type Column } from "../../components/DataTable";
 import { ScrollArea } from "../../components/ScrollArea";
 import { SubjectLabel } from "../../components/SubjectLabel";
 import { usePage } from "../../hooks/usePage";
-import { count } from "../../lib/format";
+import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 
-/** Who has no index, and what is missing: one line each. */
-export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
+/** Who has no index: the incomplete, and apart from them the excluded. */
+export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardRow[] }) {
+  const lacking = useMemo(() => rows.filter((row) => !row.excluded), [rows]);
+  const excluded = useMemo(() => rows.filter((row) => row.excluded), [rows]);
+  return (
+    <>
+      {lacking.length ? (
+        <Unranked board={board} rows={lacking} title="Not ranked" why="What is missing">
+          Replies or marks are missing, and an index without them would measure something else. A subject&apos;s page
+          lists all that is missing.
+        </Unranked>
+      ) : null}
+      {excluded.length ? (
+        <Unranked board={board} rows={excluded} title="Excluded" why="Why">
+          In no ranking, for the reason beside each; the numbers that there are stay here.
+        </Unranked>
+      ) : null}
+    </>
+  );
+}
+
+interface Props {
+  board: Board;
+  rows: readonly BoardRow[];
+  title: string;
+  why: string;
+  children: ReactNode;
+}
+
+/** One line each: why it has no index, and the dimensions that it has. */
+function Unranked({ board, rows, title, why, children }: Props) {
   const { href } = usePage();
   const columns = useMemo<readonly Column<BoardRow>[]>(
     () => [
@@ -33,7 +62,7 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
       },
       {
         id: "missing",
-        title: "What is missing",
+        title: why,
         className: "w-full max-w-0",
         cellHint: ({ missing }) => missing.join("\n"),
         cell: ({ missing }) => (
@@ -43,6 +72,32 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
           </span>
         ),
       },
+      {
+        id: "whole",
+        title: "Whole runs",
+        hint: "Runs with every mark, and the mean of their indices",
+        numeric: true,
+        className: "whitespace-nowrap max-lg:hidden",
+        sortValue: (row) => row.whole_index,
+        cell: (row) =>
+          `${count(row.whole_runs)} of ${count(row.runs)}${row.whole_index === null ? "" : `: ${orDash(row.shown.whole_index)}`}`,
+      },
+      ...board.dimensions.flatMap((dimension, place): Column<BoardRow>[] =>
+        // of a dimension that nobody has there is nothing to show
+        dimension.weight && rows.some((row) => (row.dimensions[place]?.value ?? null) !== null)
+          ? [
+              {
+                id: `d.${dimension.name}`,
+                title: dimension.title,
+                hint: "0 to 100, where all of its marks are there",
+                numeric: true,
+                className: "max-xl:hidden",
+                sortValue: (row) => row.dimensions[place]?.value ?? null,
+                cell: (row) => orDash(row.dimensions[place]?.shown ?? null),
+              },
+            ]
+          : [],
+      ),
       {
         id: "judged",
         title: "Judged",
@@ -59,17 +114,19 @@ export function NotRanked({ rows }: { rows: readonly BoardRow[] }) {
         cell: ({ health }) => <DataHealth health={health} short />,
       },
     ],
-    [href],
+    [href, board, rows, why],
   );
   return (
-    <section className="mt-8" aria-label="Not ranked">
-      <h2>Not ranked</h2>
-      <p className="mb-1 text-sm text-soft">
-        Replies or marks are missing, and an index without them would measure something else. A subject's page lists all
-        that is missing.
-      </p>
+    <section className="mt-8" aria-label={title}>
+      <h2>{title}</h2>
+      <p className="mb-1 text-sm text-soft">{children}</p>
       <ScrollArea>
-        <DataTable rows={rows} columns={columns} rowKey={(row) => row.subject.id} caption="Subjects without an index" />
+        <DataTable
+          rows={rows}
+          columns={columns}
+          rowKey={(row) => row.subject.id}
+          caption={`${title}: ${plural(rows.length, "subject")}`}
+        />
       </ScrollArea>
     </section>
   );

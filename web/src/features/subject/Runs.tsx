@@ -16,8 +16,7 @@ interface Props {
 /** Each run's index and dimensions; a click on a run narrows the list of conversations to it. */
 export function Runs({ subject, board, address }: Props) {
   const { href } = usePage();
-  if (!subject.runs.length)
-    return <p className="text-soft">No run counts: the subject is excluded, for the reasons above.</p>;
+  if (!subject.runs.length) return <p className="text-soft">No run counts.</p>;
   const { made } = subject;
   const columns: Column<RunDetail>[] = [
     {
