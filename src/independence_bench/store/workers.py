@@ -1,16 +1,15 @@
 """The workers of one job, on however many machines: what each has reserved and spent, and which endpoints are closed.
 
 A job's budget is what all its workers may spend, whenever they work. A worker reserves some of it at once and hands
-that out to its calls, so that a call waits for no statement of its own; what it spends is written down in the commit that
-ends an attempt. What a dead worker had reserved and not spent is free again with its lease, but for the calls that it
-had in flight: they may have been paid for, so each counts as the most that it can cost.
+that out to its calls, so that no call waits for a statement of its own; what it spends is written down in the commit
+that ends an attempt. What a dead worker had reserved and not spent is free again with its lease, but for the calls that
+it had in flight: they may have been paid for, so each counts as the most that it can cost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, case, delete, func, select, update
 
