@@ -295,8 +295,8 @@ Ended = subprocess.CompletedProcess[str]
 
 
 def aib(*arguments: str) -> Ended:
-    """Run `aib` here."""
-    return invoke(Path.cwd(), dict(os.environ), *arguments)
+    """Run `aib` here; what asks a person, at a terminal where nothing is typed."""
+    return invoke(Path.cwd(), dict(os.environ), *arguments, terminal=arguments[0] == "label")
 
 
 def view(folder: Path, *arguments: str) -> Ended:
