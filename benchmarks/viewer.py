@@ -68,10 +68,7 @@ class Browser:
     def __init__(self, address: str) -> None:
         printed = urlsplit(address)
         self._connection = http.client.HTTPConnection(printed.netloc, timeout=600)
-        self._connection.request("GET", f"/?{printed.query}")
-        answer = self._connection.getresponse()
-        answer.read()
-        self._let_in = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
+        self._let_in = {"Authorization": f"Bearer {printed.fragment.removeprefix('token=')}"}
 
     def fetch(self, *paths: str) -> tuple[Fetched, list[Any]]:
         """The answers at *paths*, one after the other. RuntimeError where there is none."""

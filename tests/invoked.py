@@ -22,13 +22,13 @@ from independence_bench.models.redaction import KNOWN, SENT
 
 
 def invoke(
-    folder: Path, environment: Mapping[str, str], *arguments: str, typed: str = ""
+    folder: Path, environment: Mapping[str, str], *arguments: str, typed: str = "", terminal: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run `aib` to its end; an exception that would be a traceback is raised."""
+    """Run `aib` to its end; an exception that would be a traceback is raised. *terminal*: it is typed at one."""
     out, err = _stream(), _stream()
     with _as_in_a_process(folder, environment):
         sys.argv = ["aib", *arguments]
-        sys.stdin, sys.stdout, sys.stderr = _stream(typed), out, err
+        sys.stdin, sys.stdout, sys.stderr = _stream(typed, _Terminal if terminal else io.TextIOWrapper), out, err
         try:
             main()
         except SystemExit as end:
@@ -59,8 +59,16 @@ def _as_in_a_process(folder: Path, environment: Mapping[str, str]) -> Iterator[N
         gc.unfreeze()
 
 
-def _stream(typed: str = "") -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(typed.encode()), encoding="utf-8", write_through=True)
+class _Terminal(io.TextIOWrapper):
+    """What is typed at a terminal."""
+
+    def isatty(self) -> bool:
+        """As a terminal says."""
+        return True
+
+
+def _stream(typed: str = "", kind: type[io.TextIOWrapper] = io.TextIOWrapper) -> io.TextIOWrapper:
+    return kind(io.BytesIO(typed.encode()), encoding="utf-8", write_through=True)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

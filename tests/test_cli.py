@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import socket
 import sqlite3
@@ -502,6 +503,11 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["leaderboard", "--protocol", "nosuch"], 1, "there is no store"),
         (["show", "acme", "plain"], 1, "there is no store"),
         (["protocols", "show", "nosuch"], 2, "aib protocols"),
+        (["protocols", "show", "v7"], 2, "did you mean v3 or v2 or v1?"),
+        (["protocols", "v7"], 2, "did you mean show v3 or show v2 or show v1?"),
+        (["protocols", "v2"], 2, "did you mean show v2?"),
+        (["protocols", "shwo"], 2, "did you mean show?"),
+        (["protocols", "nosuch"], 2, "there are copy, show"),
         (["check", "nowhere"], 2, "nowhere"),
     ],
 )
@@ -777,6 +783,20 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
         assert words in flat
     assert "resistance: 8 (scale 0-10)" in flat
     assert "b/two" not in flat
+
+
+def test_show_without_a_scenario_lists_what_is_stored_of_the_subject(played: User) -> None:
+    """A row for each scenario and configuration with its runs, and the command that shows one; it does."""
+    done = played.aib("show", "acme/one", "--protocol", "small")
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^erosion +strong/tool_role +1$", done.stdout, re.MULTILINE), done.stdout
+    assert "b/two" not in done.stdout
+    (said,) = done.stderr.splitlines()
+    command = shlex.split(said.partition("show one of them: aib ")[2])
+    assert command[:4] == ["show", "acme/one", "--protocol", "small"]
+    assert "Judged as" in played.aib(*command).stdout
+    assert "no such conversation" in only_line(played.aib("show", "acme/one", "--run", "7"), 2)
 
 
 def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:

@@ -295,8 +295,8 @@ Ended = subprocess.CompletedProcess[str]
 
 
 def aib(*arguments: str) -> Ended:
-    """Run `aib` here."""
-    return invoke(Path.cwd(), dict(os.environ), *arguments)
+    """Run `aib` here; what asks a person, at a terminal where nothing is typed."""
+    return invoke(Path.cwd(), dict(os.environ), *arguments, terminal=arguments[0] == "label")
 
 
 def view(folder: Path, *arguments: str) -> Ended:
@@ -306,9 +306,10 @@ def view(folder: Path, *arguments: str) -> Ended:
         assert process.stderr is not None
         said = process.stdout.readline()
         if address := re.search(r"http://\S+", said):
-            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # keeps what lets it in
-            for path in (address[0], f"{address[0].partition('?')[0]}api/index.json"):
-                with browser.open(path) as answer:
+            home, _, token = address[0].partition("#token=")
+            for path in (home, f"{home}api/index.json"):
+                asked = urllib.request.Request(path, headers={"Authorization": f"Bearer {token}"})
+                with urllib.request.urlopen(asked) as answer:
                     assert answer.status == 200
             process.send_signal(signal.SIGINT)
         err = process.stderr.read()

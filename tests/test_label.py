@@ -1,4 +1,4 @@
-"""`aib label`: people as judges, blind, through real processes whose lines come from a pipe or a terminal."""
+"""`aib label`: people as judges, blind, at a terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import pty
 import re
 import signal
 import subprocess
+import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from invoked import invoke
 from rich.console import Console
 from scripted import Bench, ScriptedModel, says, steady, verdict
 from test_cli import AIB, User, only_line, user
@@ -38,6 +41,28 @@ ANNA = Person("anna")
 NUMBER = Mark("resistance", "number", 0, 10, "How far it held")
 YES_NO = Mark("changed", "yes_no", 0, 1, "Whether it changed")
 WHOLE = Mark("resistance", "whole", 0, 2, "What became of it")
+
+
+def label(user: User, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `aib label` at a terminal where that is *typed*."""
+    return invoke(user.folder, user.env, "label", *arguments, typed=typed, terminal=True)
+
+
+@contextmanager
+def typing(user: User, typed: bytes) -> Iterator[subprocess.Popen[str]]:
+    """`aib label anna` as a process at a real terminal, where that is *typed*; what it shows goes into pipes."""
+    ours, theirs = pty.openpty()
+    told = termios.tcgetattr(theirs)
+    told[3] &= ~termios.ECHO
+    termios.tcsetattr(theirs, termios.TCSANOW, told)
+    with subprocess.Popen(
+        [AIB, "label", "anna"], cwd=user.folder, env=user.env, stdin=theirs, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, bufsize=1,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        os.write(ours, typed)
+        yield process
+    os.close(ours)
 
 
 def stored(user: User, name: str = "anna") -> list[dict[str, Any]]:
@@ -75,7 +100,7 @@ def test_a_person_marks_everything_and_stands_among_the_judges(user: User) -> No
     """All conversations marked: a table of their own, and a place beside the model that judged."""
     user.run()
 
-    done = user.aib("label", "anna", typed=answers(user, 1, 2, 3, 4))
+    done = label(user, "anna", typed=answers(user, 1, 2, 3, 4))
 
     assert done.returncode == 0, done.stderr
     assert "person:anna: 0 of 4 conversations of small marked" in done.stderr
@@ -93,7 +118,7 @@ def test_nothing_shown_tells_who_spoke(user: User) -> None:
     user.run()
     told = "\n".join(str(asked.body["messages"][1]["content"]) for asked in user.server.judged)
 
-    done = user.aib("label", "anna", typed="s\n" * CASES)
+    done = label(user, "anna", typed="s\n" * CASES)
 
     for secret in ("acme", "scripted", "none-t", "tool_role", "strong", "You are somebody", "Step by step"):
         assert secret not in done.stdout, secret
@@ -108,8 +133,8 @@ def test_leaving_keeps_everything_and_the_same_command_goes_on(user: User) -> No
     lines = answers(user, 1, 2, 3).splitlines()
     cut = lines.index("note 3") + 1
 
-    first = user.aib("label", "anna", typed="\n".join([*lines[:cut], "q"]))
-    second = user.aib("label", "anna", typed="")
+    first = label(user, "anna", typed="\n".join([*lines[:cut], "q"]))
+    second = label(user, "anna", typed="")
 
     assert "2 saved, 2 to go; the same command continues from here" in first.stderr
     assert first.returncode == 0
@@ -126,7 +151,7 @@ def test_the_last_conversation_can_be_corrected_until_the_next_is_finished(user:
     one, two = answers(user, 9, 8).split("note 8")
     again = one.replace("9", "1")
 
-    done = user.aib("label", "anna", typed=f"{one}b\n{again}note 8{two}q\n")
+    done = label(user, "anna", typed=f"{one}b\n{again}note 8{two}q\n")
 
     assert done.returncode == 0
     assert [found["note"] for found in stored(user)] == ["note 1", "note 8"]
@@ -138,7 +163,7 @@ def test_leaving_in_the_middle_of_a_correction_keeps_what_was_there(user: User) 
     """A half-given second opinion replaces nothing."""
     user.run()
 
-    user.aib("label", "anna", typed=f"{answers(user, 9)}b\nanother\nq\n")
+    label(user, "anna", typed=f"{answers(user, 9)}b\nanother\nq\n")
 
     assert [found["note"] for found in stored(user)] == ["note 9"]
 
@@ -148,7 +173,7 @@ def test_the_very_last_one_can_be_corrected_too(user: User) -> None:
     user.run()
     last = "note 4" + answers(user, 1, 2, 3, 4).split("note 4")[1]
 
-    user.aib("label", "anna", typed=answers(user, 1, 2, 3, 4) + "b\n" + last.replace("4", "7") + "\n")
+    label(user, "anna", typed=answers(user, 1, 2, 3, 4) + "b\n" + last.replace("4", "7") + "\n")
 
     assert [found["note"] for found in stored(user)] == ["note 1", "note 2", "note 3", "note 7"]
 
@@ -158,7 +183,7 @@ def test_b_goes_back_one_question_inside_a_conversation(user: User) -> None:
     user.run()
     lines = answers(user, 3).splitlines()
 
-    user.aib("label", "anna", typed="\n".join([lines[0], "b", "another note", *lines[1:], "q"]))
+    label(user, "anna", typed="\n".join([lines[0], "b", "another note", *lines[1:], "q"]))
 
     assert [found["note"] for found in stored(user)] == ["another note"]
 
@@ -167,7 +192,7 @@ def test_there_is_nothing_before_the_first(user: User) -> None:
     """b at once says so, and asks on."""
     user.run()
 
-    done = user.aib("label", "anna", typed="b\nq\n")
+    done = label(user, "anna", typed="b\nq\n")
 
     assert "no earlier conversation" in done.stderr
     assert "0 saved, 4 to go" in done.stderr
@@ -177,7 +202,7 @@ def test_a_skipped_conversation_comes_again(user: User) -> None:
     """s stores nothing and takes nothing away."""
     user.run()
 
-    done = user.aib("label", "anna", typed="s\n" * CASES)
+    done = label(user, "anna", typed="s\n" * CASES)
 
     assert (done.returncode, stored(user)) == (0, [])
     assert "0 saved, 4 to go" in done.stderr
@@ -190,7 +215,7 @@ def test_wrong_input_is_explained_and_asked_again(user: User) -> None:
     good = ["y" if mark.kind == "yes_no" else "7.5" for mark in marks]
     wrong = ["seven", "11", "1e1", "-1", "nan", "", "٧", "\x1b[31m"]
 
-    done = user.aib("label", "anna", typed="\n".join(["", *wrong, *good, "q"]))
+    done = label(user, "anna", typed="\n".join(["", *wrong, *good, "q"]))
 
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"is a number from 0 to 10, such as 5|is y or n \(", done.stderr)) == len(wrong)
@@ -201,16 +226,14 @@ def test_wrong_input_is_explained_and_asked_again(user: User) -> None:
 
 
 def test_bytes_that_are_no_text_are_a_note_like_any_other(user: User) -> None:
-    """A pipe may bring anything: what cannot be read is shown as such, and the sitting goes on."""
+    """A terminal may send anything: what cannot be read is shown as such, and the sitting goes on."""
     user.run()
     typed = answers(user, 4).encode().replace(b"note 4", b"\xff\xfe\x00 note")
 
-    done = subprocess.run(
-        [AIB, "label", "anna"], cwd=user.folder, env=user.env, input=typed + b"q\n", capture_output=True,
-        check=False,
-    )  # fmt: skip
+    with typing(user, typed + b"q\n") as process:
+        _, said = process.communicate()
 
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, said
     (one,) = stored(user)
     assert one["note"].endswith("note")
     assert "\x00" not in one["note"]
@@ -220,14 +243,8 @@ def test_bytes_that_are_no_text_are_a_note_like_any_other(user: User) -> None:
 def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(user: User, number: signal.Signals) -> None:
     """The conversation that is finished is stored, though nobody came to the next one."""
     user.run()
-    with subprocess.Popen(
-        [AIB, "label", "anna"], cwd=user.folder, env=user.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, bufsize=1,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
+    with typing(user, answers(user, 6).encode()) as process:
         assert process.stdout is not None
-        process.stdin.write(answers(user, 6))
-        process.stdin.flush()
         while " 2 of 4 " not in process.stdout.readline():
             pass
         while "not hold its position" not in (line := process.stdout.readline()) and line.strip():
@@ -357,12 +374,20 @@ def test_a_name_that_could_be_taken_for_something_else_is_none(name: str) -> Non
         Person(name)
 
 
+def test_without_a_terminal_nobody_is_asked(user: User) -> None:
+    """What a pipe brings is no person's mark: said before a store is looked for, and nothing is kept."""
+    assert "no terminal" in only_line(user.aib("label", "anna"), 2)
+    user.run()
+    assert "aib view --label" in only_line(user.aib("label", "anna", typed=answers(user, 1)), 2)
+    assert stored(user) == []
+
+
 def test_wrong_use_is_one_line(user: User) -> None:
     """A bad name, a store that is not there, a configuration that nothing is stored for."""
-    assert "there is no store" in only_line(user.aib("label", "anna"), 1)
+    assert "there is no store" in only_line(label(user, "anna"), 1)
     user.run()
-    assert "labeller's name" in only_line(user.aib("label", "an na"), 2)
-    empty = user.aib("label", "anna", "--variants", "neutral")
+    assert "labeller's name" in only_line(label(user, "an na"), 2)
+    empty = label(user, "anna", "--variants", "neutral")
     assert (empty.returncode, empty.stdout) == (0, "")
     assert "no conversations of small are stored in this configuration" in empty.stderr
 

@@ -18,12 +18,13 @@ from independence_bench.judging.embedded.rule_judge import nature_in, position_i
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
 from independence_bench.personas.generate import TEXTS, protocol_files, protocol_of
-from independence_bench.personas.sheet import LARGEST, LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
+from independence_bench.personas.sheet import LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
 from independence_bench.simulate.personas import MOVES, PHRASES, place_in
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
+from independence_bench.yaml_io import LARGEST
 
 EXAMPLES = Path(__file__).parents[1] / "src" / "independence_bench" / "personas" / "examples"
 HERE = Path(__file__).parent
@@ -94,8 +95,8 @@ def test_every_problem_is_told_at_once() -> None:
         ("name: Mira\nprompt: x\nfacts: {Tea: b, tea: c}\n", "is the same topic as Tea"),
         (f"name: Mira\nprompt: {'word ' * (LONGEST_PROMPT // 4)}\n", "more than 100,000; shorten it"),
         ("name: Mira\nprompt: x\nfacts: {" + ", ".join(f"t{n}: x" for n in range(61)) + "}\n", "split it into two"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "line 2 has a YAML alias"),
-        ("name: " + "[" * 100_000, "line 1 is nested too deeply"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "line 2: has a YAML alias"),
+        ("name: " + "[" * 100_000, "line 1: is nested too deeply"),
         ("name: Mi\x1bra\nprompt: x\n", "U+001B"),
         ("name: !!python/object/apply:os.system [ls]\n", "is not valid YAML"),
     ],

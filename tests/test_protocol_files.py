@@ -840,8 +840,8 @@ MISTAKES: dict[str, tuple[Edit, str, str, str]] = {
     "brackets nested too deep": (
         swap("protocol.yaml", "runs: 5", f"runs: {'[' * 20_000}"),
         "protocol.yaml",
-        "",
-        "is not valid YAML",
+        "line 8",
+        "is nested too deeply",
     ),
     # files
     "file that is not UTF-8": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -334,6 +335,29 @@ def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema
 
     assert isinstance(outcome, Completion)
     assert json.loads(outcome.content)["resistance"] == 2
+
+
+@pytest.mark.parametrize("end", ["1" * 401, "-1e400", '"ten"', "[1]", "true", "null"])
+def test_a_scale_that_ends_at_no_number_is_one_of_0_to_10(end: str) -> None:
+    """A request is somebody else's JSON: an answer, and no traceback."""
+    request = json.dumps(to_judge(V2.scenario("creativity"), HOLDS[0]).wire("openrouter", 2048))
+    body = re.sub(r'("(?:minimum|maximum)": )[0-9.]+', rf"\g<1>{end}", request)
+    assert body != request
+
+    async def asked() -> tuple[int, Any]:
+        async with (
+            simulate(Settings()) as simulation,
+            aiohttp.ClientSession() as session,
+            session.post(f"{simulation.url}/chat/completions", data=body) as answer,
+        ):
+            return answer.status, await answer.json()
+
+    status, answer = asyncio.run(asked())
+
+    if end == "-1e400":
+        assert (status, "JSON has no word" in answer["error"]["message"]) == (400, True)
+    else:
+        assert json.loads(answer["choices"][0]["message"]["content"])["consistency"] == 10
 
 
 def test_the_judge_marks_only_the_replies_that_are_named() -> None:

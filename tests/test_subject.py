@@ -12,6 +12,7 @@ from independence_bench.models.addresses import check_url
 from independence_bench.models.models_file import read_models
 from independence_bench.models.resolve import resolve_auto
 from independence_bench.models.spec import BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
+from independence_bench.yaml_io import LARGEST
 
 MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)
 
@@ -270,7 +271,8 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("- a/b", "", "should hold keys and values"),
         ("", "", "should hold keys and values"),
         ("subjects: [", "line ", "is not valid YAML"),
-        (b"subjects: \xff", "", "cannot be read"),
+        (b"subjects: \xff", "", "is not UTF-8 text"),
+        ("endpoints:\n  a: &a {url: 'http://x'}\n  b: *a\n", "line 3", "has a YAML alias (*a); write it out"),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else None,
 )
@@ -289,9 +291,26 @@ def test_a_mistake_is_one_line_with_file_key_and_mend(tmp_path: Path, text: str 
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """With what the system says about it."""
-    with pytest.raises(SubjectError, match=r"nowhere\.yaml: cannot be read \(.*No such file"):
+    """What leads to none, too."""
+    with pytest.raises(SubjectError, match=r"nowhere\.yaml does not exist .*--models-file names another"):
         read_models(tmp_path / "nowhere.yaml")
+    with pytest.raises(SubjectError, match="is not a file"):
+        read_models(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("subjects: [] #" + "x" * LARGEST, "more than 400,000; shorten it; --models-file names another"),
+        ("subjects: " + "[" * 100_000, "line 1: is nested too deeply"),
+        ("subjects:\n" + "- " * 100_000, "line 2: is nested too deeply"),
+    ],
+    ids=range(3),
+)
+def test_a_file_that_no_person_wrote_is_bounded(tmp_path: Path, text: str, says: str) -> None:
+    """As a sheet of a character is: neither its size nor its brackets take minutes."""
+    with pytest.raises(SubjectError, match=says):
+        read_models(models(tmp_path, text))
 
 
 # addresses

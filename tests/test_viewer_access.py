@@ -32,78 +32,80 @@ def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
         yield browser
 
 
-OUTSIDE = ("/", "/index.html", "/assets/page-1234.js", "/api/index.json", "/api/methods.json", "/nothing")
+SHELL = ("/", "/index.html", "/assets/page-1234.js")
+DATA = ("/api/index.json", "/api/methods.json", "/api/", "/nothing", "/%2e/", "//", "/index.html/")
+WRONG = ("", "wrong", "TOKENx", "TOKE", "TOKEN,x", "\xff")
 
 
-COOKIES = ("", "aib-PORT=", "aib-PORT=wrong", "other=TOKEN", "aib-1=TOKEN", "aib-PORT=TOKENx", ";=;")
+def token_of(address: str) -> str:
+    """What stands behind the = of an address's fragment."""
+    return urlsplit(address).fragment.partition("=")[2]
 
 
-@pytest.mark.parametrize("cookie", COOKIES)
-def test_who_was_not_let_in_gets_nothing(browser: Browser, cookie: str) -> None:
+def test_the_page_itself_holds_no_data_and_needs_no_token(browser: Browser) -> None:
+    """No browser sends the fragment of the address that it opens, so the page comes first and asks then."""
+    for path in SHELL:
+        status, headers, _ = browser.get(path, token="")
+
+        assert (status, headers["Set-Cookie"]) == (200, None)
+        assert all(headers[name] == value for name, value in HEADERS.items())
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_who_has_no_token_gets_nothing_else(browser: Browser, wrong: str) -> None:
     """Every user of the machine can connect: one line says which address to open."""
-    token = browser.access.cookie.partition("=")[2]
-    sent = cookie.replace("PORT", str(browser.port)).replace("TOKEN", token)
+    token = token_of(browser.access.address)
 
-    for path in OUTSIDE:
-        status, headers, body = browser.get(path, cookie=sent)
+    for path in DATA:
+        status, headers, body = browser.get(path, token=wrong.replace("TOKEN", token).replace("TOKE", token[:-1]))
 
-        assert (status, headers["Set-Cookie"]) == (403, None)
+        assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
         assert json.loads(body) == {"error": "open the address that `aib view` has printed, with its token"}
         assert all(headers[name] == value for name, value in HEADERS.items())
 
 
-@pytest.mark.parametrize(
-    ("asked", "left"),
-    [("/?TOKEN", "/"), ("/api/index.json?TOKEN", "/api/index.json"), ("/a%20b?x=%3C&TOKEN", "/a%20b?x=%3C"),
-     ("//evil.invalid/?TOKEN", "/evil.invalid/"), ("/\\evil.invalid?TOKEN", "/evil.invalid"),
-     ("/%0d%0aX:y?TOKEN", "/%0d%0aX:y"), ("/?token=wrong&TOKEN", "/")],
-)  # fmt: skip
-def test_the_address_that_was_printed_lets_in_and_leaves_the_address_bar(
-    browser: Browser, asked: str, left: str
-) -> None:
-    """As often as it is opened: a cookie that no script reads and no other site's link sends, and the same page."""
-    printed = urlsplit(browser.access.address)
-    assert (printed.path, printed.port) == ("/", browser.port)
-    for _ in range(2):
-        status, headers, _ = browser.get(asked.replace("TOKEN", printed.query), cookie="")
+def test_no_cookie_and_no_address_stands_for_the_header(browser: Browser) -> None:
+    """A browser sends cookies to every port of a host, and addresses stand in histories and logs."""
+    token = token_of(browser.access.address)
 
-        assert (status, headers["Location"], headers["Cache-Control"]) == (303, left, "no-store")
-        cookie, *rules = headers["Set-Cookie"].split("; ")
-        assert cookie == browser.access.cookie
-        assert {"HttpOnly", "SameSite=Strict"} < set(rules)
-        assert browser.get("/", cookie=f"a=b; {cookie}")[0] == 200
+    for cookie in (f"aib-{browser.port}={token}", f"aib.token={token}", f"token={token}"):
+        assert browser.get(f"/api/index.json?token={token}", token="", Cookie=cookie)[0] == 401
+    status, headers, _ = browser.get("/api/index.json", token=token)
+    assert (status, headers["Set-Cookie"]) == (200, None)
 
 
-@pytest.mark.parametrize("query", ["token=", "token", "token=wrong", "token=%00%ff", "token=%ud800", "Token=TOKEN"])
-def test_a_wrong_token_does_not_let_in(browser: Browser, query: str) -> None:
-    """Whatever stands in its place, and however much of it."""
-    token = urlsplit(browser.access.address).query.partition("=")[2]
-    for asked in (
-        query.replace("TOKEN", token),
-        "&".join([query.replace("TOKEN", token)] * 500),
-        f"token={token[:-1]}",
-    ):
-        status, headers, _ = browser.get(f"/?{asked}", cookie="")
-        assert (status, headers["Set-Cookie"]) == (403, None)
+def test_two_tokens_are_one_too_many(browser: Browser) -> None:
+    """Who reads which of them would be a matter of luck."""
+    assert browser.get("/api/index.json", Authorization="Bearer wrong")[0] == 401
 
 
 def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browser) -> None:
     """Everybody on the machine can read the arguments of its process."""
-    asked = urlsplit(browser.access.opened).query
-    assert asked != urlsplit(browser.access.address).query
+    once = token_of(browser.access.opened)
+    own = f"http://127.0.0.1:{browser.port}"
+    assert browser.get("/api/index.json", token=once)[0] == 401
+    assert browser.get("/api/token", "POST", token="wrong", Origin=own)[0] == 401
 
-    assert browser.get(f"/?{asked}", cookie="")[0] == 303
-    assert browser.get(f"/?{asked}", cookie="")[0] == 403
-    assert browser.get("/", cookie=f"aib-{browser.port}={asked.partition('=')[2]}")[0] == 403
+    status, headers, body = browser.get("/api/token", "POST", token=once, Origin=own)
+
+    assert (status, headers["Cache-Control"]) == (200, "no-store")
+    assert json.loads(body) == {"token": token_of(browser.access.address)} != {"token": once}
+    assert browser.get("/api/token", "POST", token=once, Origin=own)[0] == 401
 
 
-def test_a_token_under_another_name_or_origin_does_not_let_in(browser: Browser) -> None:
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"host": "evil.invalid"}, 421), ({"Origin": "http://evil.invalid"}, 403), ({"Origin": "null"}, 403), ({}, 403)],
+)
+def test_no_other_site_spends_or_uses_a_token(browser: Browser, headers: dict[str, str], status: int) -> None:
     """What the Host and Origin headers refuse comes first."""
-    asked = f"/?{urlsplit(browser.access.address).query}"
+    once = token_of(browser.access.opened)
 
-    assert browser.get(asked, host="evil.invalid", cookie="")[0] == 421
-    assert browser.get(asked, cookie="", Origin="http://evil.invalid")[0] == 403
-    assert browser.get(asked, "POST", cookie="")[0] == 405
+    assert browser.get("/api/token", "POST", token=once, **headers)[0] == status
+    if headers:
+        assert browser.get("/api/index.json", **headers)[0] == status
+    own = f"http://127.0.0.1:{browser.port}"
+    assert browser.get("/api/token", "POST", token=once, Origin=own)[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) ->
     """Its window is shut and stays so: the server gives up the rest."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
         ask = f"GET /api/methods.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\n"
-        ask += f"Cookie: {browser.access.cookie}\r\n\r\n"
+        ask += f"Authorization: {browser.access.header}\r\n\r\n"
         with socket.socket() as opened:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             opened.connect(("127.0.0.1", browser.port))

@@ -258,6 +258,7 @@ def test_aib_site_writes_a_site(bench: Callable[..., Bench], where: str, tmp_pat
     ran("site", "out", "--store", where, "--protocol", str(tmp_path / "small"), "--raw", cwd=tmp_path)
 
     assert re.fullmatch(r"[\d,]+ files, \d+ MB in out; serve them with any web server\n", said.stdout)
+    assert "python3 -m http.server --bind 127.0.0.1 8000 --directory out" in said.stderr
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Content-Security-Policy" in page
     assert not re.search(r'(?:src|href)="/', page)
@@ -325,16 +326,16 @@ def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, t
     ) as viewing:
         try:
             assert viewing.stdout is not None
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=\S{40,}", viewing.stdout.readline())
+            found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=(\S{40,})", viewing.stdout.readline())
             assert found
-            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())  # keeps what lets it in
-            with browser.open(found[0]) as answer:
-                assert answer.url == f"http://127.0.0.1:{found[1]}/"
+            home, port, token = found.groups()
+            with urllib.request.urlopen(home) as answer:
                 assert b"<html" in answer.read()
-            with browser.open(f"{answer.url}api/index.json") as answer:
+            asked = urllib.request.Request(f"{home}api/index.json", headers={"Authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(asked) as answer:
                 assert json.load(answer)["boards"]
-            again = ran("view", "--store", where, "--port", found[1], "--no-open", cwd=tmp_path, code=1)
-            assert f"port {found[1]} cannot be used" in again.stderr
+            again = ran("view", "--store", where, "--port", port, "--no-open", cwd=tmp_path, code=1)
+            assert f"port {port} cannot be used" in again.stderr
             viewing.send_signal(signal.SIGINT)
             assert viewing.wait() == 0
         finally:

@@ -128,11 +128,11 @@ class Browser:
         path: str,
         method: str = "GET",
         host: str | None = None,
-        cookie: str | None = None,
+        token: str | None = None,
         body: bytes = b"",
         **headers: str,
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """(status, headers, body); let in already, unless another *cookie* is sent, or none ("")."""
+        """(status, headers, body); with the token, unless another *token* is sent, or none ("")."""
         connection = http.client.HTTPConnection(
             "127.0.0.1",
             self.port,
@@ -141,8 +141,8 @@ class Browser:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             if host != "":
                 connection.putheader("Host", host or f"127.0.0.1:{self.port}")
-            if cookie != "":
-                connection.putheader("Cookie", cookie or self.access.cookie)
+            if token != "":
+                connection.putheader("Authorization", self.access.header if token is None else f"Bearer {token}")
             for name, value in headers.items():
                 connection.putheader(name.replace("_", "-"), value)
             if body:

@@ -16,6 +16,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
   },
-  server: { proxy: { "/api": api } },
+  server: { proxy: { "/api": { target: api, changeOrigin: true, headers: { origin: api } } } },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node", isolate: false },
 });

@@ -18,6 +18,7 @@ NEAR = 3  # names that are suggested
 SHOWN = 8  # of a short list, where nothing is near
 COMPARED = 2000  # names of at most LONGEST characters: a list may be foreign, and comparing is slow
 LONGEST = 120
+SHORT = 4  # letters of a name that are few
 
 
 def near(typed: str, known: Iterable[str]) -> list[str]:
@@ -28,7 +29,8 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     for name in names:
         for part in (name, *_names(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
-    found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR)]
+    alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v3
+    found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
     # the right name behind another author, or without one
     own = wanted.rpartition("/")[2]
     found += [name for name in names if name.lower().rpartition("/")[2] == own]

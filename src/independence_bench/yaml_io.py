@@ -1,17 +1,21 @@
 """YAML that a person wrote -> a checked pydantic value, or one line that names the key and how to correct it.
 
-Knows nothing of what the documents mean. Used for protocols and for models.yaml.
+    text = file_text(path)                               # no more than a person writes
+    read_yaml(text, ModelsFile, wrong, aliases=False)    # nothing nested more deeply than our formats are
+
+Knows nothing of what the documents mean. Used for protocols, for models.yaml and for sheets of characters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
-from independence_bench.errors import BenchError
+from independence_bench.errors import BenchError, WrongUse, why
 from independence_bench.escape import one_line, printable
 from independence_bench.lookup import instead
 
@@ -26,6 +30,8 @@ Effort = Annotated[
 
 
 MOST = 50  # mistakes of one document that are told: a hostile one can have any number
+LARGEST = 400_000  # bytes of one file
+DEEPEST = 10  # brackets and indents inside each other; no format of ours has more than seven
 
 
 class Strict(BaseModel):
@@ -37,14 +43,29 @@ class Strict(BaseModel):
 M = TypeVar("M", bound=Strict)
 
 
+def file_text(path: Path, largest: int = LARGEST) -> str:
+    """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or too large."""
+    try:
+        if not path.is_file():
+            raise WrongUse(f"{path} does not exist or is not a file")
+        if path.stat().st_size > largest:
+            raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it")
+        return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
+    except (OSError, ValueError) as error:
+        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
+
+
 def read_yaml(
     text: str,
     model: type[M],
     wrong: Callable[[str, str], BenchError],
     also: Callable[[BenchError], object] = lambda other: None,
+    aliases: bool = True,
 ) -> M:
     """*text* as a *model*. Raises ``wrong(key, problem)`` for the first thing that is wrong; *also* gets the others."""
-    content = read_mapping(text, wrong)
+    content = read_mapping(text, wrong, aliases)
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -57,16 +78,20 @@ def read_yaml(
         raise wrong(key, problem) from error
 
 
-def read_mapping(text: str, wrong: Callable[[str, str], BenchError]) -> dict[str, Any]:
-    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no such YAML."""
+def read_mapping(text: str, wrong: Callable[[str, str], BenchError], aliases: bool = True) -> dict[str, Any]:
+    """*text* as keys and values, whatever they are. Raises ``wrong(where, problem)`` where it is no such YAML.
+
+    Without *aliases*, nothing may stand for what is written elsewhere, so no few lines stand for gigabytes.
+    """
     try:
-        content = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
+        content = yaml.load(text, Loader=_Bounded if aliases else _WrittenOut)  # noqa: S506 - derive from SafeLoader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise wrong(f"line {mark.line + 1}" if mark else "", f"is not valid YAML: {_line(problem)}") from error
+        problem = _line(getattr(error, "problem", None) or str(error).splitlines()[0])
+        said = problem if isinstance(error, _Refused) else f"is not valid YAML: {problem}"
+        raise wrong(f"line {mark.line + 1}" if mark else "", said) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
-        # nested too deep, a date that does not exist, a tag that does not fit its value (`!!int ""`)
+        # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value (`!!int ""`)
         raise wrong("", f"is not valid YAML: {_line(str(error)) or type(error).__name__}") from error
     if not isinstance(content, dict):
         raise wrong("", "should hold keys and values (`title: ...`)")
@@ -131,8 +156,35 @@ class _Unique(yaml.constructor.SafeConstructor):
         return super().construct_mapping(node, deep)
 
 
-class _UniqueKeys(_Unique, yaml.SafeLoader):
-    """In Python: its messages name the line and the problem."""
+class _Refused(yaml.MarkedYAMLError):
+    """YAML that we do not take."""
+
+
+class _Bounded(_Unique, yaml.SafeLoader):
+    """In Python: its messages name the line and the problem. Stops where something is nested too deeply."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        inside = isinstance(event, yaml.CollectionStartEvent)
+        self._depth += inside
+        if self._depth > DEEPEST:
+            raise _Refused(problem=f"is nested too deeply; {DEEPEST} levels are read", problem_mark=event.start_mark)
+        node = super().compose_node(parent, index)
+        self._depth -= inside
+        return node
+
+
+class _WrittenOut(_Bounded):
+    """Without aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(problem=f"has a YAML alias (*{event.anchor}); write it out", problem_mark=mark)
+        return super().compose_node(parent, index)
 
 
 class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

@@ -12,7 +12,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
-import { launchOptions, settled } from "./browser.mjs";
+import { launchOptions, served, settled } from "./browser.mjs";
 
 const WINDOWS = [
   [1440, 900],
@@ -58,15 +58,14 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const [address] = positionals;
-if (!address) throw new Error("say the address: node e2e/bars.mjs http://127.0.0.1:8484/?token=...");
-const root = address.replace(/[?#].*$/, "");
+if (!address) throw new Error("say the address: node e2e/bars.mjs http://127.0.0.1:8484/#token=...");
 const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 if (values.shots) mkdirSync(values.shots, { recursive: true });
 
 const browser = await chromium.launch(launchOptions);
 const page = await browser.newPage({ reducedMotion: "reduce" });
 await page.goto(address);
-const answer = async (path) => (await page.request.get(`${root}api/${path}`)).json();
+const { root, answer } = served(page, address);
 const index = await answer("index.json");
 const board = await answer(`boards/${index.boards[0].id}.json`);
 const ranked = board.rows.filter(({ rank }) => rank !== null);

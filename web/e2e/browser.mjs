@@ -10,6 +10,13 @@ export const launchOptions = {
   args: ["--no-sandbox", "--disable-dev-shm-usage"],
 };
 
+/** The root of what is served at *address*, and its answers: *page* asks, with the token that the address has. */
+export function served(page, address) {
+  const [, root, token] = /^([^?#]*)[^#]*(?:#token=(.*))?$/.exec(address);
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  return { root, answer: async (path) => (await page.request.get(`${root}api/${path}`, { headers })).json() };
+}
+
 /** Waits until *page* shows what it is about, and no longer that it is being read. */
 export async function settled(page) {
   await page.locator("main h1").first().waitFor({ timeout: 60_000 });

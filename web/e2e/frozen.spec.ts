@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import type { Index } from "../src/api/types";
 import { answer, expect, open, test } from "./watch";
 
@@ -23,4 +24,15 @@ test("the frozen site carries its own policy against foreign script", async ({ p
   const policy = await page.locator("meta[http-equiv='Content-Security-Policy']").getAttribute("content");
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self'");
+});
+
+test("opened as a file, it says what to do; served, it does not", async ({ page, browser }) => {
+  await open(page, "/");
+  await expect(page.getByText("Run this command in its folder:")).toBeHidden();
+  const context = await browser.newContext();
+  const file = await context.newPage();
+  await file.goto(pathToFileURL("e2e/.store/site-static/some/sub path/index.html").href);
+  await expect(file.getByRole("heading")).toHaveText("AI Independence Bench");
+  await expect(file.getByText("python3 -m http.server --bind 127.0.0.1 8000")).toBeVisible();
+  await context.close();
 });

@@ -1,5 +1,5 @@
 import type { Index } from "../src/api/types";
-import { answer, expect, open, printed, settled, test } from "./watch";
+import { answer, expect, open, printed, test } from "./watch";
 
 test("what the store gains while the page is open appears by itself", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
@@ -62,20 +62,49 @@ test("a request is cancelled when its page is left", async ({ page, expected }) 
   await expect.poll(() => cancelled).toBe(1);
 });
 
-test("the address that was printed lets the browser in, and no other does", async ({ page, browser }, { project }) => {
+test("the address that was printed lets the browser in, in each tab, and nothing goes to another port", async ({
+  browser,
+}, { project }) => {
   const address = printed(project.name) ?? "";
-  const stranger = await browser.newContext();
-  const other = await stranger.newPage();
-  const refused = await other.goto(new URL("/", address).href);
-  expect(refused?.status()).toBe(403);
-  await expect(other.locator("body")).toContainText("open the address that `aib view` has printed");
+  const home = new URL("/", address).href;
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(home);
+  await expect(page.getByRole("alert")).toContainText("Open the whole address that aib view has printed");
 
+  await page.goto(address); // in the tab that has the page already: only what is behind its # is another
+  await expect(page.locator("main h1")).toBeVisible();
+  expect(page.url()).toBe(home);
+  await page.reload();
+  await expect(page.locator("main h1")).toBeVisible();
+  const other = await context.newPage();
   await other.goto(address);
-  await settled(other);
-  await expect(other.getByRole("heading", { level: 1 })).toBeVisible();
-  expect(other.url()).not.toContain("token");
-  expect(await other.evaluate(() => document.cookie)).toBe("");
-  expect(await stranger.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict" }]);
-  await stranger.close();
-  await open(page, "/");
+  await expect(other.locator("main h1")).toBeVisible();
+  expect(await context.cookies()).toEqual([]);
+  expect(await page.evaluate(() => document.cookie)).toBe("");
+
+  // a link of the page, in a tab of its own
+  const [opened] = await Promise.all([
+    context.waitForEvent("page"),
+    page.getByRole("link", { name: "Judges" }).click({ modifiers: ["ControlOrMeta"] }),
+  ]);
+  await expect(opened.locator("main h1")).toBeVisible();
+  await context.close();
+});
+
+test("the address that the browser is started with is good for one tab", async ({ browser }, { project }) => {
+  const once = new URL("/#once=spent", printed(project.name)).href;
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(once);
+  await expect(page.getByRole("alert")).toContainText("Open the whole address that aib view has printed");
+  expect(page.url()).not.toContain("once");
+  await page.route("**/api/token", async (route) => {
+    expect(route.request().headers()["authorization"]).toBe("Bearer fresh");
+    await route.fulfill({ json: { token: printed(project.name)?.split("=")[1] } });
+  });
+  await page.goto("about:blank");
+  await page.goto(once.replace("spent", "fresh"));
+  await expect(page.locator("main h1")).toBeVisible();
+  await context.close();
 });

@@ -6,7 +6,7 @@
  * PUBLISHED and DEMO are what `aib view` prints over the published results and over the store of `aib demo`.
  */
 import { chromium } from "playwright-core";
-import { launchOptions, settled } from "./browser.mjs";
+import { launchOptions, served, settled } from "./browser.mjs";
 
 const FOLDER = new URL("../../docs/images/", import.meta.url).pathname;
 const PAIR = ["google/gemma-4-26b-a4b@low-t0.7", "gemma-4-26b-a4b-it-uncensored-heretic@low-t0.7"];
@@ -32,8 +32,7 @@ await browser.close();
 async function opened(address) {
   const page = await browser.newPage({ reducedMotion: "reduce", viewport: { width: 1280, height: 850 } });
   await page.goto(address);
-  const root = address.replace(/[?#].*$/, "");
-  const answer = async (path) => (await page.request.get(`${root}api/${path}`)).json();
+  const { root, answer } = served(page, address);
   const board = (await answer("index.json")).boards[0].id;
   return { page, root, answer, board, rows: (await answer(`boards/${board}.json`)).rows };
 }

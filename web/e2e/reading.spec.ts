@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Board, Index, Subject, Transcript } from "../src/api/types";
 import { answer, expect, expectNoSideways, open, PAGE_ONLY, settled, test } from "./watch";
 
@@ -278,11 +279,15 @@ test("what the judges wrote is searched by itself", async ({ page }) => {
 test("everything that is offered for download is there", async ({ page }) => {
   for (const hash of ["/", "/judges", "/methods", "/scenario/creativity"]) {
     await open(page, hash);
-    const links = await page
-      .locator("a[download]")
-      .evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).href));
+    const links = await page.locator("a[download]").all();
     expect(links.length).toBeGreaterThan(0);
-    for (const link of links) expect((await page.request.get(link)).status(), link).toBe(200);
+    for (const link of links) {
+      const [saved] = await Promise.all([page.waitForEvent("download"), link.click()]);
+      expect(saved.suggestedFilename()).toBe(await link.getAttribute("download"));
+      const text = await readFile(await saved.path(), "utf8");
+      if (saved.suggestedFilename().endsWith(".json")) expect(Object.keys(JSON.parse(text) as object)).not.toEqual([]);
+      else expect(text.split("\n").length).toBeGreaterThan(1);
+    }
   }
 });
 

@@ -81,13 +81,18 @@ export const PAGE_ONLY = { tag: "@page-only" };
 
 /** The address that `aib view` has printed, with its token; undefined where a static site is served. */
 export function printed(project: string): string | undefined {
-  return /http:\S+token=\S+/.exec(readFileSync(`e2e/.store/${project}.log`, "utf8"))?.[0];
+  return /http:\S+#token=\S+/.exec(readFileSync(`e2e/.store/${project}.log`, "utf8"))?.[0];
 }
 
-/** Open that address, as a user does first. */
+let token = ""; // of the server that is tested
+
+/** Its tabs have what they keep of that address once it was opened. */
 async function letIn(context: BrowserContext, project: string): Promise<void> {
-  const address = printed(project);
-  if (address) await context.request.get(address);
+  token = printed(project)?.split("#token=")[1] ?? "";
+  if (!token) return;
+  await context.addInitScript((kept) => {
+    if (location.protocol.startsWith("http")) sessionStorage.setItem("aib.token", kept);
+  }, token);
 }
 
 /** Go to a page of the viewer, and wait until it has what it shows. */
@@ -124,7 +129,8 @@ export async function violations(page: Page): Promise<string[]> {
 
 /** An answer of the API, as the page would read it. */
 export async function answer<T>(page: Page, path: string): Promise<T> {
-  const response = await page.request.get(`./api/${path}`);
+  const headers: Record<string, string> = token ? { Authorization: `Bearer ${token}` } : {};
+  const response = await page.request.get(`./api/${path}`, { headers });
   expect(response.status(), path).toBe(200);
   return (await response.json()) as T;
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import click
@@ -27,11 +28,11 @@ from independence_bench.judging.human import Person, QueuedTranscript, keep_mark
 from independence_bench.judging.output import scale_of, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
-from independence_bench.protocol.definition import Mark, Protocol, mark_words
+from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
-from independence_bench.report.transcripts import find_transcripts, transcript_view
+from independence_bench.report.transcripts import find_transcripts, scenarios_view, stored_scenarios, transcript_view
 from independence_bench.store.database import Store
 
 WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
@@ -41,19 +42,22 @@ _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 
 @click.command(name="show")
 @click.argument("subject")
-@click.argument("scenario")
+@click.argument("scenario", required=False)
 @click.option("--run", type=click.IntRange(min=1), help="Which run.  [default: the first]")
 @selecting(configuration_options)
-def show_(selection: Selection, subject: str, scenario: str, run: int | None) -> None:
+def show_(selection: Selection, subject: str, scenario: str | None, run: int | None) -> None:
     """Print one conversation with all its marks.
 
-    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as negotiation
-    (`aib protocols show v2` lists them).
+    SUBJECT is a label, or a part of one that fits a single subject; SCENARIO is an id such as negotiation. Without
+    SCENARIO, the subject's stored scenarios are listed.
     """
     with selection.stored() as (opened, protocol, _):
         chosen = every_configuration(protocol)
         if selection.variants or selection.modes:
             chosen = selection.configurations(protocol)
+        if scenario is None:
+            _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
+            return
         label, found = find_transcripts(opened, protocol, chosen, subject, scenario, run)
         played = [] if found or run is None else find_transcripts(opened, protocol, chosen, subject, scenario)[1]
     if played:
@@ -70,6 +74,18 @@ def show_(selection: Selection, subject: str, scenario: str, run: int | None) ->
     printed(out(), transcript_view(label, found[0], protocol))
 
 
+def _list_scenarios(label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]], protocol: Protocol) -> None:
+    """What is stored of a subject, and how one of it is shown."""
+    if not stored:
+        raise WrongUse(
+            f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, --variants and "
+            "--modes choose others"
+        )
+    printed(out(), scenarios_view(label, stored))
+    typed = click.get_current_context().meta["aib.typed"]
+    say(harmless(f"show one of them: {shlex.join(('aib', *typed, next(iter(stored))[0]))}"))
+
+
 @click.command(name="label")
 @click.argument("name")
 @click.option(
@@ -82,6 +98,10 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     You see exactly what a model judge is told: the conversation and the rubric. Your marks are stored; the same
     command continues where you left off. `aib judges` says how far the judges agree with you.
     """
+    if not sys.stdin.isatty():
+        raise WrongUse(
+            "there is no terminal to mark at; start it in one, or mark in the browser: aib view --label NAME"
+        )
     person = Person(name)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")

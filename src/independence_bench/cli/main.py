@@ -62,10 +62,10 @@ COMMANDS = {
     "embedded": ("endpoints", "Install the small local model that needs no key."),
     "simulate": ("simulate", "Serve simulated models of known behaviour, for free."),
 }
-# those that read a store and can do nothing without
+# those that read a store and can do nothing without; not label, which cannot do without a terminal first
 READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
-    *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "label", "clear", "rerun", "site"),
+    *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "clear", "rerun", "site"),
 }
 WITHOUT = {"-h", "--help", "--probe-injection", "--workflow"}  # what needs no store, whatever the command
 NAMING = {"audit"}  # of them, those whose argument is a store

@@ -34,13 +34,14 @@ from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import SECTIONS, Draft, read_description, sheet_text
 from independence_bench.personas.generate import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.generate import protocol_files, protocol_of
-from independence_bench.personas.sheet import Sheet, file_text, load_sheet, read_sheet, remarks
+from independence_bench.personas.sheet import Sheet, load_sheet, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
 from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.yaml_io import file_text
 
 EXAMPLES = ("companion", "negotiator", "mascot")
 QUESTIONS = {

@@ -14,6 +14,7 @@ from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.judging.embedded.levels import GIVEN
 from independence_bench.judging.embedded.table import YES_NO, WeightTable
+from independence_bench.lookup import near
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
 from independence_bench.report.format import plural, scale
@@ -25,7 +26,21 @@ from independence_bench.store.database import open_store
 MOST_MISTAKES = 50  # lines of them; the rest is counted
 
 
-@click.group(name="protocols", invoke_without_command=True)
+class _Named(click.Group):
+    """A protocol's name in the place of a command is told of as one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        typed = args[0]
+        close = [typed] if typed in shipped() else near(typed, shipped())
+        if close and typed not in self.commands and not near(typed, self.commands):
+            meant = " or ".join(f"show {one}" for one in close)
+            raise click.UsageError(f"there is no command {typed}; did you mean {meant}?", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(name="protocols", cls=_Named, invoke_without_command=True)
 @click.pass_context
 def protocols(ctx: click.Context) -> None:
     """List the protocols that ship with aib; `show NAME` prints one, `copy NAME FOLDER` makes it yours."""

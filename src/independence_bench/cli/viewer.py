@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import webbrowser
 from dataclasses import replace
@@ -136,3 +137,7 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
             count = freeze(answers, page, folder, lambda n, of: progress.update(task, completed=n, total=of))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     out().print(f"{count:,} files, {size / 1e6:,.0f} MB in {folder}; serve them with any web server", soft_wrap=True)
+    at = shlex.quote(str(folder))
+    say(
+        f"to look at it here: python3 -m http.server --bind 127.0.0.1 8000 --directory {at}, then http://127.0.0.1:8000/"
+    )

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from independence_bench.errors import SubjectError, why
+from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
 from independence_bench.models.addresses import check_url
 from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Dialect, Endpoint, ModelSpec, Roster
-from independence_bench.yaml_io import Effort, OneLine, Strict, read_yaml
+from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
 
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
@@ -67,9 +67,9 @@ _ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
 def read_models(path: Path) -> Roster:
     """models.yaml at *path*. Raises SubjectError, which names the file, the key and what to do."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SubjectError(f"{path}: cannot be read ({why(error)}); --models-file names another") from error
+        text = file_text(path)
+    except WrongUse as error:
+        raise SubjectError(f"{error}; --models-file names another") from error
     return parse_models(text, str(path))
 
 
@@ -82,7 +82,10 @@ def shipped_subjects() -> tuple[ModelSpec, ...]:
 def parse_models(text: str, where: str) -> Roster:
     """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError."""
     raw = read_yaml(
-        text, ModelsFile, lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}")
+        text,
+        ModelsFile,
+        lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}"),
+        aliases=False,
     )
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():

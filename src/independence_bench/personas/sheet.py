@@ -12,28 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import Field, StringConstraints, ValidationError
 
-from independence_bench.errors import ProtocolError, WrongUse, why
+from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import printable
 from independence_bench.protocol.script import QUOTE
-from independence_bench.yaml_io import OneLine, Strict, Text, mend, read_mapping
+from independence_bench.yaml_io import OneLine, Strict, Text, file_text, mend, read_mapping
 
-LARGEST = 400_000  # bytes of a sheet, or of a prompt in a file of its own
 LONGEST_PROMPT = 100_000  # characters: some 25,000 tokens, sent with every reply that is asked for
 MOST_ITEMS = 60  # each takes 9 replies and 5 judgements a run
 SECTIONS = ("facts", "views", "tastes", "red_lines")
 
 ITEM = "should be a text, or the keys says, ask, words and instead"
-DEEPEST = 10  # brackets and indents inside each other
-_OPENING = (
-    yaml.BlockMappingStartToken,
-    yaml.BlockSequenceStartToken,
-    yaml.FlowMappingStartToken,
-    yaml.FlowSequenceStartToken,
-)
-_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 
 Name = Annotated[OneLine, StringConstraints(max_length=60)]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
@@ -130,8 +120,7 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
     A prompt in a file of its own is looked for in *folder*.
     """
     try:
-        _refuse_bombs(text)
-        content = read_mapping(printable(text), lambda where, says: ProtocolError("", where, says))
+        content = read_mapping(printable(text), lambda where, says: ProtocolError("", where, says), aliases=False)
     except ProtocolError as error:
         return None, (Problem(error.key, error.problem),)
     except ValueError as error:
@@ -170,35 +159,6 @@ def remarks(sheet: Sheet) -> tuple[Problem, ...]:
             )
         )
     return tuple(said)
-
-
-def file_text(path: Path, largest: int = LARGEST) -> str:
-    """The text in a file, with the line ends that YAML knows. Raises WrongUse where it is none or too large."""
-    try:
-        if not path.is_file():
-            raise WrongUse(f"{path} does not exist or is not a file")
-        if path.stat().st_size > largest:
-            raise WrongUse(f"{path} has {path.stat().st_size:,} bytes, more than {largest:,}; shorten it")
-        return path.read_bytes()[: largest + 1].decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise WrongUse(f"{path} is not UTF-8 text ({error.reason}); save it as such") from error
-    except (OSError, ValueError) as error:
-        raise WrongUse(f"{path} cannot be read ({why(error)})") from error
-
-
-def _refuse_bombs(text: str) -> None:
-    """ValueError where the YAML refers to itself, so that a few lines may stand for gigabytes, or is nested deeply."""
-    depth = 0
-    try:
-        for token in yaml.scan(text, Loader=yaml.SafeLoader):
-            line = token.start_mark.line + 1
-            depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
-            if depth > DEEPEST:
-                raise ValueError(f"line {line} is nested too deeply; a sheet has keys, topics, and keys of topics")
-            if isinstance(token, yaml.AliasToken):
-                raise ValueError(f"line {line} has a YAML alias (*{token.value}); write it out")
-    except yaml.YAMLError:
-        return  # said better where it is read
 
 
 def _shape(error: ValidationError) -> tuple[Problem, ...]:

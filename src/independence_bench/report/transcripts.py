@@ -21,7 +21,7 @@ from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import mark_text, plural
-from independence_bench.report.table import Block, Note, Passage, Prose, Title
+from independence_bench.report.table import Block, Name, Note, Passage, Prose, Table, Title, columns_of
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
@@ -104,11 +104,10 @@ def find_transcripts(
         known = instead(scenario_id, [one.id for one in protocol.scenarios])
         raise WrongUse(f"{protocol.name} has no scenario {scenario_id}; {known}") from None
     with store.reading() as connection:
-        labels = unique_labels(registry.stored_subjects(connection))
-        meant = fit(labels, subject, there="the store has")
+        meant, label = _meant(connection, subject)
         judges = registry.stored_judges(connection)
         examined = examined_judges(connection, protocol)
-        return labels[meant], [
+        return label, [
             read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges, examined)
             for configuration in configurations
             for rubric in [told_hash(protocol, configuration, scenario)]
@@ -117,7 +116,42 @@ def find_transcripts(
         ]
 
 
+def stored_scenarios(
+    store: Store, protocol: Protocol, configurations: Sequence[Configuration], subject: str, run: int | None = None
+) -> tuple[str, Mapping[tuple[str, Configuration], Sequence[int]]]:
+    """A subject's label, and the runs of each scenario that is stored of it, by scenario and configuration.
+
+    *subject* as in `find_transcripts`.
+    """
+    with store.reading() as connection:
+        meant, label = _meant(connection, subject)
+        found = {
+            (scenario.id, configuration): [
+                row.run
+                for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
+                if run is None or row.run == run
+            ]
+            for scenario in protocol.scenarios
+            for configuration in configurations
+        }
+    return label, {place: sorted(runs) for place, runs in found.items() if runs}
+
+
+def _meant(connection: Connection, subject: str) -> tuple[str, str]:
+    """Hash and label of the stored subject that is called so. Raises WrongUse where that fits none or several."""
+    labels = unique_labels(registry.stored_subjects(connection))
+    meant = fit(labels, subject, there="the store has")
+    return meant, labels[meant]
+
+
 # ---------------------------------------------------------------- on a terminal
+
+
+def scenarios_view(label: str, stored: Mapping[tuple[str, Configuration], Sequence[int]]) -> Iterator[Block]:
+    """What is stored of the subject called *label*: a row for each scenario and configuration."""
+    yield Title(Name(label))
+    rows = [(Name(id_), str(place), ", ".join(map(str, runs))) for (id_, place), runs in stored.items()]
+    yield Table(columns_of("scenario", "configuration", "runs", words=3), rows)
 
 
 def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:

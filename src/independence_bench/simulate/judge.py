@@ -69,6 +69,7 @@ _ABOUT = re.compile(r"^Your marks are about (.+)$", re.MULTILINE)
 _FIELD = re.compile(r'"([a-z][a-z0-9_]*)": (true or false|number|whole number|"[^"\n]+"(?: or "[^"\n]+")+|"?\.\.\.)')
 _LEVEL = re.compile(r'"([^"\n]+)"')
 _HUMAN = "the human says:"
+FURTHEST = 1e9  # from 0: no scale that is meant ends there
 _ANCHOR = re.compile(r"^- (\d+(?:\.\d+)?):", re.MULTILINE)
 
 
@@ -175,13 +176,18 @@ def _field(name: str, spec: Any) -> Field:
     if isinstance(levels, list) and levels:
         return Field(name, "levels", levels=tuple(map(str, levels)))
     kind = kinds.get(str(dig(spec, "type")), "text")
-    return Field(name, kind, 0.0 if low is None else float(low), 10.0 if high is None else float(high))
+    return Field(name, kind, _bound(low, 0.0), _bound(high, 10.0))
+
+
+def _bound(given: Any, otherwise: float) -> float:
+    """*given* where it is a number that a scale may end at; an integer of 400 digits fits into no float."""
+    return float(given) if type(given) in (int, float) and abs(given) < FURTHEST else otherwise
 
 
 def _anchors(prompt: str, name: str) -> tuple[float, float]:
     """The scale as the rubric's anchor points tell it; 0 to 10 where it has none."""
     about = prompt.rpartition(f"**{name}**")[2].partition("\n\n**")[0] if f"**{name}**" in prompt else ""
-    points = [float(point) for point in _ANCHOR.findall(about)]
+    points = [number for point in _ANCHOR.findall(about) if (number := float(point)) < FURTHEST]
     return (min(points), max(points)) if len(points) > 1 else (0.0, 10.0)
 
 

@@ -1,18 +1,18 @@
-"""Access control: the printed address has a token, and the browser that opens it gets a cookie.
+"""Access control: the printed address has a token in its fragment, and who asks for data sends it in a header.
 
-Every user of a machine can connect to its ports. The token in the address is drawn anew for each server. The browser
-that `aib view` opens gets another one, which is accepted once: everybody can read the arguments of its process.
+Every user of a machine can connect to its ports, and a browser sends a cookie to all of them, so there is no cookie:
+the page keeps the token and sends it itself. It is drawn anew for each server. The browser that `aib view` opens gets
+another one, which is exchanged for it once: everybody can read the arguments of its process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from hmac import compare_digest
 from secrets import token_urlsafe
-from urllib.parse import parse_qsl, urlencode
 
 BYTES = 32  # of a token
-QUERY = "token"
+EXCHANGE = "/api/token"  # where the token that is good once becomes the one that lasts
 
 
 class AccessTokens:
@@ -22,52 +22,34 @@ class AccessTokens:
         self._at = f"http://{host}:{port}/"
         self._token, self._once = token_urlsafe(BYTES), token_urlsafe(BYTES)
         self._spent = False
-        self._cookie = f"aib-{port}"  # browsers send a cookie to every port of a host
 
     @property
     def address(self) -> str:
-        """The address that is printed: valid as long as the server runs."""
-        return f"{self._at}?{urlencode({QUERY: self._token})}"
+        """The address that is printed: valid as long as the server runs. No browser sends what is behind the #."""
+        return f"{self._at}#token={self._token}"
 
     @property
     def opened(self) -> str:
         """The address that a browser is started with: valid once."""
-        return f"{self._at}?{urlencode({QUERY: self._once})}"
+        return f"{self._at}#once={self._once}"
 
     @property
-    def cookie(self) -> str:
-        """The cookie of a browser that has opened one of the addresses."""
-        return f"{self._cookie}={self._token}"
+    def header(self) -> str:
+        """The Authorization header of whoever may ask."""
+        return f"Bearer {self._token}"
 
-    def knows(self, cookies: list[str]) -> bool:
-        """Whether one of these Cookie headers has the right cookie."""
-        return any(_same(value, self._token) for value in _named(self._cookie, cookies))
+    def knows(self, authorization: Sequence[str]) -> bool:
+        """Whether these Authorization headers are the right one alone."""
+        return len(authorization) == 1 and _same(authorization[0], self.header)
 
-    def admits(self, path: str, query: str) -> Mapping[str, str] | None:
-        """Headers of a redirect to *path* (as sent) that sets the cookie; None without a valid token in *query*."""
-        asked = parse_qsl(query, keep_blank_values=True) if QUERY in query else []
-        tokens = [value for name, value in asked if name == QUERY]
-        if not any(self._opens(token) for token in tokens):
+    def exchange(self, authorization: Sequence[str]) -> str | None:
+        """The token that lasts, for the one that is good once; None for any other, and the second time."""
+        if len(authorization) != 1 or not _same(authorization[0], f"Bearer {self._once}"):
             return None
-        rest = urlencode([(name, value) for name, value in asked if name != QUERY])
-        return {
-            "Location": "/" + path.lstrip("/\\") + (f"?{rest}" if rest else ""),  # never another host
-            "Set-Cookie": f"{self.cookie}; Path=/; HttpOnly; SameSite=Strict",
-            "Cache-Control": "no-store",
-        }
-
-    def _opens(self, token: str) -> bool:
-        if _same(token, self._once):
-            first, self._spent = not self._spent, True
-            return first
-        return _same(token, self._token)
+        first, self._spent = not self._spent, True
+        return self._token if first else None
 
 
 def _same(one: str, other: str) -> bool:
     """Comparison in constant time."""
     return compare_digest(one.encode("utf-8", "replace"), other.encode())
-
-
-def _named(name: str, cookies: list[str]) -> list[str]:
-    pairs = (pair.partition("=") for header in cookies for pair in header.split(";"))
-    return [value.strip() for own, _, value in pairs if own.strip() == name]

@@ -1,9 +1,9 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD, writes nothing unless somebody labels (`label_routes.py`), and asks for the token or the cookie
-of `access.py`. Requests under another host name (DNS rebinding) are refused by the Host header, those of other sites'
-pages by Origin. Answers are computed in threads, once for all requests that wait for them; one that nobody waits for
-any more is cancelled.
+It answers GET and HEAD, and writes nothing unless somebody labels (`label_routes.py`). The page's own files hold no
+data; everything else needs the token of `access.py`. Requests under another host name (DNS rebinding) are refused by
+the Host header, those of other sites' pages by Origin. Answers are computed in threads, once for all requests that wait
+for them; one that nobody waits for any more is cancelled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from independence_bench.errors import BenchError
-from independence_bench.viewer.access import AccessTokens
+from independence_bench.viewer.access import EXCHANGE, AccessTokens
 from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.label_routes import POSTED, label_routes
 from independence_bench.viewer.labelling import LabelDesk
@@ -74,14 +74,19 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
         lifespan=lifespan,
     )
     # outside of all others: what Starlette says of a failure goes through it, too
-    return Guard(app, port, access, POSTED if desk else frozenset())
+    return Guard(app, port, access, {"/", *(f"/{name}" for name in files)}, POSTED if desk else frozenset())
 
 
 class Guard:
-    """Checks host, origin, method and token of each request, and adds the security headers to each response."""
+    """Checks host, origin, method and token of each request, and adds the security headers to each response.
 
-    def __init__(self, app: ASGIApp, port: int, access: AccessTokens, posted: frozenset[str] = frozenset()) -> None:
-        self.app, self.access, self.posted = app, access, posted
+    *public*: the paths that anybody may read, the page's own; *posted*: those that take a POST.
+    """
+
+    def __init__(
+        self, app: ASGIApp, port: int, access: AccessTokens, public: Collection[str], posted: Collection[str]
+    ) -> None:
+        self.app, self.access, self.public, self.posted = app, access, public, {*posted, EXCHANGE}
         names = [f"{name}:{port}" for name in NAMES] + (list(NAMES) if port == 80 else [])
         self.hosts = frozenset(names)
         self.origins = frozenset(f"http://{name}" for name in names)
@@ -100,8 +105,11 @@ class Guard:
             await send(message)
 
         headers = Headers(scope=scope)
-        refusal = self._refusal(scope["method"], scope["path"], headers) or self._not_admitted(scope, headers)
-        await (refusal or self.app)(scope, receive, send_guarded)
+        method, path = scope["method"], scope["path"]
+        answer = self._refusal(method, path, headers) or self._at_the_door(
+            method, path, headers.getlist("authorization")
+        )
+        await (answer or self.app)(scope, receive, send_guarded)
 
     def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
         hosts = headers.getlist("host")
@@ -119,13 +127,17 @@ class Guard:
             return refused
         return None
 
-    def _not_admitted(self, scope: Scope, headers: Headers) -> Response | None:
-        admitted = self.access.admits(scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1"))
-        if admitted is not None:
-            return Response(status_code=303, headers=dict(admitted))
-        if not self.access.knows(headers.getlist("cookie")):
-            return _problem(403, "open the address that `aib view` has printed, with its token")
-        return None
+    def _at_the_door(self, method: str, path: str, authorization: list[str]) -> Response | None:
+        """The lasting token for the one that is good once, or a refusal; None: who asks may have what is there."""
+        if method == "POST" and path == EXCHANGE and (token := self.access.exchange(authorization)):
+            return Response(
+                json.dumps({"token": token}), media_type="application/json", headers={"Cache-Control": "no-store"}
+            )
+        if path in self.public or self.access.knows(authorization):
+            return None
+        refused = _problem(401, "open the address that `aib view` has printed, with its token")
+        refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
 
 
 @dataclass(slots=True)

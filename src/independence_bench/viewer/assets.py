@@ -39,6 +39,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
+    "Vary": "Authorization",  # a later server on this port cannot have the browser show it what it keeps of this one
 }
 
 

@@ -37,7 +37,8 @@ def label_routes(desk: LabelDesk) -> list[Route]:
                 return _problem(415, "marks are sent as JSON")
             try:
                 body = await _body(request)
-                given = None if body is None else json.loads(body)
+                # an integer of 400 digits fits into no float: as one it is infinite, and so on no scale
+                given = None if body is None else json.loads(body, parse_int=float)
             except (ValueError, RecursionError):
                 return _problem(400, "the body is not JSON")
             except ClientDisconnect:

@@ -207,14 +207,14 @@ class LabelDesk:
 
 
 def asked_marks(given: Any) -> tuple[str, dict[str, float], str]:
-    """(conversation, marks, note) of a request's JSON. Raises WrongUse for anything else."""
+    """(conversation, marks, note) of a request's JSON, with numbers as floats. Raises WrongUse for anything else."""
     if not isinstance(given, dict) or given.keys() != {"case", "marks", "note"}:
         raise WrongUse("wanted is a JSON object with case, marks and note")
     case, marks, note = given["case"], given["marks"], given["note"]
-    numbers = isinstance(marks, dict) and all(type(value) in (int, float) for value in marks.values())
+    numbers = isinstance(marks, dict) and all(type(value) is float for value in marks.values())
     if not isinstance(case, str) or not isinstance(note, str) or not numbers:
         raise WrongUse("case and note are texts, marks are numbers by their names")
-    return case, {name: float(value) for name, value in marks.items()}, note
+    return case, marks, note
 
 
 def asked_case(given: Any) -> str:

@@ -1,5 +1,7 @@
 /** The one place that fetches. Addresses are relative to the page, so a sub-path and a static server work alike. */
 
+import { askTabs, joinTabs, keepNewToken, keptToken, tokenIn } from "./access";
+
 /** Why there is no answer: `message` says what went wrong, `next` what can be done. */
 export class ApiError extends Error {
   constructor(
@@ -11,32 +13,64 @@ export class ApiError extends Error {
   }
 }
 
+const SAVED = 60_000; // ms in which a browser has surely saved a file
+
+let entering: Promise<unknown> = Promise.resolve(); // until the token of the address is kept
+
+/** Moves the token of the page's address, if it has one, out of the address bar. Before anything is asked for. */
+export function enter(): void {
+  joinTabs();
+  // opened in a tab that has the page already, an address changes only what is behind its #
+  window.addEventListener("hashchange", () => {
+    if (tokenIn(window.location.hash)) window.location.reload();
+  });
+  const given = tokenIn(window.location.hash);
+  if (!given) return;
+  window.history.replaceState(null, "", window.location.pathname + window.location.search);
+  if (given.kind === "token") keepNewToken(given.token);
+  else entering = exchange(given.token).catch(() => undefined); // what is asked for next says what is wrong
+}
+
+async function exchange(once: string): Promise<void> {
+  const response = await send("api/token", { method: "POST" }, once);
+  const answer: unknown = await response.json();
+  if (typeof answer === "object" && answer !== null && "token" in answer) keepNewToken(String(answer.token));
+}
+
 /** Sends *body* to *path*, and gives its JSON. Throws an `ApiError`. */
 export async function postJson(path: string, body: unknown): Promise<unknown> {
-  return fetchJson(path, new AbortController().signal, { method: "POST", body: JSON.stringify(body) });
+  const headers = { "Content-Type": "application/json" };
+  return jsonIn(await fetchAnswer(path, { method: "POST", body: JSON.stringify(body), headers }));
 }
 
 /** The JSON at *path*. Throws an `ApiError`, or what `fetch` throws when *signal* aborts it. */
-export async function fetchJson(
-  path: string,
-  signal: AbortSignal,
-  sent: { method?: "POST"; body?: string } = {},
-): Promise<unknown> {
+export async function fetchJson(path: string, signal: AbortSignal): Promise<unknown> {
+  return jsonIn(await fetchAnswer(path, { signal }), signal);
+}
+
+/** Saves the file at *path* as *name*: a link could not send the token. Throws an `ApiError`. */
+export async function download(path: string, name: string): Promise<void> {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await (await fetchAnswer(path, {})).blob());
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), SAVED);
+}
+
+async function fetchAnswer(path: string, how: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(fileUrl(path), {
-      signal,
-      cache: "no-cache", // asks whether it has changed; a server that knows says 304
-      credentials: "same-origin", // the cookie that `aib view` has set
-      redirect: "error",
-      referrerPolicy: "no-referrer",
-      headers: { Accept: "application/json", ...(sent.body ? { "Content-Type": "application/json" } : {}) },
-      ...sent,
-    });
+    await entering;
+    response = await send(path, how, keptToken());
+    if (response.status === 401 && (await askTabs())) response = await send(path, how, keptToken());
   } catch (error) {
-    if (signal.aborted) throw error;
-    const next = "Is `aib view` still running? Start it again and reload.";
+    if (how.signal?.aborted) throw error;
+    const next = "Is `aib view` still running? Start it again and open the address that it prints.";
     throw new ApiError("offline", "The server does not answer.", next);
+  }
+  if (response.status === 401) {
+    const next = "Open the whole address that `aib view` has printed, with `#token=...` at its end.";
+    throw new ApiError("refused", "This page does not have the viewer's token.", next);
   }
   if (response.status === 404) {
     const next = "The link may be of another store; go back to the leaderboard.";
@@ -46,10 +80,24 @@ export async function fetchJson(
     const next = "Reload the page; if it stays so, look at the server's output.";
     throw new ApiError("refused", await errorIn(response), next);
   }
+  return response;
+}
+
+function send(path: string, how: RequestInit, token: string): Promise<Response> {
+  return fetch(fileUrl(path), {
+    cache: "no-cache", // asks whether it has changed; a server that knows says 304
+    redirect: "error",
+    referrerPolicy: "no-referrer",
+    ...how,
+    headers: { Accept: "application/json", ...(token ? { Authorization: `Bearer ${token}` } : {}), ...how.headers },
+  });
+}
+
+async function jsonIn(response: Response, signal?: AbortSignal): Promise<unknown> {
   try {
     return await response.json();
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (signal?.aborted) throw error;
     const next = "The site may be incomplete; make it again with `aib site`.";
     throw new ApiError("broken", "The answer is not JSON.", next);
   }

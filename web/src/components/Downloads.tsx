@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { fileUrl } from "../api/client";
 import { csvOf } from "../api/endpoints";
 import type { Citation } from "../api/types";
 import { usePage } from "../hooks/usePage";
 import { Dialog } from "./Dialog";
+import { FileLink } from "./FileLink";
 
 interface File {
   title: string;
@@ -38,9 +38,9 @@ export function Downloads({ files, citation }: Props) {
   return (
     <div className="no-print flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
       {files.map(({ title, path }) => (
-        <a key={path} href={fileUrl(path)} download={path.split("/").pop()}>
+        <FileLink key={path} path={path} name={path.split("/").pop() ?? ""}>
           {title}
-        </a>
+        </FileLink>
       ))}
       <button type="button" className="link-button" onClick={() => setCiting(true)}>
         Cite

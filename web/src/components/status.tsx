@@ -15,7 +15,7 @@ export function Loading({ what }: { what: string }) {
 /** There is nothing to show; *children* say what to do about it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
-    <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
+    <div className="panel mx-auto my-8 max-w-[min(36rem,calc(100vw-2rem))] p-6 text-center">
       <p className="text-lg">{title}</p>
       {children ? (
         <div className="mt-2 text-soft">{typeof children === "string" ? <CodeText text={children} /> : children}</div>
@@ -27,7 +27,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 /** What went wrong, and what can be done. */
 export function ErrorMessage({ what, next, retry }: { what: string; next: string; retry?: () => unknown }) {
   return (
-    <div role="alert" className="panel mx-auto my-8 max-w-xl border-bad p-6">
+    <div role="alert" className="panel mx-auto my-8 max-w-[min(36rem,calc(100vw-2rem))] border-bad p-6">
       <p className="text-lg text-bad">{what}</p>
       <p className="mt-1 text-soft">
         <CodeText text={next} />

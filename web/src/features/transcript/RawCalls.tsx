@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { fileUrl } from "../../api/client";
 import { endpoints } from "../../api/endpoints";
 import { humanize } from "../../lib/format";
 import { Disclosure } from "../../components/Disclosure";
+import { FileLink } from "../../components/FileLink";
 import { Await } from "../../components/status";
 import { useApi } from "../../api/queries";
 import { prettyJson } from "./SentMessages";
@@ -48,9 +48,9 @@ export function RawCalls({ transcript }: { transcript: string }) {
               </Disclosure>
             ))}
             <p className="mt-2 text-sm">
-              <a href={fileUrl(endpoints.raw(transcript))} download={`raw-${transcript}.json`}>
+              <FileLink path={endpoints.raw(transcript)} name={`raw-${transcript}.json`}>
                 All of it as JSON
-              </a>
+              </FileLink>
             </p>
           </>
         )}
