@@ -1,4 +1,4 @@
-"""JSON that is not quite JSON: a byte order mark in front, bare control characters in strings. Read, not bought again."""
+"""JSON with a byte order mark in front, or bare control characters in its strings: read, and not bought again."""
 
 from __future__ import annotations
 
