@@ -138,6 +138,22 @@ def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Run
     assert "(1 run)" in runner.summary
 
 
+def test_a_crossed_red_line_is_told_by_the_gate_and_is_not_a_failure_to_play(runner: Runner) -> None:
+    """Everything was played, so the gate compares and names the crossing, which fails the job."""
+    named = {"persona": "lines.yaml", "judge": "sim:sim/judge", "runs": "1"}
+    assert aib(runner.folder, "persona", "new", "lines.yaml", "--example", "companion").returncode == 0
+    assert runner.step("play", store="keeps.db", models="sim:sim/persona-keeper", **named).returncode == 0
+    assert aib(runner.folder, "gate", "--write", "lines.json", "--store", "keeps.db").returncode == 0
+
+    played = runner.step("play", store="slips.db", models="sim:sim/persona-slips-3", **named)
+    runner.step("gate", store="slips.db", persona="lines.yaml", baseline="lines.json", max_drop="100")
+
+    assert played.returncode == 0, played.stdout + played.stderr
+    assert runner.outputs["exit-code"] == "3"
+    assert "Not everything was played" not in runner.summary
+    assert "a red line was crossed" in runner.summary
+
+
 def test_what_cannot_be_told_fails_unless_it_may_pass(runner: Runner) -> None:
     """Exit code 4 is never hidden: where it may pass, the job has a warning."""
     runner.outputs = {"exit-code": "4"}

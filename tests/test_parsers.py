@@ -15,7 +15,10 @@ KNOWN = [(name, data) for name, target in TARGETS.items() for data in (*target.s
 
 
 def inputs(target: Target) -> st.SearchStrategy[bytes]:
-    """Any bytes; and seeds with a piece cut out, something put in its place, or another seed's end."""
+    """Any bytes; and seeds with a piece cut out, something put in its place, another seed's end, or lone surrogates.
+
+    A lone surrogate comes as an escape in JSON or YAML, in quotes or not, or as bytes that are none of UTF-8.
+    """
     seed = st.sampled_from(target.seeds + target.found)
     place = st.integers(0, 400)
     piece = st.one_of(
@@ -26,7 +29,18 @@ def inputs(target: Target) -> st.SearchStrategy[bytes]:
     )
     mutated = st.builds(lambda s, at, much, new: s[:at] + new + s[at + much :], seed, place, st.integers(0, 20), piece)
     spliced = st.builds(lambda s, at, other, begin: s[:at] + other[begin:], seed, place, seed, place)
-    return st.one_of(st.binary(max_size=200), mutated, spliced)
+    lone = st.builds(_put, seed, st.lists(st.integers(0, 2000), min_size=1, max_size=6), st.sampled_from(SURROGATES))
+    return st.one_of(st.binary(max_size=200), mutated, spliced, lone)
+
+
+SURROGATES = (b"\\ud800", b"\\udfff", b"\xed\xa0\x80", b"\x80", b'"\\ud800"', b"{{\\ud800}}")
+
+
+def _put(text: bytes, places: list[int], piece: bytes) -> bytes:
+    """*text* with *piece* at each of *places*, which are counted on from its beginning where it ends before them."""
+    for place in sorted({place % (len(text) + 1) for place in places}, reverse=True):
+        text = text[:place] + piece + text[place:]
+    return text
 
 
 @pytest.mark.parametrize(("name", "data"), KNOWN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(KNOWN)])

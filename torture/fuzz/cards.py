@@ -84,4 +84,8 @@ SEEDS = (
     b"\x03" + flatten(json.loads(CARD), WORDS),
     b"\x04You are Ada Lovelace.\r\nLikes: rain\n**Never**: lies {{weather}}\nVoice: dry: but warm",
 )
-FOUND = (b"\x03\x05\x02\x04\x03",)  # a name and no prompt
+FOUND = (
+    b"\x03\x05\x02\x04\x03",  # a name and no prompt
+    b'\x02{"name": "A", "description": "{{\\ud800}}"}',  # what is left out is named in a note
+    b'\x02{"name": "A\\\\u", "description": "{{char}}"}',  # a name that is no template
+)

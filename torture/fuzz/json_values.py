@@ -12,7 +12,10 @@ MOST = 8  # entries of one list or object
 
 
 def grow(data: bytes, words: Sequence[str]) -> Any:
-    """The value that *data* stands for; *words* are its likely keys and texts. Null where *data* ends too soon."""
+    """The value that *data* stands for; *words* are its likely keys and texts. Null where *data* ends too soon.
+
+    A byte of a text that is no UTF-8 becomes a lone surrogate.
+    """
     return _value(iter(data), words, 0)
 
 
@@ -26,7 +29,7 @@ def _value(data: Iterator[int], words: Sequence[str], depth: int) -> Any:
         case 3:
             return words[size % len(words)]
         case 4:
-            return bytes(next(data, 32) for _ in range(size)).decode("utf-8", "replace")
+            return bytes(next(data, 32) for _ in range(size)).decode("utf-8", "surrogateescape")
         case 5 if depth < DEEPEST and size % 2:
             return [_value(data, words, depth + 1) for _ in range(size // 2 % MOST)]
         case 5 if depth < DEEPEST:

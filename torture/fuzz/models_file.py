@@ -11,7 +11,7 @@ from independence_bench.models.spec import AUTO, Reasoning
 def check(data: bytes) -> None:
     """Read *data* as models.yaml."""
     try:
-        roster = parse_models(data.decode("utf-8", "replace"), "models.yaml")
+        roster = parse_models(data.decode("utf-8", "surrogateescape"), "models.yaml")
     except SubjectError as error:
         assert_names(error, "models.yaml")
         return

@@ -60,7 +60,7 @@ NAMES = tuple(FILES)
 def check(data: bytes) -> None:
     """Read a protocol of which one file is *data*."""
     name = NAMES[(data[0] if data else 0) % len(NAMES)]
-    text = data[1:].decode("utf-8", "replace")
+    text = data[1:].decode("utf-8", "surrogateescape")
     try:
         protocol = parse(FILES | {name: text}, where="here")
     except ProtocolError as error:

@@ -41,7 +41,7 @@ def check(data: bytes) -> None:
     """Store *data* everywhere and compare; then put it where something of ours was."""
     odd = data.decode("utf-8", "surrogateescape")
     assert unpack(pack(odd)) == odd, "blobs hold even what columns cannot"
-    parts = [clean_text(part.decode("utf-8", "replace")) for part in data.split(b"\0")]
+    parts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data.split(b"\0")]
     with suppress(TakenBack), _store().writing() as connection:
         _round(connection, parts, odd)
         _damage(connection, data, parts[0])

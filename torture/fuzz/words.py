@@ -21,10 +21,8 @@ def check(data: bytes) -> None:
     """Hear what *data* says."""
     finish = FINISHES[(data[0] if data else 0) % len(FINISHES)]
     # as a completion's texts are when they come out of the reader of completions
-    content, thought, *called = [clean_text(part.decode("utf-8", "replace")) for part in data[1:].split(b"\0")] + [
-        "",
-        "",
-    ]
+    texts = [clean_text(part.decode("utf-8", "surrogateescape")) for part in data[1:].split(b"\0")]
+    content, thought, *called = [*texts, "", ""]
     content, more = split_thoughts(content)
     calls = tuple(ToolCall("c", name, arguments) for name, arguments in zip(called[::2], called[1::2], strict=False))
     completion = Completion(content, calls if any(called) else (), thought + more, finish_reason=finish)

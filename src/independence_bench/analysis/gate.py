@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
+from independence_bench.analysis.held import Crossing
 from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
     RunsNeeded,
@@ -102,6 +103,7 @@ class BuildComparison:
     details: SideBySide  # before and now, at 95%
     unsaid: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
+    crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
 
     @property
     def unchanged(self) -> bool:
@@ -122,7 +124,9 @@ class Gate:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of all."""
+        """The worst of all; a crossed red line is worse than anything that the scores say."""
+        if any(build.crossings for build in self.builds):
+            return "worse"
         found = {one.verdict for build in self.builds for one in build.outcomes}
         return next(one for one in ORDER if one in found)
 
@@ -257,11 +261,13 @@ def compare_builds(
     margin: float,
     looks: int = 1,
     run_dollars: Mapping[str, float | None] | None = None,
+    crossings: Mapping[str, Sequence[Crossing]] | None = None,
 ) -> Gate:
     """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100.
 
-    *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included. Raises NotComplete for a
-    row that has no index, or lacks one of *scores*, WrongUse for a build of the baseline that does.
+    *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included. *crossings*: by label, of
+    every run. Raises NotComplete for a row that has no index, or lacks one of *scores*, WrongUse for a build of the
+    baseline that does.
     """
     protocol, configurations = board.protocol, board.configurations
     level = level_of(max(len(pairs) * len(scores), 1) * looks)
@@ -285,7 +291,8 @@ def compare_builds(
         outcomes = [_outcome(both, protocol, sides, one, margin, level, bool(runs)) for one in scores]
         dollars = (run_dollars or {}).get(row.subject.hash)
         unsaid = both.unsaid() if runs and any(one.interval is None for one in outcomes) else ()
-        found.append(BuildComparison(row, before, runs, tuple(outcomes), details, unsaid, dollars))
+        crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in marks)
+        found.append(BuildComparison(row, before, runs, tuple(outcomes), details, unsaid, dollars, crossed))
     return Gate(baseline, board, margin, level, looks, tuple(found))
 
 

@@ -19,6 +19,7 @@ from independence_bench.analysis.gate import (
     paired_builds,
     stored_builds,
 )
+from independence_bench.analysis.held import held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
@@ -42,6 +43,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
+from independence_bench.personas.generate import is_red_line
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.format import plural
@@ -131,7 +133,7 @@ def command(
     \b
     Exit code:
       0   not worse: the whole interval of the difference is above -margin
-      3   worse: the whole interval is below -margin
+      3   worse: the whole interval is below -margin, or a persona crossed a red line
       4   undecided with these runs; the output says how many would decide
       1   no verdict: marks are missing, or an endpoint cannot be used
       2   wrong use, such as another protocol or judge, or not a baseline
@@ -261,7 +263,9 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
     dollars = {row.subject.hash: _a_run(costs.get(row.subject.hash), row) for row in rows}
     names = _scores(protocol, asked.dimensions)
-    return compare_builds(baseline, board, now, pairs, names, asked.margin, asked.looks, dollars)
+    lines = any(is_red_line(scenario.stem) for scenario in protocol.scenarios)
+    crossings = {label: mine.crossings for label, mine in held(store, protocol, board.judge).items()} if lines else {}
+    return compare_builds(baseline, board, now, pairs, names, asked.margin, asked.looks, dollars, crossings)
 
 
 def _a_run(total: float | None, row: Row) -> float | None:

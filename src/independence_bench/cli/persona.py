@@ -43,6 +43,7 @@ from independence_bench.report.terminal import printed
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.yaml_io import file_text
 
+CROSSED = 3  # exit code, as of `aib gate` for what is worse
 EXAMPLES = ("companion", "negotiator", "mascot")
 QUESTIONS = {
     "facts": "Facts about it",
@@ -244,6 +245,8 @@ def run(
 
     MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
     does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.
+
+    Exit code 3 where a red line was crossed, 1 where something is missing.
     """
     found = load_sheet(sheet)
     for remark in remarks(found):
@@ -283,6 +286,8 @@ def run(
         say(*_next(stems, protocol, opened))
     if not report.complete:
         raise SystemExit(1)
+    if any(mine.crossings for mine in stems.values()):
+        raise SystemExit(CROSSED)
 
 
 def _board(found: list[Board], judge: str | None) -> Board | None:
@@ -291,11 +296,12 @@ def _board(found: list[Board], judge: str | None) -> Board | None:
 
 
 def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list[str]:
-    """How to read a conversation: the first in which something was given up, else the last one."""
+    """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
     known = store.shown == default_store() or "://" in store.shown
     at = "" if known else f" --store {shlex.quote(store.shown)}"
     for label, mine in stems.items():
-        folded = next((one.folded.scenario for one in mine.stems if one.folded), protocol.scenarios[-1].id)
-        words = shlex.join(["aib", "show", label_text(label), folded, "--protocol", protocol.name])
+        shown = [*mine.crossings, *(one.folded for one in mine.stems if one.folded)]
+        scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
+        words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
         return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
     return []

@@ -166,7 +166,7 @@ def read_lines(path: Path | None) -> dict[int, str]:
     if path is None:
         return {}
     try:
-        return read_script(path.read_text(encoding="utf-8"), str(path))
+        return read_script(path.read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUse(
             f"--script {path}: cannot be read ({why(error)}); name a file with lines such as `3 http-500`"

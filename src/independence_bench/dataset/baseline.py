@@ -96,7 +96,7 @@ def read_baseline(file: Path) -> Baseline:
     if len(raw) > LARGEST:
         raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:
-        document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+        document = json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise WrongUse(f"{file} is not a baseline: it is not JSON; `aib gate --write FILE` makes one") from error
     version = document.get("aib_baseline") if isinstance(document, dict) else None

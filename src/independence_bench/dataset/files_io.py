@@ -76,7 +76,7 @@ def _lines(file: Any) -> Iterator[bytes | None]:
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
     except UnicodeDecodeError:
         return ValueError("is not UTF-8")
     except (ValueError, RecursionError):

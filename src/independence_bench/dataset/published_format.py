@@ -219,7 +219,7 @@ class Trajectory(BaseModel):
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
     try:
-        raw = file.read().decode("utf-8")
+        raw = file.read().decode("utf-8-sig")
         document = json.loads(raw)
         if isinstance(document, dict):
             document |= {"path": path, "raw": raw}

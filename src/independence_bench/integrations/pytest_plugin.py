@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+CROSSED = 3  # exit code of `aib persona run`: a red line was crossed
 SHEETS = (".yaml", ".yml")  # how the file of a persona ends; anything else is a protocol
 
 
@@ -35,6 +36,7 @@ class Held:
     of: int  # of so many that can be told; one where no view was taken did not hold
     first_fold: int | None  # the earliest push that one of them gave way at, from 1; None: none did
     unknown: int = 0  # of so many it cannot be told: this judge has no grounds for a mark
+    crossed: tuple[str, ...] = ()  # the replies that crossed a persona's red lines
 
     def __bool__(self) -> bool:
         return self.held == self.of and not self.unknown
@@ -42,7 +44,8 @@ class Held:
     def __repr__(self) -> str:
         first = "" if self.first_fold is None else f"; the first gave way at push {self.first_fold}"
         unknown = f"; {self.unknown} more could not be judged" if self.unknown else ""
-        return f"{self.model} held {self.held} of {self.of} in {self.what}{first}{unknown}"
+        crossed = f"; a red line was crossed: {self.crossed[0][:120]!r}" if self.crossed else ""
+        return f"{self.model} held {self.held} of {self.of} in {self.what}{first}{crossed}{unknown}"
 
 
 class AskHeld:
@@ -66,7 +69,8 @@ class AskHeld:
         options = _typed(("--runs", runs), ("--judge", judge), ("--budget", budget))
         at = _typed(("--store", store))
         if what.endswith(SHEETS):
-            said = json.loads(_aib("persona", "run", what, "--model", model, "--json", *options, *at))
+            words = ("persona", "run", what, "--model", model, "--json", *options, *at)
+            said = json.loads(_aib(*words, answers=(0, CROSSED)))
             return _of_persona(model, what, said["subjects"])
         _aib("run", "--protocol", what, "--yes", *options, *at, "--", model)
         boards = json.loads(_aib("leaderboard", "--protocol", what, "--json", *at))["boards"]
@@ -84,7 +88,8 @@ def _of_persona(model: str, what: str, subjects: Sequence[dict[str, Any]]) -> He
         raise NotPlayed(f"{model} is {len(subjects)} subjects: ask for one at a time")
     (one,) = subjects
     folds = [item["fold"] for item in one["items"] if item["fold"] is not None]
-    return Held(model, what, one["held"], one["of"], min(folds, default=None), one["not_judged"])
+    crossed = tuple(crossing["text"] for item in one["items"] for crossing in item["crossings"])
+    return Held(model, what, one["held"], one["of"], min(folds, default=None), one["not_judged"], crossed)
 
 
 def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict[str, Any]]) -> Held:
@@ -121,11 +126,11 @@ def _typed(*options: tuple[str, object]) -> list[str]:
     return [word for name, value in options if value is not None for word in (name, str(value))]
 
 
-def _aib(*words: str) -> str:
-    """What `aib` prints; raises NotPlayed with its last words where it fails."""
+def _aib(*words: str, answers: tuple[int, ...] = (0,)) -> str:
+    """What `aib` prints; raises NotPlayed with its last words where its exit code is none of *answers*."""
     command = [sys.executable, "-m", "independence_bench", *words]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
-    if done.returncode:
+    if done.returncode not in answers:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         raise NotPlayed(f"aib {words[0]}: {said[-1] if said else f'exit code {done.returncode}'}")
     return done.stdout

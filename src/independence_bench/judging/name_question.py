@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from independence_bench.hashing import canonical, content_hash, judgement_key
 from independence_bench.judging.self_names import GENDERS, Choice
+from independence_bench.models.response import BLANK, read_json
 
 DECLINED = "declined"
 
@@ -55,9 +56,9 @@ def question_key(heard_hash: str, judge_hash: str) -> str:
 
 def name_reading(reply: str, words: str) -> str | None:
     """The JSON in *reply* in our own form, or None, also where it has a name that is none of the model's *words*."""
-    text = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
+    text = reply.lstrip(BLANK).strip().removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
-        given = json.loads(text)
+        given = read_json(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(given, dict) or given.keys() != {"analysis", *_FIELDS}:

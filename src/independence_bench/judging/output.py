@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import BLANK, clean_text, read_json
 from independence_bench.protocol.definition import Mark
 
 # begins with an a: some servers write an object's keys in alphabetical order, and the marks must come after it
@@ -158,9 +158,9 @@ def _object(text: str) -> dict[str, Any] | None:
 
     An object with prose around it is not taken: it may be one that the judge quotes from the conversation.
     """
-    fenced = _FENCED.fullmatch(text.strip())
+    fenced = _FENCED.fullmatch(text.lstrip(BLANK).strip())
     try:
-        value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_once)
+        value = read_json(fenced[1] if fenced else text, _ONCE)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -172,3 +172,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise ValueError("a key stands twice")
     return made
+
+
+_ONCE = json.JSONDecoder(object_pairs_hook=_once, strict=False)

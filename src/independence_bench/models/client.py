@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import os
 import ssl
 import time
@@ -28,7 +27,7 @@ from independence_bench.errors import EndpointUnusable, MissingKey
 from independence_bench.models.listing import ModelInfo, read_models, read_providers
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.models.response import FIELDS, one_line, read_completion
+from independence_bench.models.response import FIELDS, one_line, read_completion, read_json
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Allow, is_this_machine
 
@@ -203,7 +202,7 @@ class Client:
                 f"{_say(error).replace(' ssl:default', '')}; check the address and that the server runs"
             ) from None
         try:
-            return json.loads(SENT.redacted(data)) if data else None
+            return read_json(SENT.redacted(data).decode("utf-8", "replace")) if data else None
         except (ValueError, RecursionError):
             return None
 

@@ -47,8 +47,8 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     """
     raw = body.decode("utf-8", "replace")
     try:
-        parsed = _JSON.decode(raw)
-        if _ESCAPED.search(raw):
+        parsed = read_json(raw, _WITHOUT_CONSTANTS)
+        if "\x00" in raw or _ESCAPED.search(raw):
             parsed = _clean(parsed)
     except (ValueError, RecursionError):
         parsed = None
@@ -205,7 +205,14 @@ def _no_constant(word: str) -> None:
     del word
 
 
-_JSON = json.JSONDecoder(parse_constant=_no_constant)  # made once: every reply is read by it
+LENIENT = json.JSONDecoder(strict=False)  # bears bare control characters in strings, as some servers send them
+_WITHOUT_CONSTANTS = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+BLANK = "\ufeff \t\r\n"  # what may stand before JSON: white space, and the mark that some servers begin with
+
+
+def read_json(text: str, decoder: json.JSONDecoder = LENIENT) -> Any:
+    """The JSON value in foreign *text*; what was paid for is not refused for its form. Raises what `decode` does."""
+    return decoder.decode(text.lstrip(BLANK))
 
 
 def clean_text(text: str) -> str:
@@ -216,7 +223,7 @@ def clean_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "�")
 
 
-# decoded bytes hold neither; only an escape in the JSON brings in a surrogate or a NUL
+# decoded bytes hold no surrogate: only an escape in the JSON brings one in
 _ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 

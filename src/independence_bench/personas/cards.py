@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 import struct
 import unicodedata
@@ -25,6 +24,7 @@ import yaml
 
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
+from independence_bench.models.response import read_json
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
@@ -178,7 +178,7 @@ def _decoded(text: bytes, path: Path) -> str:
 def _of_card(text: str, path: Path, kind: str) -> Description:
     """What a card says. V1 has its fields on top, V2 and V3 have them in `data`."""
     try:
-        content = json.loads(text)
+        content = read_json(text)
     except (ValueError, RecursionError):
         raise WrongUse(f"{path} is not valid JSON; a prompt belongs in a .md or .txt file") from None
     top = content if isinstance(content, dict) else {}
@@ -215,7 +215,8 @@ def _field(fields: Mapping[str, Any], key: str) -> str:
 def _named(text: str, name: str) -> str:
     """*text* with the places filled in that cards have for the two who talk."""
     text = text.replace("{{original}}", "")
-    text = re.sub(r"\{\{\s*char\s*\}\}|<BOT>", name or "the character", text, flags=re.IGNORECASE)
+    called = name or "the character"  # by a function: in a template a backslash of the name would be an escape
+    text = re.sub(r"\{\{\s*char\s*\}\}|<BOT>", lambda _: called, text, flags=re.IGNORECASE)
     return re.sub(r"\{\{\s*user\s*\}\}|<USER>", "the user", text, flags=re.IGNORECASE)
 
 
@@ -230,8 +231,9 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
         left_out[f"{match[0]} cannot be filled in here and was left out"] = None
         return ""
 
-    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", gone, text)
-    return _printable(text).strip(), tuple(left_out)
+    # what is left out is named in a note, so it is made printable first
+    text = re.sub(r"\{\{[^{}\n]{1,200}\}\}", gone, _printable(text))
+    return text.strip(), tuple(left_out)
 
 
 def _printable(text: str) -> str:

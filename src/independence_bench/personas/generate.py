@@ -27,6 +27,7 @@ EXAMPLES = HERE / "examples"  # sheets to begin with
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every board imports this
 TEXTS: dict[str, Any] = yaml.load((HERE / "texts.yaml").read_text(encoding="utf-8"), _QUICK)  # noqa: S506 - it is safe
 PUSHES = 5
+RED_LINE = "red_line"
 LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 _FIELD = re.compile(r"\{(topic|name|other|close)\}")
@@ -166,9 +167,14 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
     return _FIELD.sub(lambda field: words[field[1]], text)
 
 
+def is_red_line(stem: str) -> bool:
+    """Whether the stem of that name is about something that the character never does."""
+    return stem.startswith(f"{RED_LINE}_")
+
+
 def _stem_name(item: Item) -> str:
     """A name that hangs on the topic alone: red_line_medical_advice_3fa2."""
-    section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": "red_line"}[item.section]
+    section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[item.section]
     return f"{section}_{_slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from independence_bench.models.messages import Completion, Message, Tool, ToolCall
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json
 from independence_bench.protocol.conversation import Line, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
 
@@ -174,7 +174,7 @@ def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
     calls = []
     for found in _LEAKED_CALL.finditer(content):
         try:
-            call = _LENIENT.decode(found[1])
+            call = read_json(found[1])
         except (ValueError, RecursionError):
             inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
             calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
@@ -190,10 +190,11 @@ _LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\
 
 def _argument(arguments: str, name: str) -> tuple[str, bool]:
     """(the text passed, whether the arguments were torn off before their end)."""
+    arguments = arguments.lstrip(BLANK)
     try:
-        value = _LENIENT.decode(arguments)
+        value = read_json(arguments)
     except json.JSONDecodeError as error:
-        if not arguments.lstrip().startswith(("{", '"')):
+        if not arguments.startswith(("{", '"')):
             return arguments, False  # prose where JSON belongs: it says what it says
         # broken at its very end, or in the middle of a string: the rest never came
         torn = error.msg.startswith("Unterminated") or error.pos >= len(arguments.rstrip()) - 12
@@ -201,7 +202,7 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
         return text, torn and not whole
     except (ValueError, RecursionError):
         return "", False
-    if isinstance(value, str) and value.lstrip().startswith("{"):
+    if isinstance(value, str) and value.lstrip(BLANK).startswith("{"):
         return _argument(value, name) if value != arguments else (value, False)  # encoded twice
     if isinstance(value, str):
         return value, False
@@ -225,7 +226,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
     body = arguments[opened.end() :]
     for end in range(len(body), max(len(body) - 6, 0), -1):  # a torn \uXXXX is at most 5 long
         try:
-            text, stop = _LENIENT.raw_decode(f'{body[:end]}"')
+            text, stop = LENIENT.raw_decode(f'{body[:end]}"')
         except ValueError:
             continue
         if stop > end or _BEHIND.match(body, stop):
@@ -233,12 +234,11 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
         break
     whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
     try:
-        return (str(_LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
+        return (str(LENIENT.decode('"' + re.sub(r'(?<!\\)"', r"\"", whole[1]) + '"')), True) if whole else ("", False)
     except ValueError:
         return "", False
 
 
-_LENIENT = json.JSONDecoder(strict=False)  # bears bare line breaks in strings
 # what stands behind a string that has ended: the object's end, debris, or another key; no more of the words
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 

@@ -17,7 +17,20 @@ from independence_bench.report.board_view import examined_by
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
 from independence_bench.report.json_values import picked
-from independence_bench.report.table import Block, Legend, Name, Note, Prose, Strong, Table, Text, Title, columns_of
+from independence_bench.report.persona_view import crossed, quoted
+from independence_bench.report.table import (
+    Block,
+    Legend,
+    Name,
+    Note,
+    Passage,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    Title,
+    columns_of,
+)
 
 WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "undecided"}
 HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is undecided"}
@@ -44,6 +57,8 @@ def gate_view(gate: Gate) -> Iterator[Block]:
 
 
 def _in_a_word(gate: Gate) -> str:
+    if any(build.crossings for build in gate.builds):
+        return "a red line was crossed"
     if all(build.unchanged for build in gate.builds):
         return "nothing was played since the baseline"
     return {
@@ -59,6 +74,9 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     now = f" ({plural(len(build.runs), 'run')})" if build.runs else " (no new run: these are the baseline's own)"
     yield Title((Name(build.row.label), now), 3)
     yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
+    for crossing in build.crossings:
+        yield Note(Prose(f"It {crossed(crossing)}, run {crossing.run}:"), "bold")
+        yield Passage(quoted(crossing.text), indent=2, style="dim")
     for one in build.outcomes:
         yield Note(Prose(statement(gate, build, one)), "bold")
     rows: list[Sequence[Text]] = []
@@ -177,6 +195,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
                 "runs": [run.run for run in one.before.runs],
             },
             "unchanged": one.unchanged,
+            "crossings": one.crossings,
             "dollars_a_run": one.run_dollars,
             "scores": [
                 picked(outcome, "score title before now")
@@ -205,15 +224,26 @@ def gate_values(gate: Gate) -> dict[str, Any]:
 
 
 def junit(gate: Gate) -> str:
-    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an error."""
+    """JUnit's XML: a test case for each score of each build. Worse is a failure; undecided is an error.
+
+    A build that crosses red lines has one more, a failure.
+    """
     cases = [(build, one) for build in gate.builds for one in build.outcomes]
+    crossing = [build for build in gate.builds if build.crossings]
     counts = {verdict: sum(one.verdict == verdict for _, one in cases) for verdict in WORDS}
-    numbers = {"tests": len(cases), "failures": counts["worse"], "errors": counts["open"], "skipped": 0}
+    failures = counts["worse"] + len(crossing)
+    numbers = {"tests": len(cases) + len(crossing), "failures": failures, "errors": counts["open"], "skipped": 0}
     attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
         name: str(number) for name, number in numbers.items()
     }
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", attributes)
+    for build in crossing:
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": label_text(build.row.label), "name": "red lines"}
+        )
+        said = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
+        ElementTree.SubElement(case, "failure", {"type": "crossed", "message": said}).text = said
     for build, one in cases:
         name = INDEX if one.score == INDEX else label_text(one.title)
         case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})

@@ -76,6 +76,7 @@ class PersonaOrganism:
 PERSONAS: Mapping[str, PersonaOrganism] = {
     "persona-keeper": PersonaOrganism(),
     "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
+    "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
     "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),

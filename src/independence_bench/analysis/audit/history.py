@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Any
 
 from pydantic_core import from_json
+
+from independence_bench.models.response import read_json
 
 
 def model_lines(request: str) -> tuple[tuple[str, ...], str]:
@@ -41,10 +42,7 @@ def read_object(text: str) -> dict[str, Any]:
         value = from_json(text, cache_strings="none")
     except (ValueError, TypeError):
         try:
-            value = _JSON.decode(text)
+            value = read_json(text)
         except (ValueError, RecursionError):
             return {}
     return value if isinstance(value, dict) else {}
-
-
-_JSON = json.JSONDecoder(strict=False)  # made once
