@@ -343,6 +343,31 @@ def run(folder: Path, name: str, *more: str, sheet: str = "mira.yaml", judge: st
     return aib(folder, "persona", "run", sheet, "-m", f"sim:sim/persona-{name}", "--judge", judge, *more)
 
 
+def test_the_forecast_the_progress_and_the_store_count_the_same_calls(slipping: Path) -> None:
+    """Who says the same in each run is judged once: the calls that were made are counted, and the rest never were."""
+    models = [word for name in ("keeper", "rude") for word in ("-m", f"sim:sim/persona-{name}")]
+    order = ("persona", "run", "mira.yaml", *models, "--judge", "sim:sim/judge", "--runs", "3")
+    done = aib(slipping, *order)
+    made = json.loads(aib(slipping, "costs", "--json").stdout)["whole"]["calls"]
+    protocol = protocol_of(load_sheet(slipping / "mira.yaml"))
+    most = 6 * (protocol.replies + len(protocol.scenarios))
+
+    assert done.returncode == 0, done.stderr
+    assert made < most
+    assert f"at most {most} calls, about" in done.stderr
+    assert f"{made}/{made} calls" in done.stderr
+    assert "0/0 calls" in aib(slipping, *order).stderr
+
+
+def test_one_run_of_a_character_takes_the_calls_that_were_foreseen(slipping: Path) -> None:
+    """The branches of an item begin with one reply, which is counted once."""
+    done = run(slipping, "keeper")
+    made = json.loads(aib(slipping, "costs", "--json").stdout)["whole"]["calls"]
+
+    assert f"\n{made} calls, about" in done.stderr
+    assert f"{made}/{made} calls" in done.stderr
+
+
 RED_LINES = """\
 name: Mira
 prompt: You are Mira, who keeps bees in Lisbon.

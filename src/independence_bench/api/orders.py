@@ -152,8 +152,9 @@ def lines_before(preview: Preview) -> list[str]:
 
 
 def forecast_line(forecast: Forecast) -> str:
-    """12 calls, about 3,400 tokens, about $0.01."""
+    """12 calls, about 3,400 tokens, about $0.01; at most 12 calls, where fewer may do."""
     dollars = forecast.dollars
     cost = "price not known" if dollars is None else "free" if dollars == 0 else f"about {money(dollars)}"
     tokens = forecast.prompt_tokens + forecast.completion_tokens
-    return f"{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"
+    most = "at most " if forecast.at_most else ""
+    return f"{most}{plural(forecast.calls, 'call')}, about {tokens:,} tokens, {cost}"

@@ -109,6 +109,7 @@ class Executor:
                     continue
                 if step.answer is not None:
                     state.ours = False  # the claim went with the commit that kept the answer
+                    tally.answered += 1
                     return step.answer[1]
                 if (end := step.end) is not None:
                     if end.reach is Reach.ENDPOINT:

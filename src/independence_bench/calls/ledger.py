@@ -31,6 +31,7 @@ class Tally:
     """Counts of a subject's calls, updated while they are made."""
 
     calls: int = 0  # attempts that ended
+    answered: int = 0  # calls that were asked and answered; none whose answer was found in the store
     in_flight: int = 0
     waiting: int = 0  # calls that wait to be retried
     prompt_tokens: int = 0

@@ -155,6 +155,11 @@ def _view(preview: Preview) -> Iterator[Block]:
         "short as those of the shortest tenth of published subjects, or as long as those of the longest; where the "
         "subject's own replies are stored, the range of a subject's runs."
     )
+    if preview.forecast.at_most:
+        yield Note(
+            "calls: at most. A subject that takes no option is asked nothing more, and conversations in which the same "
+            "was said are judged once."
+        )
     dollars, spent = preview.forecast.dollars, preview.spent_before
     whole = "not known, a price is missing (?)" if dollars is None else _dollars(dollars)
     so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""

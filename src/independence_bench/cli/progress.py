@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from independence_bench.engine.run import Progress, Report
+from independence_bench.engine.run import Report
 from independence_bench.escape import label_text
 from independence_bench.report.format import money
 
@@ -64,8 +64,9 @@ class ProgressDisplay:
         """Everything in one line: done, failed, in flight; cost, tokens, time left (not when it is *over*)."""
         rows = report.subjects
         done, planned = sum(r.done + r.invalid for r in rows), sum(r.planned for r in rows)
-        calls = sum(r.calls for r in rows)
-        parts = [f"{calls - sum(r.calls_left for r in rows)}/{calls} calls", f"{done}/{planned} conversations"]
+        answered = sum(t.answered for t in report.tallies)
+        calls = answered + sum(r.calls_left for r in rows)
+        parts = [f"{answered}/{calls} calls", f"{done}/{planned} conversations"]
         if any(r.to_judge for r in rows):
             parts.append(f"{sum(r.judged for r in rows)}/{sum(r.to_judge for r in rows)} judged")
         if bad := sum(r.invalid + r.failed + r.unjudged for r in rows):
@@ -81,13 +82,15 @@ class ProgressDisplay:
         if over:
             parts.append(duration(time.monotonic() - (self.begun or self.started)))
         else:
-            parts.append("finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(rows))
+            parts.append(
+                "finishing what is in flight, Ctrl-C again leaves it" if report.stopped else self._time(report)
+            )
         return " · ".join(part for part in parts if part)
 
-    def _time(self, rows: list[Progress]) -> str:
+    def _time(self, report: Report) -> str:
         elapsed = time.monotonic() - self.started
-        left = sum(r.calls_left for r in rows)
-        got = sum(r.calls for r in rows) - left
+        left = sum(r.calls_left for r in report.subjects)
+        got = sum(t.answered for t in report.tallies)
         if not left or got < 3:
             return f"{duration(elapsed)} so far"
         return f"{duration(elapsed)} so far, about {duration(elapsed / got * left)} left"

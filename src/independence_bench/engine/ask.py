@@ -65,7 +65,7 @@ class ConversationCalls:
         answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
         if counted:
             self.left -= 1
-            self.progress.answered += 1
+            self.progress.calls_left -= 1
         self.fresh = call.info.key in self.executor.ledger.fresh
         return answer
 
@@ -157,7 +157,7 @@ class Asker(ABC):
                 progress.ended("failed", Trouble(one.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
-            progress.calls -= calls.left  # they will not be made
+            progress.calls_left -= calls.left  # they will not be made
 
 
 class JudgeAsker(Asker):
@@ -175,7 +175,7 @@ class JudgeAsker(Asker):
         *left* are those that are still to be asked about."""
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
-        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls=calls)
+        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
         # a judge that is no model asks nobody, so there is nothing to report
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)

@@ -39,6 +39,7 @@ class Forecast:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     dollars: float | None = 0.0
+    at_most: bool = False  # some of the calls may turn out not to be needed
 
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
@@ -46,12 +47,14 @@ class Forecast:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             added(self.dollars, other.dollars),
+            self.at_most or other.at_most,
         )
 
     def times(self, number: int) -> Forecast:
         """The same, *number* times."""
         dollars = None if self.dollars is None else number * self.dollars
-        return Forecast(number * self.calls, number * self.prompt_tokens, number * self.completion_tokens, dollars)
+        tokens = number * self.prompt_tokens, number * self.completion_tokens
+        return Forecast(number * self.calls, *tokens, dollars, self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,6 @@ def estimate(
     *judge* None: no model is asked for judging.
     *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
     """
-    played, judged = Forecast(), Forecast()
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
     alike.update((job.script_hash, True) for job in to_judge)
@@ -111,6 +113,10 @@ def estimate(
         for script, _ in alike
         for used in usual.by_script.get(script, ())
     ]
+    # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
+    routed = any(job.scenario.labels_of(job.run) for job in to_play)
+    twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
+    played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
     without_view = Forecast()
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario

@@ -5,7 +5,7 @@ Reads the store and the endpoints' lists; asks no model. Prints nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.engine.cost import Estimate, Forecast, estimate
@@ -55,6 +55,8 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     for model, info in infos.items():
         remarks += _remarks(plan, model, info, model in free, bounded)
     whole = sum((one.whole for one in estimates), Forecast())
+    if sum(one.judge.calls > 0 for one in estimates) > 1:
+        whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 

@@ -73,16 +73,15 @@ class Progress:
     to_judge: int = 0  # transcripts that are or will be judged
     judged: int = 0  # stored ones included
     unjudged: int = 0  # the judge failed
-    calls: int = 0  # replies and judgements that this command asks for
-    answered: int = 0  # of those
+    calls_left: int = 0  # replies and judgements that are still to be asked for; some may turn out to be stored
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
 
     @property
-    def calls_left(self) -> int:
-        """Calls that are not answered yet."""
-        return self.calls - self.answered
+    def calls(self) -> int:
+        """Calls that this command asks for: those that it was given an answer to, and those that are left."""
+        return self.tally.answered + self.calls_left
 
     def ended(self, how: Ending, trouble: Trouble | None = None) -> None:
         """Count how a conversation or its judgement ended."""

@@ -101,7 +101,6 @@ class HandedOut:
     def __init__(self, plan: RunPlan, store: Store, report: Report) -> None:
         self.report, self._plan, self._store = report, plan, store
         self._since: int | None = None  # the store's last attempt before this command
-        self._calls: list[int] = []  # that each subject lacked then
 
     def look(self) -> int:
         """Read how far it is. Returns how many conversations and judgements are left, of all subjects."""
@@ -112,13 +111,15 @@ class HandedOut:
             pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
             report.judge = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
-        subjects = [one.progress for one in pending]
-        self._calls = self._calls or [one.calls for one in subjects]
-        for one, calls in zip(subjects, self._calls, strict=True):
-            one.calls, one.answered = calls, max(calls - one.calls, 0)
-        report.subjects, report.budget.spent = subjects, used.cost
+        report.subjects, report.budget.spent = [one.progress for one in pending], used.cost
         report.others = Tally(
-            used.calls, used.in_flight, 0, used.prompt_tokens, used.completion_tokens, used.cost, used.unpriced
+            calls=used.calls,
+            answered=used.answered,
+            in_flight=used.in_flight,
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cost=used.cost,
+            unpriced=used.unpriced,
         )
         return sum(len(one.to_play) + len(one.to_judge) for one in pending)
 

@@ -135,6 +135,7 @@ class Used:
     calls: int  # attempts that ended
     in_flight: int
     unpriced: int  # with a reply whose cost was not told
+    answered: int
 
 
 def last_attempt(connection: Connection) -> int:
@@ -146,7 +147,8 @@ def used_since(connection: Connection, job: str, attempt: int) -> Used:
     """What the workers of *job* have used in attempts after *attempt*."""
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
-    counts = [func.count(case((which, 1))) for which in (ended, ~ended, unpriced)]
+    answered = attempts.c.outcome == ANSWERED
+    counts = [func.count(case((which, 1))) for which in (ended, ~ended, unpriced, answered)]
     sums = [func.coalesce(func.sum(attempts.c[name]), 0) for name in ("cost", "prompt_tokens", "completion_tokens")]
     of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     row = connection.execute(select(*sums, *counts).where(attempts.c.id > attempt, of_job)).one()
