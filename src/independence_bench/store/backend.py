@@ -52,6 +52,10 @@ class Backend(ABC):
         """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
         return False
 
+    def is_away(self, error: BaseException, said: str) -> bool:
+        """Whether *error*, which *said* something, is that the server is gone, perhaps for a moment."""
+        return False
+
     @abstractmethod
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""

@@ -36,6 +36,10 @@ class Deadlock(StoreError):
     """Two transactions waited for each other, and this one was undone: it can be repeated."""
 
 
+class Away(StoreError):
+    """The database's server is gone for now, as while it is restarted."""
+
+
 class Store:
     """An open store. Close it, or use it as a context manager."""
 
@@ -149,7 +153,8 @@ class Store:
             said = "the connection was lost"
         said = said.strip().partition("\n")[0] or type(cause).__name__
         step = self.backend.step(cause, said) or "see what the database says"
-        kind = Deadlock if self.backend.is_deadlock(cause) else StoreError
+        away = Away if self.backend.is_away(cause, said) else StoreError
+        kind = Deadlock if self.backend.is_deadlock(cause) else away
         return kind(f"the store {self.shown} cannot be {verb}: {said}; {step}")
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from independence_bench.store.database import Deadlock, Store
+from independence_bench.store.database import Away, Deadlock, Store
 from independence_bench.store.rows import in_chunks
 
 I = TypeVar("I")  # noqa: E741 - item
@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 GATHER = 0.01  # seconds that a write waits for company: nothing beside a model that answers in seconds
 LARGEST_BATCH = 500  # writes in one commit
+PATIENCE = 60.0  # seconds that writes wait for a server that is being restarted: what they hold is paid for
+LOOK = 0.25  # seconds between two tries meanwhile
 TURNS = 5  # that a commit is tried, where it and another process's waited for each other
 
 Operation = Callable[[Connection, list[Any]], Sequence[Any]]  # items -> as many results
@@ -86,8 +88,9 @@ class Commits:
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
+        turn, until = 1, time.monotonic() + PATIENCE
         try:
-            for turn in range(1, TURNS + 1):
+            while True:
                 try:
                     self._commit_together(batch)
                     return
@@ -95,41 +98,65 @@ class Commits:
                     if turn == TURNS:
                         raise
                     time.sleep(turn * GATHER)
+                    turn += 1
+                except Away:
+                    if time.monotonic() > until:
+                        raise
+                    time.sleep(LOOK)
         except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
-            for write in batch:
-                write.error = error
+            _fail(batch, error)
 
     def _commit_together(self, batch: list[_Write]) -> None:
-        carried_out = False
         groups: dict[Operation, list[_Write]] = {}
         for write in batch:
             groups.setdefault(write.operation, []).append(write)
+
+        def together(connection: Connection) -> None:
+            for operation, writes in groups.items():
+                results = operation(connection, [write.item for write in writes])
+                for write, result in zip(writes, results, strict=True):
+                    write.result = result
+
+        try:
+            self._carry_out(together, batch)
+        except (Deadlock, Away):
+            raise
+        except Exception:  # whose fault it was shows when each is carried out alone
+            self._carry_out(partial(self._singly, batch), batch)
+
+    def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
+        """Do *work* in a transaction. Raises what it raises, and Deadlock; where a commit fails, all of *batch* does."""
+        carried_out = False
         try:
             with self._store.sharing() as connection:
-                for operation, writes in groups.items():
-                    results = operation(connection, [write.item for write in writes])
-                    for write, result in zip(writes, results, strict=True):
-                        write.result = result
+                work(connection)
                 carried_out = True
         except Deadlock:
             raise
-        except Exception:  # whose fault it was shows when each is carried out alone
-            if carried_out:
-                raise  # the commit failed, and whether it counts nobody knows: it is not done again
-            self._commit_singly(batch)
+        except Exception as error:
+            if not carried_out:
+                raise
+            _fail(batch, error)  # whether the commit counts nobody knows: it is not done again
 
-    def _commit_singly(self, batch: list[_Write]) -> None:
-        with self._store.sharing() as connection:
-            for write in batch:
-                try:
-                    with connection.begin_nested():
-                        (write.result,) = write.operation(connection, [write.item])
-                except SQLAlchemyError as error:
-                    write.error = self._store.failed("written", _first(error))
-                    if not getattr(connection.connection.dbapi_connection, "in_transaction", True):
-                        raise write.error from error  # a full disk: SQLite has undone the others' writes too
-                except Exception as error:  # handed to the task that asked
-                    write.error = error
+    def _singly(self, batch: list[_Write], connection: Connection) -> None:
+        for write in batch:
+            write.error = None
+            try:
+                with connection.begin_nested():
+                    (write.result,) = write.operation(connection, [write.item])
+            except SQLAlchemyError as error:
+                write.error = self._store.failed("written", _first(error))
+                # a full disk: SQLite has undone the others' writes too; a server that is gone does that as well
+                undone = not getattr(connection.connection.dbapi_connection, "in_transaction", True)
+                if undone or isinstance(write.error, Away):
+                    raise write.error from error
+            except Exception as error:  # handed to the task that asked
+                write.error = error
+
+
+def _fail(batch: list[_Write], error: Exception) -> None:
+    for write in batch:
+        write.error = error
 
 
 def _first(error: SQLAlchemyError) -> SQLAlchemyError:

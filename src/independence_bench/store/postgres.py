@@ -9,6 +9,7 @@ nothing of what is in the tables.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -47,6 +48,11 @@ STEPS_BY_STATE = {
     "^42P01|^42703": "it is another program's database, or damaged; choose another database with --store",
     "^08|^57P|^25P03": GONE,
 }
+AWAY_BY_STATE = "^08|^57P0[123]"
+AWAY_BY_WORDS = (
+    "refused|starting up|shutting down|closed the connection|connection (is|was) lost|connection is closed|"
+    "consuming input failed|no such file"
+)
 # what libpq says before there is a connection, where there is no SQLSTATE
 STEPS_BY_WORDS = {
     "password": "check the user and the password; PGPASSWORD or ~/.pgpass keep it out of the command line",
@@ -118,6 +124,12 @@ class PostgresDatabase(Backend):
     def is_deadlock(self, error: BaseException) -> bool:
         """By what the server calls it."""
         return getattr(error, "sqlstate", None) in REPEATABLE
+
+    def is_away(self, error: BaseException, said: str) -> bool:
+        """By what the server calls it, else by what libpq says of a server that is not there."""
+        state = str(getattr(error, "sqlstate", None) or "")
+        found = state if state else said.lower()
+        return re.search(AWAY_BY_STATE if state else AWAY_BY_WORDS, found) is not None
 
     def step(self, error: BaseException, said: str) -> str | None:
         """By what the server calls the error, else by its words."""
