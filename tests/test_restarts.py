@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from postgres import running
-from test_cli import AIB, CALLS, User
-
 from scripted import ScriptedModel, once_each, steady
+from test_cli import AIB, CALLS, User
 
 RUNS = 8
 

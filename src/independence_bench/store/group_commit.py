@@ -125,7 +125,7 @@ class Commits:
             self._carry_out(partial(self._singly, batch), batch)
 
     def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
-        """Do *work* in a transaction. Raises what it raises, and Deadlock; where a commit fails, all of *batch* does."""
+        """Do *work* in a transaction. Raises what it raises, or Deadlock; if the commit fails, all of *batch* does."""
         carried_out = False
         try:
             with self._store.sharing() as connection:
