@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -10,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from invoked import invoke
@@ -96,6 +99,37 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
         assert user.aib(*command).returncode == 0
         assert len(user.server.asked) == CALLS
         assert once_each(user.server.asked)
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: signal.Signals) -> None:
+    """It is held back until the next one is finished, so that it can be changed; the end stores it."""
+    assert user.aib(*RUN).returncode == 0
+    with subprocess.Popen(
+        [AIB, "view", "--label", "anna", "--port", "0", "--no-open"], cwd=user.folder, env=user.env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        try:
+            assert child.stdout is not None
+            home, token = child.stdout.readline().split()[4].split("#token=")
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Origin": home[:-1]}
+
+            def asked(path: str, body: object = None) -> dict[str, Any]:
+                sent = None if body is None else json.dumps(body).encode()
+                with urlopen(Request(f"{home}api/label/{path}", sent, headers)) as answer:
+                    found: dict[str, Any] = json.load(answer)
+                    return found
+
+            case = asked("state.json")["case"]
+            marks = {scale["name"]: 1 for scale in case["scales"]}
+            assert asked("marks", {"case": case["id"], "marks": marks, "note": "the last"})["marked"] == 1
+            child.send_signal(number)
+            _, err = child.communicate()
+        finally:
+            child.kill()
+
+    assert child.returncode == 0, err
+    assert "person:anna: 1 of 4 conversations" in user.answering("q\n", "label", "anna")[1]
 
 
 def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
