@@ -247,7 +247,7 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         (
             "subjects:\n- {model: a/b}\n- {model: c, endpoint: lab}",
             "subjects.1.endpoint",
-            "no endpoint called lab; known:",
+            "there is no endpoint called lab; did you mean local?",
         ),
         ("subjects:\n- {model: a/b, model: c/d}", "line 2", "the key model appears here twice"),
         ("subjects: a/b", "subjects", "valid list (it says 'a/b')"),

@@ -133,7 +133,7 @@ def command(
     \b
     Exit code:
       0   not worse: the whole interval of the difference is above -margin
-      3   worse: the whole interval is below -margin, or a persona crossed a red line
+      3   worse: the whole interval is below -margin, or a red line was crossed
       4   undecided with these runs; the output says how many would decide
       1   no verdict: marks are missing, or an endpoint cannot be used
       2   wrong use, such as another protocol or judge, or not a baseline
