@@ -103,7 +103,7 @@ class Budget:
             drawn = await purse.draw(limit, most, 0.0)
             more = drawn.granted
             if not more and not drawn.elsewhere:
-                lost = f", up to ${drawn.lost:.4f} by calls that were lost in flight," if drawn.lost else ""
+                lost = f", calls that were lost in flight may have cost ${drawn.lost:.4f}," if drawn.lost else ""
                 raise BudgetSpent(
                     f"the budget of ${limit:g} of the job {self.job} is used up: ${drawn.spent:.4f} is spent by its "
                     f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"

@@ -3,7 +3,7 @@
 A commit with ``synchronous=FULL`` waits for the disk; two hundred calls that end together should wait once.
 Tasks hand their writes over and are resumed when the commit that holds them is durable. One thread owns the
 writing connection, so the event loop never waits for the disk. Writes of one kind in one commit are carried
-out together: many rows, few statements.
+out together: many rows, few statements. While a database's server is restarted, what is to be written waits.
 """
 
 from __future__ import annotations
