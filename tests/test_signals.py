@@ -238,5 +238,5 @@ def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) 
 
     assert done.returncode == 1
     assert "calls that were lost in flight may have cost $0.0400, and the next call may cost" in done.stderr
-    assert "job night: at least $0.02, at most $0.06 (with calls that are in flight or were lost) of $0.06" in done.stderr
+    assert "job night: at least $0.02, at most $0.06 (calls in flight and lost ones included) of $0.06" in done.stderr
     assert len(user.server.asked) == 6

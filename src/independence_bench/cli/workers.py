@@ -136,6 +136,7 @@ def say_job(report: Report, store: Store) -> None:
             found = spent_by(connection, job)
         spent = money(found.spent)
         if found.open:
-            spent = f"at least {spent}, at most {money(found.spent + found.open)} (with calls that are in flight or were lost)"
+            most = money(found.spent + found.open)
+            spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         say(f"job {label_text(job)}: {spent}{limit} spent by {plural(found.workers, 'worker')}, ever")
