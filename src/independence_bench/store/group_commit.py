@@ -115,7 +115,7 @@ class Commits:
             for operation, writes in groups.items():
                 results = operation(connection, [write.item for write in writes])
                 for write, result in zip(writes, results, strict=True):
-                    write.result = result
+                    write.result, write.error = result, None  # an earlier try may have failed
 
         try:
             self._carry_out(together, batch)
