@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,3 +46,37 @@ def test_a_run_goes_on_after_restarts_of_its_database(
         assert "psycopg" not in said
     assert len(user.server.asked) == RUNS * CALLS
     assert once_each(user.server.asked, runs=RUNS)
+
+
+def test_replies_for_a_database_that_stays_away_are_saved(
+    small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Ctrl-C does not wait for it: one line says where they are, and the next command asks for none of them again."""
+    release = threading.Event()
+    user = User(tmp_path, serve(steady(until=release)))
+    user.models()
+    with running() as server:
+        server.say("CREATE DATABASE night")
+        command = ("run", "scripted:acme/one", "--protocol", "small", "--runs", "2", "--store", server.url("night"))
+        job = ("--job", "night", "--budget", "1", "--price", "1", "1")
+        with subprocess.Popen(
+            [AIB, *command, *job], cwd=user.folder, env=user.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True,
+        ) as child:  # fmt: skip
+            user.server.wait_until(lambda model: model.in_flight == 8, 60)
+            server.stop()
+            release.set()
+            user.server.wait_until(lambda model: model.in_flight == 0, 60)
+            child.send_signal(signal.SIGINT)
+            said = child.communicate(timeout=30)[1].splitlines()[-1]
+        server.start()
+        resumed = user.aib(*command, *job)
+
+    assert child.returncode == 1
+    assert "what came of 8 calls since is saved in" in said
+    assert "psycopg" not in said
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(user.server.asked) == 2 * CALLS
+    assert once_each(user.server.asked, runs=2)
+    assert "lost" not in resumed.stderr
+    assert not list(tmp_path.rglob("aib-unstored-*"))

@@ -89,7 +89,8 @@ class Executor:
                 alone = _FREELY if self.budget.limit is None else self._one_at_a_time(call.request.model)
                 async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
-                    state.most = 0.0 if self.budget.limit is None else await self._most(call.request, state.limit)
+                    free = self.budget.limit is None or state.arrived
+                    state.most = 0.0 if free else await self._most(call.request, state.limit)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | StoredAnswer[A] | None = await self.commits.add(self.ledger.start, state)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -17,6 +17,7 @@ from independence_bench.calls.executor import Executor
 from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
+from independence_bench.calls.unstored import Unstored, is_finish, take_in
 from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
@@ -34,35 +35,46 @@ REPLACED = "was deleted or replaced while it was in use"
 
 @asynccontextmanager
 async def open_executor(
-    store: Store, clients: Mapping[str, Client], budget: Budget, stopping: asyncio.Event, most: int, clocks: Clocks
+    store: Store,
+    clients: Mapping[str, Client],
+    budget: Budget,
+    stopping: asyncio.Event,
+    most: int,
+    clocks: Clocks,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Executor]:
     """An executor that sends at most *most* calls at once to an endpoint, until *stopping* is set.
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
-    the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced.
+    the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced. Replies
+    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is told.
     """
-    async with Commits(store) as commits:
-        upkeep = _Upkeep(store, commits, stopping, clocks)
-        lost = await upkeep.begin()
-        ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch, budget.job)
-        executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost)
-        for name, client in clients.items():
-            at_once = min(most, client.endpoint.at_once or most)
-            executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
-        tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
-        worker = None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
-        try:
-            if worker is not None:
-                tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
-                budget.attach(worker if budget.limit is not None else None)
-            yield executor
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            if worker is not None:
-                budget.attach(None)
-                await worker.leave()
+    commits = Commits(store, stopping)
+    upkeep = _Upkeep(store, commits, stopping, clocks)
+    try:
+        async with commits:
+            lost = await upkeep.begin()
+            ledger = CallLedger(upkeep.owner, upkeep.now, upkeep.watch, budget.job)
+            executor = Executor(commits, clients, budget, ledger, clocks, stopping, lost)
+            for name, client in clients.items():
+                at_once = min(most, client.endpoint.at_once or most)
+                executor.limiters[name] = RateLimiter(at_once, clocks.clock, executor.pause)
+            tasks = [asyncio.create_task(upkeep.renew()), asyncio.create_task(upkeep.look())]
+            worker = None if budget.job is None else Worker(budget.job, ledger, commits, executor.pause)
+            try:
+                if worker is not None:
+                    tasks.append(asyncio.create_task(worker.work(await worker.join(), executor.closed)))
+                    budget.attach(worker if budget.limit is not None else None)
+                yield executor
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                if worker is not None:
+                    budget.attach(None)
+                    await worker.leave()
+    finally:
+        await upkeep.save_unstored(notice)
     upkeep.conclude()
 
 
@@ -89,6 +101,9 @@ class _Upkeep:
         if await self._set_clock() is None:
             self.watch = LeaseWatch(self._clocks.clock, attempts.LEASE)
             self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
+        saved = await self._commits.do(partial(take_in, beside=self._store.backend.folder()))
+        for file in saved:
+            file.unlink(missing_ok=True)
         command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
         await self._commits.do(partial(keep_command, owner=self.owner, command=command))
         return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
@@ -127,6 +142,18 @@ class _Upkeep:
                     f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
                     "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"
                 )
+
+    async def save_unstored(self, notice: Callable[[str], None]) -> None:
+        """Save the replies that could not be stored, and raise StoreError that says where; do nothing without such."""
+        ended = [item for operation, item, _ in self._commits.failed if is_finish(operation)]
+        unstored = Unstored(self.owner, ended, self.now())
+        if not ended:
+            return
+        while (path := unstored.save(self._store.backend.folder())) is None:
+            notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
+            await asyncio.sleep(LOOK)
+        error = next(error for operation, _, error in self._commits.failed if is_finish(operation))
+        raise StoreError(f"{error}; {unstored} is saved in {path}, and the same command takes it in") from error
 
     def conclude(self) -> None:
         """Raise StoreError for what `look` has found, once everything that was in flight is stored."""

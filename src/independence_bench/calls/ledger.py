@@ -56,6 +56,7 @@ class CallState(Generic[A]):
     tries: Tries = field(default_factory=Tries)
     spare: tuple[int, A] | None = None  # a cut-off answer and its attempt, used if the longer one fails
     ours: bool = False  # the call is claimed
+    arrived: bool = False  # *spare* is its answer, which an earlier process could not store
     most: float = 0.0  # dollars that the next attempt can cost, where a budget bounds them
 
     @property
@@ -82,6 +83,7 @@ class CallState(Generic[A]):
             completion = read_completion(raw.encode("utf-8", "surrogatepass"), 200, None)
             read = self.call.read(completion) if isinstance(completion, Completion) else None
             self.spare = (attempt, read.answer) if isinstance(read, Accepted) else None
+            self.arrived = before.arrived and self.spare is not None
 
 
 @dataclass(slots=True)
@@ -128,7 +130,8 @@ class CallLedger:
             final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
             results.append(StoredAnswer(answer) if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
-        before = stored_attempts.tried(connection, [state.key for state in left]) if left else {}
+        keys = [state.key for state in left]
+        before = stored_attempts.tried(connection, keys, set(keys) - found.keys()) if left else {}
         for state in left:
             state.recall(before.get(state.key, Tried()), state.key in found)
         return results
@@ -150,6 +153,11 @@ class CallLedger:
         # a call without a holder was never asked. Looked up after it was claimed: before, another process could answer
         known = [state for state in states if id(state) not in ours and state.key in held]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
+        for state in known:
+            if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
+                state.call.table.keep(connection, [(state.key, *state.spare, now)])
+                self.fresh.add(state.key)
+                answers[id(state)] = StoredAnswer(state.spare[1])
         answered = {state.key for state in known if answers[id(state)] is not None}
         stored_attempts.release(connection, got & answered, self.owner)
         got -= answered

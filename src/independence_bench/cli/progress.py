@@ -79,7 +79,9 @@ class ProgressDisplay:
         parts.append(f"{money(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
         parts.append(f"{tokens:,} tokens")
-        if over:
+        if report.notice:
+            parts.append(report.notice)
+        elif over:
             parts.append(duration(time.monotonic() - (self.begun or self.started)))
         else:
             parts.append(

@@ -98,7 +98,7 @@ class Asker(ABC):
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
         session = self._session
         async with open_executor(
-            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks
+            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, self._notice
         ) as executor:
             self.report.lost = executor.lost
             try:
@@ -112,7 +112,12 @@ class Asker(ABC):
                 if failure is not None:
                     raise failure from None
                 raise
+        if isinstance(self.report.stopped, StoreError):
+            raise self.report.stopped
         return self.report
+
+    def _notice(self, text: str) -> None:
+        self.report.notice = text
 
     async def run_watched(self, watching: Awaitable[None]) -> Report:
         """`run`, with *watching* beside it, which is cancelled at the end.
@@ -150,7 +155,7 @@ class Asker(ABC):
                 await one.work(calls)
             except Stopped:
                 break
-            except BudgetSpent as error:
+            except (BudgetSpent, StoreError) as error:  # what else is in flight is paid for: it is waited for
                 self.stop(error)
                 break
             except GaveUp as error:

@@ -99,7 +99,8 @@ class Report:
     subjects: list[Progress]
     budget: Budget
     lost: int = 0  # calls that an earlier process left in flight
-    stopped: BenchError | None = None  # why it ended early: Interrupted, or BudgetSpent
+    stopped: BenchError | None = None  # why it ended early: Interrupted, BudgetSpent, or StoreError
+    notice: str = ""  # what is waited for at the end
     judge: str | None = None  # as the store's tables call it; None: nothing was to be judged, or nothing was begun
     others: Tally = field(default_factory=Tally)  # of workers in other processes, who play the same subjects
 

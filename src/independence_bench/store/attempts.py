@@ -39,6 +39,7 @@ class Tried:
     broken: int = 0
     cut_off: int = 0
     spare: tuple[int, str] | None = None  # the last cut-off attempt and its raw body: paid for, so not thrown away
+    arrived: bool = False  # *spare* is a whole answer, which its process could not store
 
 
 _OUTCOMES = "SELECT call_key, id, outcome FROM attempts WHERE call_key IN"
@@ -46,19 +47,24 @@ _HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
 _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
 
 
-def tried(connection: Connection, keys: Collection[str]) -> dict[str, Tried]:
-    """What earlier attempts at each call came to; calls that were never made are left out."""
+def tried(connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()) -> dict[str, Tried]:
+    """What earlier attempts at each call came to; calls that were never made are left out.
+
+    *unanswered*: those of the calls whose answer is not stored.
+    """
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
     for key, attempt, outcome in sorted(execute_in(connection, _OUTCOMES, keys), key=itemgetter(1)):
         outcomes.setdefault(key, []).append((attempt, outcome))
     found = {}
     for key, ended in outcomes.items():
         cut_off = [attempt for attempt, outcome in ended if outcome == CUT_OFF]
+        arrived = [attempt for attempt, outcome in ended if outcome == ANSWERED and key in unanswered]
         spare = None
-        if cut_off:
-            raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == cut_off[-1])).scalar_one()
-            spare = (cut_off[-1], unpack(raw))
-        found[key] = Tried(sum(outcome in UNUSABLE for _, outcome in ended), len(cut_off), spare)
+        if paid := arrived or cut_off:
+            raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == paid[-1])).scalar_one()
+            spare = (paid[-1], unpack(raw))
+        broken = sum(outcome in UNUSABLE for _, outcome in ended)
+        found[key] = Tried(broken, len(cut_off), spare, bool(arrived))
     return found
 
 

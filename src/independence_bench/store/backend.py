@@ -48,6 +48,10 @@ class Backend(ABC):
         """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
         return None
 
+    def folder(self) -> Path | None:
+        """Where its file is; None where it is none."""
+        return None
+
     def is_deadlock(self, error: BaseException) -> bool:
         """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
         return False

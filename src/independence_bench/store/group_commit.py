@@ -47,8 +47,10 @@ class _Write:
 class Commits:
     """The async side of a store: what was awaited here is durable."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, stopping: asyncio.Event | None = None) -> None:
+        """*stopping*: once it is set, a server that is away is not waited for."""
+        self.failed: list[tuple[Operation, Any, BaseException]] = []  # writes, complete when the block has ended
+        self._store, self._stopping = store, stopping
         self._waiting: list[_Write] = []
         self._thread = ThreadPoolExecutor(1, "store")
 
@@ -84,7 +86,9 @@ class Commits:
 
     def _hand_over(self) -> None:
         for batch in in_chunks(self._waiting, LARGEST_BATCH):
-            self._loop.run_in_executor(self._thread, self._commit, batch).add_done_callback(partial(_settle, batch))
+            self._loop.run_in_executor(self._thread, self._commit, batch).add_done_callback(
+                partial(self._settle, batch)
+            )
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
@@ -100,7 +104,7 @@ class Commits:
                     time.sleep(turn * GATHER)
                     turn += 1
                 except Away:
-                    if time.monotonic() > until:
+                    if time.monotonic() > until or (self._stopping is not None and self._stopping.is_set()):
                         raise
                     time.sleep(LOOK)
         except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
@@ -153,6 +157,17 @@ class Commits:
             except Exception as error:  # handed to the task that asked
                 write.error = error
 
+    def _settle(self, batch: list[_Write], _done: asyncio.Future[None]) -> None:
+        for write in batch:
+            if write.error is not None:
+                self.failed.append((write.operation, write.item, write.error))
+            if write.future.done():
+                continue  # its task was cancelled meanwhile; the write stands all the same
+            if write.error is not None:
+                write.future.set_exception(write.error)
+            else:
+                write.future.set_result(write.result)
+
 
 def _fail(batch: list[_Write], error: Exception) -> None:
     for write in batch:
@@ -165,13 +180,3 @@ def _first(error: SQLAlchemyError) -> SQLAlchemyError:
     while before is not None:
         error, before = before if isinstance(before, SQLAlchemyError) else error, before.__context__
     return error
-
-
-def _settle(batch: list[_Write], _done: asyncio.Future[None]) -> None:
-    for write in batch:
-        if write.future.done():
-            continue  # its task was cancelled meanwhile; the write stands all the same
-        if write.error is not None:
-            write.future.set_exception(write.error)
-        else:
-            write.future.set_result(write.result)

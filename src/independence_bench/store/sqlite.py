@@ -142,6 +142,10 @@ class SqliteFile(Backend):
         """Whether the file that was opened has been deleted, or another one is in its place."""
         return self._opened is not None and self._which() != self._opened
 
+    def folder(self) -> Path | None:
+        """Where the file is."""
+        return self.path.parent
+
     def rescue(self) -> Path | None:
         """Copy what connections to the lost file still hold to a file beside it."""
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")

@@ -1,0 +1,126 @@
+"""Replies that arrived and could not be stored: saved in a file of their own, which the next command takes in.
+
+A disk is full, or a database stays away. Attempts are in the store before they are sent, so what is missing of them is
+how they ended: that is saved, with the bodies of the replies, and the answers are read from those anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, or_, select
+
+from independence_bench.calls.ledger import CallLedger, EndedAttempt
+from independence_bench.models.local.weights import data_folder
+from independence_bench.models.messages import Usage
+from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.store.attempts import LOST, Ended, end_attempts
+from independence_bench.store.group_commit import Operation
+from independence_bench.store.schema import attempts
+from independence_bench.store.workers import settle, spend
+
+PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
+
+
+def is_finish(operation: Operation) -> bool:
+    """Whether a write of the store is how attempts ended."""
+    return getattr(operation, "__func__", None) is CallLedger.finish
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """What one process could not store."""
+
+    owner: str
+    ended: Sequence[EndedAttempt]
+    now: float  # seconds since 1970
+
+    def __str__(self) -> str:
+        return f"what came of {len(self.ended)} call{'' if len(self.ended) == 1 else 's'} since"
+
+    def save(self, beside: Path | None) -> Path | None:
+        """Write the file, whole or not at all, to the first folder that takes it; None where none does."""
+        lines = [self._line(*ended) for ended in self.ended]
+        for folder in _folders(beside):
+            path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
+            fresh = path.with_suffix(".making")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+                fresh.rename(path)
+            except OSError:  # the next folder may be on another disk
+                with suppress(OSError):
+                    fresh.unlink()
+            else:
+                return path
+        return None
+
+    def _line(self, state: Any, attempt: int, ended: Ended, step: Any) -> str:
+        how = asdict(ended) | {"raw": SENT.redacted_text(ended.raw), "message": KNOWN.redacted_message(ended.message)}
+        saved = {"owner": self.owner, "key": state.key, "attempt": attempt, "at": self.now, "charge": step.charge}
+        return json.dumps(saved | {"ended": how}) + "\n"
+
+
+def take_in(connection: Connection, beside: Path | None) -> list[Path]:
+    """Write down how the saved attempts of this store ended. Returns the files that can be deleted once that is
+    durable."""
+    taken = []
+    for path, saved in _files(beside):
+        # an id and an owner's name are of this store or of none: a file of another store has no line for it
+        here = [line for line in saved if _is_here(connection, line)]
+        if not here:
+            continue
+        for line in here:
+            if _is_open(connection, line):
+                ended = Ended(**line["ended"] | {"usage": Usage(**line["ended"]["usage"])})
+                end_attempts(connection, [(line["attempt"], ended)], line["at"])
+                settle(connection, [line["attempt"]])
+                spend(connection, line["owner"], line["charge"])
+        taken.append(path)
+    return taken
+
+
+def _is_here(connection: Connection, line: Mapping[str, Any]) -> bool:
+    return connection.execute(_attempt(line)).first() is not None
+
+
+def _is_open(connection: Connection, line: Mapping[str, Any]) -> bool:
+    """Whether the store does not know how it ended; another process may have taken it for lost."""
+    no_end = or_(attempts.c.finished_at.is_(None), attempts.c.outcome == LOST)
+    return connection.execute(_attempt(line).where(no_end)).first() is not None
+
+
+def _attempt(line: Mapping[str, Any]) -> Any:
+    return select(attempts.c.id).where(
+        attempts.c.id == line["attempt"], attempts.c.call_key == line["key"], attempts.c.owner == line["owner"]
+    )
+
+
+def _folders(beside: Path | None) -> Iterator[Path]:
+    """Where files are saved and looked for: user data, the store's folder, the system's for temporary files."""
+    yield data_folder()
+    if beside is not None:
+        yield beside
+    yield Path(tempfile.gettempdir())
+
+
+def _files(beside: Path | None) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+    """The files that this user has saved, and their lines."""
+    for folder in dict.fromkeys(_folders(beside)):
+        with suppress(OSError):
+            for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
+                # anybody may put a file into a folder for temporary ones
+                if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
+                    with suppress(OSError, ValueError):
+                        yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
