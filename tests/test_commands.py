@@ -527,6 +527,22 @@ def test_an_estimate_needs_no_key_where_the_list_of_prices_is_open(tmp_path: Pat
         assert "sim needs an API key" in said
 
 
+def test_an_estimate_needs_no_endpoint_that_answers(tmp_path: Path) -> None:
+    """On a train: its prices are those that were listed when the store's calls were made; without such, --price's."""
+    with simulating(tmp_path):
+        assert aib(tmp_path, "run", *named("rock"), *JUDGE, "--runs", "1").returncode == 0
+        known = estimated(tmp_path, *named("rock"), "--runs", "2")
+
+    done = aib(tmp_path, "estimate-cost", *named("rock"), *JUDGE, "--runs", "2")
+    new = aib(tmp_path, "estimate-cost", *named("mirror"), *JUDGE, "--runs", "1", "--store", "new.db")
+
+    assert estimated(tmp_path, *named("rock"), "--runs", "2")["dollars"] == known["dollars"]
+    assert (done.returncode, new.returncode) == (0, 0), done.stderr + new.stderr
+    assert "note: without its list: nothing answers at http://127.0.0.1:" in done.stderr
+    assert "is what its endpoint listed on 20" in done.stderr
+    assert "the price of sim:sim/mirror is not known: --price IN OUT sets it" in new.stderr
+
+
 # ---------------------------------------------------------------- check
 
 

@@ -5,9 +5,10 @@ Reads the store and the endpoints' lists; asks no model. Prints nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
+from independence_bench.analysis.run_times import day_and_hour
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
@@ -42,6 +43,12 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     prices = infos | {model: ModelInfo(model.model, 0.0, 0.0) for model in free}
     estimates = []
     with session.store.reading() as connection:
+        kept = {
+            model: price
+            for model, info in prices.items()
+            if info.most(1, 1) is None and (price := usage.last_price(connection, model.endpoint, model.model))
+        }
+        prices |= {model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()}
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         exam = examined_judges(connection, plan.protocol, plan.judge).of([plan.judge.hash]) if plan.judge else None
@@ -52,8 +59,11 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
             )
     remarks = [*plan.left_out]
+    remarks += [f"without its list: {client.unlisted}" for client in clients.values() if client.unlisted]
     for model, info in infos.items():
-        remarks += _remarks(plan, model, info, model in free, bounded)
+        remarks += _remarks(plan, model, info, model in free or model in kept, bounded)
+    for model, (_, then) in kept.items():
+        remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((one.whole for one in estimates), Forecast())
     if sum(one.judge.calls > 0 for one in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once

@@ -173,7 +173,12 @@ async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncI
                 FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
             )
             client = await stack.enter_async_context(made)
-            await client.models()  # an endpoint that does not answer fails here, once, not in every call
+            try:
+                await client.models()  # an endpoint that does not answer fails here, once, not in every call
+            except EndpointUnusable as error:
+                if asking:
+                    raise
+                client.do_without_list(error)
             clients[name] = client
         yield clients
 

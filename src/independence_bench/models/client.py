@@ -67,6 +67,7 @@ class Client:
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
         self._login = {"Authorization": f"Bearer {key}"} if key else {}
         self._models: Mapping[str, ModelInfo] | None = None
+        self.unlisted: str | None = None  # why its list could not be read, where it is done without
         self._asked = asyncio.Lock()
         self._providers: dict[str, Mapping[str, str]] = {}
 
@@ -117,6 +118,10 @@ class Client:
             if self._models is None:
                 self._models = {info.id: info for info in read_models(await self._get("/models"))}
             return self._models
+
+    def do_without_list(self, why: EndpointUnusable) -> None:
+        """Take it that the endpoint keeps no list: nothing will be sent to it, and *why* it does not answer is said."""
+        self._models, self.unlisted = {}, str(why)
 
     @property
     def knows_list(self) -> bool:

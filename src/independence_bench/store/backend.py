@@ -60,6 +60,14 @@ class Backend(ABC):
         """Whether *error*, which *said* something, is that the server is gone, perhaps for a moment."""
         return False
 
+    def transaction(self, connection: Connection) -> int | None:
+        """The number of what *connection* writes, by which `is_committed` knows it; None where it has none."""
+        return None
+
+    def is_committed(self, connection: Connection, transaction: int) -> bool | None:
+        """Whether *transaction* counts; None while, or where, that is not known."""
+        return None
+
     @abstractmethod
     def step(self, error: BaseException, said: str) -> str | None:
         """What to do about *error*, which *said* something; None where that is not known."""

@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -92,7 +93,7 @@ class Commits:
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
-        turn, until = 1, time.monotonic() + PATIENCE
+        turn, self._until = 1, time.monotonic() + PATIENCE
         try:
             while True:
                 try:
@@ -104,11 +105,15 @@ class Commits:
                     time.sleep(turn * GATHER)
                     turn += 1
                 except Away:
-                    if time.monotonic() > until or (self._stopping is not None and self._stopping.is_set()):
+                    if self._is_over():
                         raise
                     time.sleep(LOOK)
         except Exception as error:  # also a bug of ours: a thread that died of it would let every task wait for ever
             _fail(batch, error)
+
+    def _is_over(self) -> bool:
+        """Whether a server that is away has been waited for long enough."""
+        return time.monotonic() > self._until or (self._stopping is not None and self._stopping.is_set())
 
     def _commit_together(self, batch: list[_Write]) -> None:
         groups: dict[Operation, list[_Write]] = {}
@@ -129,18 +134,37 @@ class Commits:
             self._carry_out(partial(self._singly, batch), batch)
 
     def _carry_out(self, work: Callable[[Connection], None], batch: list[_Write]) -> None:
-        """Do *work* in a transaction. Raises what it raises, or Deadlock; if the commit fails, all of *batch* does."""
-        carried_out = False
+        """Do *work* in a transaction. Raises what it raises, Deadlock, or Away where it can be done again.
+
+        If the commit fails, and whether it counts cannot be found out, all of *batch* fails: it is not done again.
+        """
+        carried_out, transaction = False, None
         try:
             with self._store.sharing() as connection:
                 work(connection)
+                transaction = self._store.backend.transaction(connection)
                 carried_out = True
         except Deadlock:
             raise
         except Exception as error:
             if not carried_out:
                 raise
-            _fail(batch, error)  # whether the commit counts nobody knows: it is not done again
+            committed = None if transaction is None else self._is_committed(transaction)
+            if committed is None:
+                _fail(batch, error)
+            if committed is False:
+                raise Away(str(error)) from error
+
+    def _is_committed(self, transaction: int) -> bool | None:
+        """Whether a commit whose answer was lost counts; None where the server does not come back to say so."""
+        while True:
+            with suppress(Away), self._store.reading() as connection:
+                committed = self._store.backend.is_committed(connection, transaction)
+                if committed is not None:
+                    return committed
+            if self._is_over():
+                return None
+            time.sleep(LOOK)
 
     def _singly(self, batch: list[_Write], connection: Connection) -> None:
         for write in batch:

@@ -121,6 +121,15 @@ class PostgresDatabase(Backend):
         """The server's clock: those of its clients may differ."""
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
 
+    def transaction(self, connection: Connection) -> int | None:
+        """As the server counts them."""
+        return int(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
+
+    def is_committed(self, connection: Connection, transaction: int) -> bool | None:
+        """As the server remembers."""
+        status = connection.exec_driver_sql("SELECT txid_status(%s)", (transaction,)).scalar_one()
+        return {"committed": True, "aborted": False}.get(status)
+
     def is_deadlock(self, error: BaseException) -> bool:
         """By what the server calls it."""
         return getattr(error, "sqlstate", None) in REPEATABLE

@@ -66,6 +66,15 @@ def keep_price(connection: Connection, owner: str, endpoint: str, model: str, pr
     insert_once(connection, prices, {"owner": owner, "endpoint": endpoint, "model": model} | fields_of(price))
 
 
+def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListPrice, float] | None:
+    """What *model* was listed at when it was called last, and when that was; None where it was never."""
+    columns = (prices.c.prompt, prices.c.completion, prices.c.request, commands.c.began_at)
+    listed = select(*columns).join_from(prices, commands, prices.c.owner == commands.c.owner)
+    wanted = listed.where(prices.c.endpoint == endpoint, prices.c.model == model).order_by(commands.c.began_at.desc())
+    found = connection.execute(wanted.limit(1)).first()
+    return None if found is None else (ListPrice(*found[:3]), found[3])
+
+
 def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
     """The most that an attempt at *model* has cost, in dollars; None where none has told."""
     asked = (calls.c.endpoint == endpoint, calls.c.model == model)
