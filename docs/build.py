@@ -15,7 +15,9 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -32,6 +34,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
 WIDTH = 80
+Option = tuple[str, str]  # how it is written, and its help
 
 
 def schemas() -> Iterator[tuple[Path, str]]:
@@ -42,22 +45,72 @@ def schemas() -> Iterator[tuple[Path, str]]:
         yield ROOT / "docs" / "schema" / f"{name}.schema.json", text
 
 
-def helps(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
-    """The help of *command* and of all below it, as Markdown."""
+def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[click.Command, click.Context]]:
+    """*command* and all below it, each with the context that its help is written in."""
     context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
-    yield f"## {' '.join(path)}\n\n```text\n{command.get_help(context)}\n```\n"
+    yield command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None:
-                yield from helps(below, (*path, name))
+                yield from commands(below, (*path, name))
+
+
+def options(command: click.Command, context: click.Context) -> dict[Option, str]:
+    """The options of *command* as its help has them, each with its long name; without `--help`."""
+    params = [param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
+    records = {param.get_help_record(context): param.opts[-1] for param in params if "--help" not in param.opts}
+    return {record: name for record, name in records.items() if record is not None}
+
+
+def shared_options(every: Iterable[dict[Option, str]]) -> list[Option]:
+    """The options that several commands have; of those with one name the most frequent."""
+    counts = Counter(option for of_one in every for option in of_one.items())
+    found: dict[str, Option] = {}
+    for (option, name), number in counts.most_common():
+        if number > 1:
+            found.setdefault(name, option)
+    return [option for option, name in counts if found.get(name) == option]
+
+
+def help_of(command: click.Command, context: click.Context, shared: Container[Option]) -> str:
+    """The help of *command* as Markdown; its options in *shared* are only named."""
+    formatter = context.make_formatter()
+    command.format_usage(context, formatter)
+    command.format_help_text(context, formatter)
+    mine = options(command, context)
+    if own := [option for option in mine if option not in shared]:
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+    if isinstance(command, click.Group):
+        command.format_commands(context, formatter)
+    text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
+    named = ", ".join(f"`{name}`" for option, name in mine.items() if option in shared)
+    return text + (f"\n{textwrap.fill(f'And {named}.', 120, break_on_hyphens=False)}\n" if named else "")
 
 
 def command_line() -> tuple[Path, str]:
     """docs/cli.md"""
-    head = "# The command line\n\nMade from `aib --help` and its commands by `make docs`.\n\n"
-    return ROOT / "docs" / "cli.md", head + "\n".join(helps(cli, ("aib",)))
+    every = list(commands(cli, ("aib",)))
+    shared = shared_options(options(*one) for one in every)
+    cells = ((name.replace("|", "\\|"), said.replace("|", "\\|")) for name, said in shared)
+    rows = "\n".join(f"| `{name}` | {said} |" for name, said in cells)
+    parts = [f"{CLI_HEAD}{rows}\n", *(help_of(*one, shared) for one in every)]
+    return ROOT / "docs" / "cli.md", "\n".join(parts)
 
+
+CLI_HEAD = """\
+# The command line
+
+Made from `aib --help` and its commands by `make docs`.
+
+## Options of several commands
+
+Options that several commands have are explained here; each command names its own after *And*. `--help` belongs to all.
+
+| option | |
+|---|---|
+"""
 
 MODELS_HEAD = """\
 # Models worth testing
