@@ -98,24 +98,13 @@ def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]:
     rows = []
     for name, mine in _groups(cells):
-        worst = min(mine, key=lambda one: one.coverage)
-        where = f"{worst.place.replace('anybody', 'any')}, {_counted(worst)}"
+        lowest = min(one.coverage for one in mine)
         mean = float(np.mean([one.coverage for one in mine]))
-        rows.append((name, str(len(mine)), percent(worst.coverage), where, percent(mean), f"{_median(mine):.2f}"))
-    yield from markdown(("", "cells", "lowest coverage, %", "where", "mean, %", "median width / oracle"), rows)
+        rows.append((name, str(len(mine)), percent(lowest), percent(mean), f"{_median(mine):.2f}"))
+    yield from markdown(("", "cells", "lowest coverage, %", "mean, %", "median width / oracle"), rows)
     yield from _ranking(families)
     yield from _contest(cells)
     yield from _of_judges(cells)
-
-
-def _counted(cell: Cell) -> str:
-    what = "" if cell.test in ("index", "difference", "published subjects") else f"{_title(cell.test)}, "
-    judges = f", judges {cell.judges}" if cell.judges else ""
-    return f"{what}subjects {cell.subjects}, scenarios {cell.scenarios}, runs {cell.runs}{judges}"
-
-
-def _title(mark: str) -> str:
-    return mark.replace("_", " ")
 
 
 def _median(cells: Sequence[Cell]) -> float:
