@@ -2,8 +2,9 @@
 
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
-    docs/models.md            the subjects worth testing, from models.yaml
-    docs/licences.md          what users get beside our own code
+    docs/data/models.csv      the subjects worth testing, from models.yaml
+    docs/data/licences.csv    what users get beside our own code
+    docs/data/export.csv      the columns of an export
     docs/architecture.md      the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
 
@@ -13,9 +14,13 @@ Run it with `make docs`; `make test` runs the check, so none of these can rot.
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import json
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -24,14 +29,17 @@ import yaml
 from typescript import typescript
 
 from independence_bench.cli.main import cli
+from independence_bench.dataset.schema import SHEETS
 from independence_bench.models.models_file import SHIPPED, ModelsFile
 from independence_bench.protocol.file_formats import json_schemas
 from independence_bench.viewer.routes import ANSWERS
 
 ROOT = Path(__file__).parent.parent
+DATA = ROOT / "docs" / "data"
 PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
 WIDTH = 80
+Option = tuple[str, str]  # how it is written, and its help
 
 
 def schemas() -> Iterator[tuple[Path, str]]:
@@ -42,69 +50,96 @@ def schemas() -> Iterator[tuple[Path, str]]:
         yield ROOT / "docs" / "schema" / f"{name}.schema.json", text
 
 
-def helps(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
-    """The help of *command* and of all below it, as Markdown."""
+def commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[click.Command, click.Context]]:
+    """*command* and all below it, each with the context that its help is written in."""
     context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
-    yield f"## {' '.join(path)}\n\n```text\n{command.get_help(context)}\n```\n"
+    yield command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None:
-                yield from helps(below, (*path, name))
+                yield from commands(below, (*path, name))
+
+
+def options(command: click.Command, context: click.Context) -> dict[Option, str]:
+    """The options of *command* as its help has them, each with its long name; without `--help`."""
+    params = [param for param in command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
+    records = {param.get_help_record(context): param.opts[-1] for param in params if "--help" not in param.opts}
+    return {record: name for record, name in records.items() if record is not None}
+
+
+def shared_options(every: Iterable[dict[Option, str]]) -> list[Option]:
+    """The options that several commands have; of those with one name the most frequent."""
+    counts = Counter(option for of_one in every for option in of_one.items())
+    found: dict[str, Option] = {}
+    for (option, name), number in counts.most_common():
+        if number > 1:
+            found.setdefault(name, option)
+    return [option for option, name in counts if found.get(name) == option]
+
+
+def help_of(command: click.Command, context: click.Context, shared: Container[Option]) -> str:
+    """The help of *command* as Markdown; its options in *shared* are only named."""
+    formatter = context.make_formatter()
+    command.format_usage(context, formatter)
+    command.format_help_text(context, formatter)
+    mine = options(command, context)
+    if own := [option for option in mine if option not in shared]:
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+    if isinstance(command, click.Group):
+        command.format_commands(context, formatter)
+    text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
+    named = ", ".join(f"`{name}`" for option, name in mine.items() if option in shared)
+    return text + (f"\n{textwrap.fill(f'And {named}.', 120, break_on_hyphens=False)}\n" if named else "")
 
 
 def command_line() -> tuple[Path, str]:
     """docs/cli.md"""
-    head = "# The command line\n\nMade from `aib --help` and its commands by `make docs`.\n\n"
-    return ROOT / "docs" / "cli.md", head + "\n".join(helps(cli, ("aib",)))
+    every = list(commands(cli, ("aib",)))
+    shared = shared_options(options(*one) for one in every)
+    cells = ((name.replace("|", "\\|"), said.replace("|", "\\|")) for name, said in shared)
+    rows = "\n".join(f"| `{name}` | {said} |" for name, said in cells)
+    parts = [f"{CLI_HEAD}{rows}\n", *(help_of(*one, shared) for one in every)]
+    return ROOT / "docs" / "cli.md", "\n".join(parts)
 
 
-MODELS_HEAD = """\
-# Models worth testing
+CLI_HEAD = """\
+# The command line
 
-Made from [models.yaml](../src/independence_bench/models/models.yaml), which ships with the package, by `make docs`: the
-settings that published runs were made with, and what is known of each model.
+Made from `aib --help` and its commands by `make docs`.
 
-- `aib run MODEL` calls a model as its first row here says, active ones before others, unless your own models.yaml lists
-  it. Options such as `--temperature` and `--reasoning-effort` go before both.
-- `aib run --all` plays every active row, where you have no models.yaml; it says what that costs and asks first.
-  `aib estimate-cost --all` only says it.
-- To keep some of them, or to change one, copy entries into your own models.yaml.
+## Options of several commands
 
-A row that is not active has no published index (it lacks a part of the test), or is another temperature of a row that
-is. For current prices and providers: `aib models WORD`.
+Options that several commands have are explained here; each command names its own after *And*. `--help` belongs to all.
 
-| note | means |
+| option | |
 |---|---|
-| requires reasoning | reasoning cannot be turned off; with reasoning off it refuses or still reasons |
-| ignores temperature | takes only its own, whatever the label says |
-| strict message order | refuses two messages of one role in a row |
-| reasons although told not to | at least half of its published replies came with reasoning |
-| shows no reasoning | was told to reason, and none of its published replies came with any |
-| often answers in plain text | a third of its published replies in tool_role or more came without calling the tool |
-| daily limit | free variants have one |
 """
 
 
+def as_csv(rows: Iterable[Sequence[object]]) -> str:
+    """The *rows* as the text of a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
 def models() -> tuple[Path, str]:
-    """docs/models.md"""
+    """docs/data/models.csv"""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
-    lines = [
-        f"{MODELS_HEAD}\n{len(listed)} subjects, {sum(one.active for one in listed)} of them active.\n",
-        "| model | reasoning | temperature | provider | active | notes |",
-        "|---|---|---|---|---|---|",
-    ]
-    for one in listed:
-        cells = (
-            one.model,
-            one.reasoning or "off",
-            f"{one.temperature:.1f}",
-            one.provider or "",
-            "yes" if one.active else "no",
-            one.notes,
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return ROOT / "docs" / "models.md", "\n".join(lines) + "\n"
+    rows = (
+        (one.model, one.reasoning or "off", f"{one.temperature:.1f}", one.provider, one.active, one.notes)
+        for one in listed
+    )
+    head = ("model", "reasoning", "temperature", "provider", "active", "notes")
+    return DATA / "models.csv", as_csv([head, *rows])
+
+
+def export_columns() -> tuple[Path, str]:
+    """docs/data/export.csv"""
+    rows = ((s.name, c.name, c.shown, c.says, "--raw" if c.raw else "") for s in SHEETS for c in s.columns)
+    return DATA / "export.csv", as_csv([("file", "column", "type", "meaning", "only with"), *rows])
 
 
 def tree() -> str:
@@ -138,8 +173,8 @@ def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     stale = []
-    of_parts = (ROOT / "docs" / "licences.md", licences.page(licences.parts()))
-    for path, text in (*schemas(), command_line(), models(), of_parts, architecture(), page_types()):
+    of_parts = (licences.LISTED, licences.listed(licences.parts()))
+    for path, text in (*schemas(), command_line(), models(), export_columns(), of_parts, architecture(), page_types()):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

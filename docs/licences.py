@@ -1,6 +1,6 @@
-"""What users get beside our own code, and under which licences: docs/licences.md, and `make licences`.
+"""What users get beside our own code, and under which licences: docs/data/licences.csv, and `make licences`.
 
-What only the extras of other tools bring has a page of its own, docs/licences-integrations.md, which
+What only the extras of other tools bring is in a file of its own, docs/data/licences-integrations.csv, which
 `.venv-integrations/bin/python docs/licences.py --integrations` writes: no other environment has them.
 
 Python packages are those that the package and its extras for users ask for, as they are installed here, with all that
@@ -9,6 +9,8 @@ these ask for in turn; parts of the viewer's page are those of `web/package-lock
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sys
@@ -16,7 +18,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution
-from itertools import groupby
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -24,7 +25,8 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parent.parent
 TOOLS = {"dev", "torture", "integrations"}  # extras that only developers install
 APART = {"inspect", "ray"}  # extras of other tools: installed in .venv-integrations alone
-APART_PAGE = ROOT / "docs" / "licences-integrations.md"
+LISTED = ROOT / "docs" / "data" / "licences.csv"
+LISTED_APART = ROOT / "docs" / "data" / "licences-integrations.csv"
 OSI = "License :: OSI Approved :: "
 ALWAYS, PAGE = "every installation", "viewer's page"
 
@@ -109,54 +111,17 @@ def parts() -> list[Part]:
     return [*installed(), *of_page()]
 
 
-def page(found: Sequence[Part]) -> str:
-    """docs/licences.md"""
-    web = sorted((one for one in found if one.within == PAGE), key=lambda one: one.licence)
-    of = [(licence, [one.name for one in group]) for licence, group in groupby(web, key=lambda one: one.licence)]
-    return "\n".join(
-        [
-            "# Licences",
-            "",
-            "What an installation brings besides this project's own code (MIT), as the packages themselves say it.",
-            "`make docs` writes this page, `make licences` prints it for what is installed, and the tests fail where a",
-            "part is under the GPL or the AGPL, or does not name its licence. What the extras of other tools bring",
-            "beside these: [licences-integrations.md](licences-integrations.md).",
-            "",
-            *_copyleft_and_all([one for one in found if one.within != PAGE]),
-            "## In the viewer's page",
-            "",
-            *(f"- {licence or '?'} ({len(names)}): {', '.join(names)}" for licence, names in of),
-            "",
-        ]
-    )
-
-
-def page_apart(found: Sequence[Part]) -> str:
-    """docs/licences-integrations.md"""
-    return "\n".join(
-        [
-            "# Licences of what other tools bring",
-            "",
-            "What the extras for other tools install beside what [licences.md](licences.md) lists, as the packages",
-            "themselves say it. `make integrations` fails where this page is out of date, where a part is under",
-            "the GPL or the AGPL, and where one does not name its licence.",
-            "",
-            *_copyleft_and_all(found),
-        ]
-    )
-
-
-def _copyleft_and_all(python: Sequence[Part]) -> Iterator[str]:
-    yield "Under a weak copyleft licence (LGPL, MPL); each is a package of its own, installed unchanged:"
-    yield ""
-    yield from (f"- {one.name}: {one.licence}, with {one.within}" for one in python if one.copyleft)
-    yield from ("", "## Python packages", "", "| package | licence | comes with |", "|---|---|---|")
-    yield from (f"| {one.name} | {one.licence or '?'} | {one.within} |" for one in python)
-    yield ""
+def listed(found: Sequence[Part]) -> str:
+    """Every part as a row of CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("package", "licence", "comes with"))
+    writer.writerows((one.name, one.licence or "?", one.within) for one in found)
+    return text.getvalue()
 
 
 if __name__ == "__main__":
     if "--integrations" in sys.argv[1:]:
-        APART_PAGE.write_text(page_apart(list(installed(apart=True))), encoding="utf-8")
+        LISTED_APART.write_text(listed(list(installed(apart=True))), encoding="utf-8")
     else:
-        sys.stdout.write(page(parts()))
+        sys.stdout.write(listed(parts()))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
-import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -94,9 +94,10 @@ def test_a_position_is_given_only_where_the_last_line_says_it() -> None:
 
 
 def test_what_is_good_enough_is_what_the_card_says() -> None:
-    """Level by level, the table between the markers and the code; and the weights are those that it names."""
+    """Level by level, the card's table and the code; and the weights are those that the card names."""
     text = (ROOT / "docs" / "embedded-judge.md").read_text(encoding="utf-8").partition("<!-- levels: written")[2]
-    rows = re.findall(r"^\| (\w+) \| (\w+) \| (yes|no) \|", text, re.MULTILINE)
+    with (ROOT / "docs" / "data" / "embedded-levels.csv").open(encoding="utf-8", newline="") as file:
+        rows = [(row["mark"], row["level"], row["given"]) for row in csv.DictReader(file)]
 
     assert {(mark, level) for mark, level, _ in rows} == {
         (m, one) for m, known in TABLE.levels.items() for one in known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from licences import APART, APART_PAGE, ROOT, Part, installed, page_apart, parts
+from licences import APART, LISTED_APART, ROOT, Part, installed, listed, parts
 
 
 def test_nothing_that_users_get_is_under_the_gpl() -> None:
@@ -19,7 +19,7 @@ def test_nothing_that_users_get_is_under_the_gpl() -> None:
 
 def test_what_is_under_a_weak_copyleft_is_named_with_where_it_comes_in() -> None:
     """So that who packs all of it into one file knows."""
-    page = (Path(ROOT) / "docs" / "licences.md").read_text(encoding="utf-8")
+    page = (Path(ROOT) / "docs" / "packages.md").read_text(encoding="utf-8")
     weak = [one for one in parts() if one.copyleft == "weak"]
 
     assert weak
@@ -35,7 +35,7 @@ def test_what_other_tools_bring_is_listed_and_free_of_the_gpl() -> None:
     assert {one.within for one in found} == {f"extra `{name}`" for name in APART}
     assert [one for one in found if one.copyleft == "strong" or not one.licence] == []
     command = "run `.venv-integrations/bin/python docs/licences.py --integrations`"
-    assert APART_PAGE.read_text(encoding="utf-8") == page_apart(found), command
+    assert LISTED_APART.read_text(encoding="utf-8") == listed(found), command
 
 
 @pytest.mark.parametrize(

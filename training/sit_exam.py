@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from card import rewrite
+from card import rewrite_with_tables
 from sklearn.metrics import roc_auc_score
 from train_deep import CachedReader
 
@@ -129,8 +129,8 @@ def main() -> None:
     ]  # fmt: skip
     reader.keep()
     results = [result for answers in every if (result := exam_result(answers)) is not None]
-    lines = [*summary(results), "", *stance(every), "", *kinds(results)]
-    rewrite(given.card, "\n".join(lines), *MARKERS)
+    lines = ["# Exam: rubrics", *summary(results), "# Exam: AUC", *stance(every), "# Exam: hard kinds", *kinds(results)]
+    rewrite_with_tables(given.card, "\n".join(lines), *MARKERS)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from agreement import WAYS, agreement, cross_validate, rebuild_index, settle
-from card import rewrite
+from card import rewrite_with_tables
 from corpus import MARKS, read_dataset, read_replies
 from fitting import SIGN, Data, Floats, Weights, folds, prepare, train, write_table
 from ours import abstentions, foldings, is_ours, kind_of, kinds_table, marks_table
@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
     parser.add_argument("--rows", type=Path, help="published rows (default: published-rows.csv by the data)")
     parser.add_argument("--out", type=Path, default=FILE)
-    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge-tables.md"))
+    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     chosen = parser.parse_args()
     rows = chosen.rows or chosen.data.with_name("published-rows.csv")
     with rows.open(encoding="utf-8", newline="") as lines:
@@ -176,7 +176,7 @@ def main() -> None:
     written = write_table(weights, chosen.out)
     table = WeightTable(written)
     print(f"{chosen.out}: {len(written):,} bytes, {len(weights.phrases):,} phrases", file=sys.stderr)
-    rewrite(chosen.card, card(data, weights, table, published, len(written)), *MARKERS)
+    rewrite_with_tables(chosen.card, card(data, weights, table, published, len(written)), *MARKERS)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from agreement import cross_validate
-from card import rewrite
+from card import rewrite_with_tables
 from corpus import MARKS, Example, read_dataset, read_replies
 from fitting import SIGN, Data, Floats, Ints, calibrate, folds, prepare
 from ours import foldings, kind_of, kinds_table, marks_table
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
     parser.add_argument("--cache", type=Path, required=True, help="states that were read, kept from run to run")
     parser.add_argument("--out", type=Path, default=FILE)
-    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge-tables.md"))
+    parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     given = parser.parse_args()
     names = set(LEARNED.read_text(encoding="utf-8").split())
     data = prepare([one for one in read_replies() if one.subject in names])
@@ -204,7 +204,7 @@ def main() -> None:
     sums = train(data, states, np.arange(len(data.examples)))
     written = write_weights(sums, given.out)
     print(f"{given.out}: {len(written):,} bytes", file=sys.stderr)
-    rewrite(given.card, card(data, states, published, theirs, sums, written), *MARKERS)
+    rewrite_with_tables(given.card, card(data, states, published, theirs, sums, written), *MARKERS)
 
 
 if __name__ == "__main__":

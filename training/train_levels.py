@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from card import rewrite
+from card import rewrite_with_tables
 from level_replies import LEVELS, Labelled, organisms, published, simulated
 from scipy import sparse
 from scipy.optimize import minimize
@@ -283,7 +283,7 @@ def card(
                     else ["–"] * 4
                 )
             table.append(f"| {mark} | {level} | {'yes' if level in passed[mark] else 'no'} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *table])
+    return "\n".join([*lines, "", "# Levels", *table])
 
 
 def main() -> None:
@@ -327,7 +327,7 @@ def main() -> None:
     written = write_table(whole, chosen.out)
     assert LevelTable(written).levels == LEVELS
     print(f"{chosen.out}: {len(written):,} bytes", file=sys.stderr)
-    rewrite(
+    rewrite_with_tables(
         chosen.card,
         f"SHA-256 of the weights: `{LevelTable(written).sha256}`, {len(written):,} bytes. {section}",
         *MARKERS,

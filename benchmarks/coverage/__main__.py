@@ -3,7 +3,7 @@
     python benchmarks/coverage                     # everything, some 20 minutes
     python benchmarks/coverage --quick             # a tenth of the draws, and fewer cells
     python benchmarks/coverage --only index ranking
-    python benchmarks/coverage --store published.db --write     # and docs/coverage.md, cells.csv, rankings.csv
+    python benchmarks/coverage --store published.db --write     # and docs/coverage.md, and every cell as CSV
 
 The models (models.json) were fitted to published results by fit.py. With --store, a store with those results, the
 published subjects also play again by their own marks, so that not everything hangs on the models.
@@ -23,10 +23,8 @@ from cells import Cell, Family, contest, index_by_runs, marks_of, of_judges, of_
 from draw import Floats, Generator, Jury, models, published, whole_index
 from fit import PROTOCOL, read_board, smoothed
 from fit import marks_of as published_marks
-from page import page, promises, write_cells
-from stems import kept_section
+from page import PAGE, promises, summary, write_cells, write_section
 
-PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 MARKS = ("resistance", "consistency", "non_assistant_likeness")
 SEVERITY = Jury(judges=1, severity=0.12, taste=0.12, slips=0.3)  # some 3 points of the index in the middle
 
@@ -171,7 +169,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", type=Path, help="with the published results (aib import)")
-    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name}, too")
+    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and the cells, too")
     chosen = parser.parse_args()
     grid = Grid(chosen.draws, store=chosen.store)
     if chosen.quick:
@@ -182,16 +180,14 @@ def main() -> int:
     cells = [one for one in found if isinstance(one, Cell)]
     families = [one for one in found if isinstance(one, Family)]
     if chosen.write:
-        about = {
-            "arguments": " --store published.db --write" if chosen.store else " --write",
+        about: dict[str, object] = {
             "draws": grid.draws,
             "slow": grid.draws // 5,
             "seed": chosen.seed,
             "minutes": (time.monotonic() - start) / 60,
         }
-        of_stems = kept_section(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else ""
-        PAGE.write_text(page(cells, families, about) + of_stems, encoding="utf-8")
-        write_cells(Path(__file__).parent, cells, families)
+        write_section(PAGE, "intervals", summary(cells, families, about))
+        write_cells(cells, families)
     print(f"{grid.draws} draws a cell, {len(found)} cells\n")
     kept = promises(cells, families)
     for name, value, bound, good in kept:

@@ -1,7 +1,7 @@
 """What becomes of intervals and rankings where what they take for granted does not hold: simulation, cell by cell.
 
-    python benchmarks/coverage/assumptions.py              # prints docs/coverage-assumptions.md, some ten minutes
-    python benchmarks/coverage/assumptions.py --write      # and writes it
+    python benchmarks/coverage/assumptions.py              # prints a section of docs/coverage.md, some ten minutes
+    python benchmarks/coverage/assumptions.py --write      # and writes it, and every cell as assumptions.csv
 
 Runs that a day shifts together, subjects who are unlike the others, marks at two ends on tiny boards, subjects with
 unequal runs. Boards are drawn as for coverage.md, from the models fitted to published results.
@@ -13,32 +13,22 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from cells import ROUNDING, _pairs_p, covered
 from draw import PLACES, Boards, Days, Floats, Generator, Test, draw_boards, models, one_mark, whole_index
 from methods import QUESTIONS, measured_boards, our_differences, ours
-from page import ERROR, PROMISE, TITLES, markdown, percent
+from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.dispersion import measure
 from independence_bench.analysis.statistics.ranking import holm, pairs_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "coverage-assumptions.md"
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
 RANKED = 2  # boards with a ranking are drawn this many times less often
 HOLDS = -0.7  # beyond it a subject holds, else it folds: three in four hold
 HEAD = """\
-# Where assumptions fail
-
-Intervals and rankings rest on assumptions: runs are independent, subjects vary alike, boards are not tiny. This page
-shows what happens where an assumption is wrong. Made by `python benchmarks/coverage/assumptions.py --write` with
-{draws:,} boards a cell ({ranked:,} for rankings) and seed {seed}; do not edit. Boards are drawn as in
-[coverage.md](coverage.md); what is done about each assumption is in [the methods](statistics-methods.md).
-
-The requirement is a coverage of {promise:.0f}% in every cell, and at most 5% of rankings with a false "better
-than". A number that misses it by more than a standard error is **bold** and listed first. The standard error of a
-coverage near 95% is {error:.1f} points, of a share of rankings near 3% {ranked_error:.1f} points.
+{draws:,} boards a cell ({ranked:,} for rankings), seed {seed}. The standard error of a coverage near 95% is
+{error:.1f} points, of a share of rankings near 3% {ranked_error:.1f} points. The worst cell of each part, in %:
 """
 
 TABLES = {
@@ -222,30 +212,34 @@ def unequal(rng: Generator, draws: int) -> Iterator[Checked]:
 PARTS = (days, serial, unlike, binary, wide, unequal)
 
 
-def page(found: Sequence[Checked], about: dict[str, float]) -> str:
-    """All of it as Markdown."""
-    broken = [one for one in found if not one.kept]
-    lines = [HEAD.format(**about, promise=100 * PROMISE), "## Below the requirement\n"]
-    lines += [f"* {one.table}: {one.situation}: {one.asked} {percent(one.value)}%" for one in broken] or ["Nowhere."]
-    lines.append("")
+def section(found: Sequence[Checked], about: dict[str, float]) -> str:
+    """What docs/coverage.md says of these cells: the worst of each part, and every one below the requirement."""
+    columns = ("the same test again", "another test like it", "a difference", "false ranking")
+    rows = []
     for table in dict.fromkeys(one.table for one in found):
         mine = [one for one in found if one.table == table]
-        columns = list(dict.fromkeys(one.asked for one in mine))
-        by_cell = {(one.situation, one.asked): one for one in mine}
-        said = next(part.__doc__ for part in PARTS if TABLES[part.__name__] == table)
-        lines += [f"## {table}\n", f"{said} In %.\n"]
-        rows = [
-            (situation, *(_shown(by_cell.get((situation, asked))) for asked in columns))
-            for situation in dict.fromkeys(one.situation for one in mine)
+        by_column = [[one for one in mine if _column(one) == name] for name in columns]
+        rows.append((table, *map(_worst, by_column)))
+    broken = [f"- {one.table}: {one.situation}: {one.asked} {percent(one.value)}%" for one in found if not one.kept]
+    return "\n".join(
+        [
+            HEAD.format(**about),
+            *markdown(("", *columns), rows),
+            "Cells that miss the requirement by more than a standard error:\n",
+            *(broken or ["None."]),
         ]
-        lines += markdown(("", *columns), rows)
-    return "\n".join(lines)
+    )
 
 
-def _shown(one: Checked | None) -> str:
-    if one is None:
-        return ""
-    return percent(one.value) if one.kept else f"**{percent(one.value)}**"
+def _column(one: Checked) -> str:
+    if one.wrong:
+        return "false ranking"
+    return "a difference" if one.asked.startswith("difference") else one.asked
+
+
+def _worst(found: Sequence[Checked]) -> str:
+    worst_of = max if any(one.wrong for one in found) else min
+    return percent(worst_of(one.value for one in found)) if found else ""
 
 
 def main() -> int:
@@ -254,7 +248,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=1000, help="boards of each cell  [default: 1000]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
-    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name}, too")
+    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and assumptions.csv, too")
     chosen = parser.parse_args()
     found: list[Checked] = []
     for number, part in enumerate(PARTS):
@@ -269,9 +263,14 @@ def main() -> int:
         "error": 100 * np.sqrt(0.95 * 0.05 / chosen.draws),
         "ranked_error": 100 * np.sqrt(0.03 * 0.97 / ranked),
     }
-    text = page(found, about)
+    text = section(found, about)
     if chosen.write:
-        PAGE.write_text(text, encoding="utf-8")
+        write_section(PAGE, "assumptions", text)
+        write_rows(
+            "assumptions",
+            ("table", "situation", "figure", "percent", "meets_requirement"),
+            ((o.table, o.situation, o.asked, percent(o.value), "yes" if o.kept else "no") for o in found),
+        )
     print(text)
     return 0 if all(one.kept for one in found if one.table != TABLES["serial"]) else 1
 

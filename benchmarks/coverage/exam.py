@@ -1,6 +1,7 @@
 """Whether the limits of the exam's figures hold as often as they say: judges of known confusion, sixty questions.
 
-    python benchmarks/coverage/exam.py               # the tables of docs/exam.md, some fifteen minutes
+    python benchmarks/coverage/exam.py               # prints a table, some fifteen minutes
+    python benchmarks/coverage/exam.py --write       # and writes it as exam_limits.csv
 
 Half of the questions are hard. A judge errs in stated shares of ordinary and of hard ones, towards the next state, the
 other end, any state, up, down, the highest or the lowest; its marks of 0-10 pile up at the ends. The truth is its
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from draw import Floats, Generator
+from page import markdown, write_rows
 
 from independence_bench.analysis.statistics.arrays import Numbers
 from independence_bench.analysis.statistics.known_states import (
@@ -246,6 +248,11 @@ def paired(rng: Generator, one: Confused, other: Confused, scale: Scale, draws: 
     return found
 
 
+COLUMNS = (
+    "scale", "figure", "judges", "mean_percent", "worst_percent", "worst_judge", "mean_width", "no_limits_percent"
+)  # fmt: skip
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -253,6 +260,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one scale")
     parser.add_argument("--cells", action="store_true", help="every cell, too")
+    parser.add_argument("--write", action="store_true", help="exam_limits.csv, too")
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     every: dict[tuple[str, str], list[tuple[str, Held]]] = defaultdict(list)
@@ -279,19 +287,20 @@ def main() -> None:
                         f"{one.kind} {one.ordinary:g}/{one.hard:g} and {other.kind} {other.ordinary:g}/{other.hard:g}"
                     )
                     every[scale.name, f"{name}, two judges"].append((what, held))
-    print("| scale | figure | cells | mean, % | worst, % | of | mean width | no limits, % |")
-    print("|---|---|--:|--:|--:|---|--:|--:|")
+    rows = []
     for (scale_name, name), cells in every.items():
         known = [(what, held) for what, held in cells if held.none < held.draws / 2]
         if not known:
             continue
         worst, least = min(known, key=lambda one: one[1].share)
         there = sum(held.draws - held.none for _, held in cells)
-        print(
-            f"| {scale_name} | {name} | {len(known)} | {100 * np.mean([h.share for _, h in known]):.1f} | "
-            f"{100 * least.share:.1f} | {worst} | {sum(h.width for _, h in cells) / max(there, 1):.2f} | "
-            f"{100 * sum(h.none for _, h in cells) / sum(h.draws for _, h in cells):.0f} |"
-        )
+        silent = sum(h.none for _, h in cells) / sum(h.draws for _, h in cells)
+        mean, width = np.mean([h.share for _, h in known]), sum(h.width for _, h in cells) / max(there, 1)
+        counted = (f"{100 * mean:.1f}", f"{100 * least.share:.1f}", worst, f"{width:.2f}", f"{100 * silent:.0f}")
+        rows.append((scale_name, name, str(len(known)), *counted))
+    print("\n".join(markdown(COLUMNS, rows)))
+    if given.write:
+        write_rows("exam_limits", COLUMNS, rows)
     if given.cells:
         for (scale_name, name), cells in every.items():
             for what, held in cells:

@@ -1,6 +1,7 @@
 """What judges of known quality are found to be in the exam: its own questions, figures and thresholds.
 
-    python benchmarks/coverage/exam_judges.py        # a table of docs/exam.md, some minutes
+    python benchmarks/coverage/exam_judges.py            # prints a table, some minutes
+    python benchmarks/coverage/exam_judges.py --write    # and writes it as exam_judges.csv
 
 A judge here is a rule that knows the state of a question and errs in a stated way; the draws are exams that it sits.
 """
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 from draw import Generator
+from page import markdown, write_rows
 
 from independence_bench.analysis.exam.answers import ExamAnswer
 from independence_bench.analysis.exam.rubric import judged_length, rubric_result
@@ -105,16 +107,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="exam_judges.csv, too")
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
-    print("| judge | mean kappa | " + " | ".join(SHOWN) + " |")
-    print("|---|--:|" + "--:|" * len(SHOWN))
+    columns = ("judge", "mean_kappa", *(f"{fit.replace(' ', '_')}_percent" for fit in SHOWN))
+    rows = []
     for name, marking in JUDGES.items():
         results = [rubric_result(sat(rng, marking)) for _ in range(given.draws)]
         kappa = np.mean([one.kappa.value for one in results if one.kappa])
         fits = Counter(one.fitness.fit for one in results)
-        shares = " | ".join(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN)
-        print(f"| {name} | {kappa:.2f} | {shares} |", flush=True)
+        rows.append((name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN)))
+    print("\n".join(markdown(columns, rows)))
+    if given.write:
+        write_rows("exam_judges", columns, rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What a judge of known confusion does to rankings by v2's index: the grounds for the thresholds of the judge's exam.
 
-    python benchmarks/coverage/exam_thresholds.py            # the tables of docs/exam.md, some ten minutes
+    python benchmarks/coverage/exam_thresholds.py            # prints a table, some ten minutes
+    python benchmarks/coverage/exam_thresholds.py --write    # and writes it as exam_thresholds.csv
 
 Marks are drawn from the models fitted to published results (draw.py), and the truth is the index that a judge without
 an error gives over all runs. A judge errs by bands, as the exam sees it: some share of ordinary conversations and some
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from draw import Floats, Generator, Test, draw_parts, models, whole_index
+from page import markdown, write_rows
 
 from independence_bench.analysis.statistics.known_states import Items, agreement, slope
 
@@ -137,25 +139,27 @@ def main(report: Callable[[str], object] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--boards", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="exam_thresholds.csv, too")
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     test = whole_index(models())
-    columns = [f"{n} runs, hard to {100 * h:.0f}%: 5 apart" for n in RUNS for h in MOST_HARD]
-    head = ["error", "share", "kappa", "ordinary", "hard", "leniency", "by length", "bias", *columns]
-    report("| " + " | ".join([*head, "5 runs, 40%: 20 apart", "80%: 20 apart"]) + " |")
-    report("|---|" + "--:|" * (len(columns) + 9))
+    columns = (
+        "error", "share", "kappa", "ordinary_right_percent", "hard_right_percent", "leniency", "by_length", "bias",
+        *(f"5_apart_{n}_runs_{100 * h:.0f}_percent_hard" for n in RUNS for h in MOST_HARD),
+        *(f"20_apart_{100 * h:.0f}_percent_hard" for h in MOST_HARD),
+    )  # fmt: skip
+    rows = []
     for judge in judges():
         kappa, ordinary, hard, signed, by_length = exam_of(rng, judge)
         cells = [ranked(rng, judge, test, max(given.boards * RUNS[0] // n, 8), n, h) for n in RUNS for h in MOST_HARD]
-        share = judge.per_doubling or judge.hard
-        report(
-            f"| {judge.kind} | {share:g} | {kappa:.2f} | {100 * ordinary:.0f} | {100 * hard:.0f} | "
-            f"{signed:+.2f} | {by_length:+.2f} | "
-            f"{cells[0]['bias']:+.1f} | "
-            + " | ".join(f"{100 * one['near']:.1f}" for one in cells)
-            + f" | {100 * cells[0]['far']:.1f} | {100 * cells[1]['far']:.1f} |"
-        )
-        sys.stdout.flush()
+        row = [judge.kind, f"{judge.per_doubling or judge.hard:g}", f"{kappa:.2f}"]
+        row += [f"{100 * ordinary:.0f}", f"{100 * hard:.0f}", f"{signed:+.2f}", f"{by_length:+.2f}"]
+        row += [f"{cells[0]['bias']:+.1f}", *(f"{100 * one['near']:.1f}" for one in cells)]
+        rows.append((*row, *(f"{100 * one['far']:.1f}" for one in cells[: len(MOST_HARD)])))
+        print(f"{judge.kind} {row[1]}: done", file=sys.stderr, flush=True)
+    report("\n".join(markdown(columns, rows)))
+    if given.write:
+        write_rows("exam_thresholds", columns, rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Whether `aib gate` errs as seldom as it says, and what it can see: pairs of builds of known truth, cell by cell.
 
-    python benchmarks/coverage/gates.py              # prints docs/coverage-gates.md
-    python benchmarks/coverage/gates.py --write      # and writes it, with the table of docs/ci.md
+    python benchmarks/coverage/gates.py              # prints a section of docs/coverage.md, some forty minutes
+    python benchmarks/coverage/gates.py --write      # and writes it, a table of docs/ci.md, and gates.csv
 
 The pairs: gate_pairs.py.
 """
@@ -20,15 +20,13 @@ from pathlib import Path
 import numpy as np
 from draw import Generator
 from gate_pairs import OF_STEMS, STRUCTURES, Pairs
-from page import markdown
+from page import PAGE, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import measure
 from independence_bench.analysis.statistics.margins import MarginTest, Verdict, level_of, margin_test
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE, CI = DOCS / "coverage-gates.md", DOCS / "ci.md"
-BEGIN, END = "<!-- what a gate resolves: written by benchmarks/coverage/gates.py -->\n", "<!-- end -->\n"
+CI = PAGE.parent / "ci.md"
 ERROR, POWER = 0.05, 0.8
 MARGIN = 3.0  # points
 MARGINS = (1.0, 3.0, 5.0, 10.0)
@@ -141,42 +139,27 @@ def simulate(rng: Generator, draws: int, structure: str) -> Iterator[Cell]:
             yield looked(Cell(*at, 100 * float(np.mean(worse.drop)), MARGIN, looks, 0, 0, 0, "printed"), worse)
 
 
-# ---------------------------------------------------------------- the pages
+# ---------------------------------------------------------------- what is written
 
 HEAD = """\
-# How often does a gate err?
-
-Made by `python benchmarks/coverage/gates.py --write` with {draws:,} pairs of builds a cell and seed {seed}; do not
-edit; some forty minutes. What a gate is: [ci.md](ci.md); how it decides: [statistics.md](statistics.md), *Gates*.
-
-A *pair* is a build and a later one whose true index is lower by an exact number of points, over very many runs of the
-same scenarios. v2's marks are drawn from models fitted to published results, v3's from the model of
-[coverage.md](coverage.md), *Protocols with stems*, where low, middle and ceiling are 42, 79 and 99. *shifted*: each
-run of a build is shifted as a whole (standard deviation {spread:g}; a conversation's latent variable has 1).
-*unlike*: the later build is better in some scenarios and worse in others, drawn anew; *alike*: nothing differs but
-the drop; *in one dimension*: the drop is in resistance (v3: in holding under pressure) alone. The margin is
-{margin:g} points. *worse*: exit code 3; *passes*: 0; the rest is undecided, 4. Monte Carlo error near 5%: {error:.1f}
-points.
-
-The requirements: a build that is not worse fails in at most 5%; one that is worse by the margin or more passes in at
-most 5%; one that is worse by the drop that a gate printed fails in 80 of 100 such gates that have an interval (if
-runs vary too much together there is none, and the gate says so). To test the last one, the drop of each pair is the
-one that the gate of another pair printed; the table shows the mean. In the same way each pair is tested at the margin
-with which, according to another pair's gate, a build that is not worse passes in 80 of 100. Single runs do not show
-shifts of whole runs.
+{draws:,} pairs of builds a cell, seed {seed}; the standard error of a share near 5% is {error:.1f} points. The worst
+of all cells, in %:
 """
+COLUMNS = (
+    "looks", "protocol", "place", "runs_are", "builds", "runs_before", "runs_now", "no_drop_worse_percent",
+    "no_drop_passes_percent", "margin_worse_percent", "margin_passes_percent", "printed_drop",
+    "printed_drop_worse_percent", "no_interval_percent", "printed_margin", "printed_margin_passes_percent",
+)  # fmt: skip
 
 
-def percent(share: float) -> str:
-    """One decimal."""
-    return f"{100 * share:.1f}"
+def by_drop(found: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """The cells without a drop, with one of the margin, and with one that a gate printed."""
+    return {about: [one for one in found if one.about == about] for about in ("none", "the margin", "printed")}
 
 
-def page(found: Sequence[Cell], about: dict[str, object]) -> str:
-    """The whole of docs/coverage-gates.md."""
-    lines = [HEAD.format(**about)]
-    kinds = ("none", "the margin", "printed")
-    by = {kind: [one for one in found if one.about == kind] for kind in kinds}
+def section(found: Sequence[Cell], about: dict[str, object]) -> str:
+    """What docs/coverage.md says of these cells."""
+    by = by_drop(found)
     worst = (
         ("a build that is not worse fails (at most 5%)", max((one.worse for one in by["none"]), default=0)),
         ("one that is worse by the margin fails (at most 5%)", max((o.worse for o in by["the margin"]), default=0)),
@@ -196,35 +179,25 @@ def page(found: Sequence[Cell], about: dict[str, object]) -> str:
         ),
         ("one that is worse by the printed drop passes", max((one.passed for one in by["printed"]), default=0)),
     )
-    lines += ["The worst of all cells, %:\n", *markdown(("", "%"), [(name, percent(share)) for name, share in worst])]
-    for looks, title in ((1, "## One look"), (2, "## Two looks: `--add-runs`")):
-        lines.append(f"{title}\n")
-        if looks == 2:
-            lines.append(
-                f"Each look is at 97.5% instead of 95. If the first is open, more runs are played, to {1 + ADDED} "
-                "times its\nruns. The printed drop is that of the first look.\n"
-            )
-        rows = []
-        for none in by["none"]:
-            if none.looks != looks:
-                continue
-            at, printed = (_same(none, by[about]) for about in ("the margin", "printed"))
-            cells = [none.structure, none.place, none.shift, none.kind, f"{none.before}, {none.after}"]
-            cells += [percent(one) for one in (none.worse, none.passed)]
-            cells += ["", ""] if at is None else [percent(one) for one in (at.worse, at.passed)]
-            cells += (
-                ["–", "", ""]
+    return "\n".join([HEAD.format(**about), *markdown(("", "%"), [(name, percent(share)) for name, share in worst])])
+
+
+def cell_rows(found: Sequence[Cell]) -> Iterator[Sequence[object]]:
+    """Each situation with its three drops, as a row of gates.csv."""
+    by = by_drop(found)
+    for none in by["none"]:
+        at, printed = (_same(none, by[about]) for about in ("the margin", "printed"))
+        yield (
+            none.looks, none.structure, none.place, none.shift, none.kind, none.before, none.after,
+            percent(none.worse), percent(none.passed),
+            *(("", "") if at is None else (percent(at.worse), percent(at.passed))),
+            *(
+                ("", "", "")
                 if printed is None
-                else [f"{printed.drop:.1f}", percent(printed.power), percent(printed.silent)]
-            )
-            cells += [f"{none.passable:.1f}", percent(none.at_passable)]
-            rows.append(cells)
-        columns = (
-            "protocol", "place", "runs are", "builds", "runs before, now", "no drop: worse", "passes",
-            "drop of the margin: worse", "passes", "printed drop", "worse", "no interval", "printed margin", "passes",
+                else (f"{printed.drop:.1f}", percent(printed.power), percent(printed.silent))
+            ),
+            f"{none.passable:.1f}", percent(none.at_passable),
         )  # fmt: skip
-        lines += markdown(columns, rows)
-    return "\n".join(lines).rstrip() + "\n"
 
 
 def _same(one: Cell, others: Sequence[Cell]) -> Cell | None:
@@ -272,7 +245,9 @@ def main() -> int:
     parser.add_argument(
         "--cells", type=Path, metavar="FILE", help="keep the cells there, and simulate no protocol that has some"
     )
-    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and the table in docs/{CI.name}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"docs/{PAGE.name}, the table in docs/{CI.name}, and gates.csv, too"
+    )
     chosen = parser.parse_args()
     start, found = time.monotonic(), []
     if chosen.cells and chosen.cells.exists():
@@ -294,14 +269,13 @@ def main() -> int:
             if chosen.cells:
                 chosen.cells.write_text(json.dumps([asdict(cell) for cell in found]), encoding="utf-8")
     about: dict[str, object] = {
-        "draws": chosen.draws, "seed": chosen.seed, "margin": MARGIN,
-        "spread": SHIFTS["shifted"], "error": 100 * sqrt(0.05 * 0.95 / chosen.draws),
+        "draws": chosen.draws, "seed": chosen.seed, "error": 100 * sqrt(0.05 * 0.95 / chosen.draws),
     }  # fmt: skip
-    text, table = page(found, about), resolution(found)
+    text, table = section(found, about), resolution(found)
     if chosen.write:
-        PAGE.write_text(text, encoding="utf-8")
-        before, rest = CI.read_text(encoding="utf-8").split(BEGIN)
-        CI.write_text(f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        write_section(PAGE, "gates", text)
+        write_section(CI, "what a gate resolves", table)
+        write_rows("gates", COLUMNS, cell_rows(found))
     print(text, table, sep="\n")
     kept = all(
         (one.worse <= ERROR or one.about == "printed") and (one.passed <= ERROR or one.about == "none") for one in found

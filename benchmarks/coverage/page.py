@@ -1,9 +1,8 @@
-"""What the simulations came to: a page of Markdown that sums it up, every cell as CSV, a few lines for the terminal."""
+"""What the simulations came to: a section of docs/coverage.md, every cell as CSV, a few lines for the terminal."""
 
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,32 +12,14 @@ from draw import PLACES
 
 PROMISE = 0.93  # coverage of what is called 95%, in every cell
 ERROR = 0.05  # of rankings with anything false in them
+MEASURED = ("coverage_percent", "width_over_oracle")
 TITLES = {"again": "the same test again", "another": "another test like it"}
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "coverage.md"
 HEAD = """\
-# How often do the intervals hold?
-
-Made by `python benchmarks/coverage{arguments}` with {draws:,} draws a cell ({slow:,} for methods that resample) and
-seed {seed}, in {minutes:.0f} minutes; do not edit. How boards are drawn, and why our method was chosen:
-[the methods](statistics-methods.md#how-the-methods-were-chosen).
-
-{short}
-A *cell* is one situation: a test (one mark, or the index), the place of a subject, and the numbers of
-subjects on the board, of scenarios and of runs. Places are *low*, *middle* and *ceiling*: -1.5, 0 and +1.5 standard
-deviations of subjects; at the ceiling most marks are the highest. *Coverage* is the share of draws whose 95%
-interval contains the true value; the requirement is {promise:.0f}% in every cell. The *oracle* is the central 95%
-of the true errors, which nobody can know from the marks alone: at the ceiling a few marks look the same whether a
-subject always gets a 10 or nearly always.
-"""
-SHORT = """\
-**In short.** Of {cells:,} cells, {kept:,} meet the requirement; the lowest coverage is {lowest}%. Of rankings, at
-most {wrong}% contain a false "better than"; at most 5% may. The intervals are wider than the narrowest possible
-ones, by a median factor of {narrow:.2f} to {wide:.2f}. Usual methods meet the requirement in far fewer cells (*Other
-methods*). Three more pages: [where assumptions fail](coverage-assumptions.md), [the errors of a
-gate](coverage-gates.md), [the exam of judges](coverage-exam.md).
-"""
-EVERY = """\
-Every cell is in [cells.csv](../benchmarks/coverage/cells.csv), every kind of ranking in
-[rankings.csv](../benchmarks/coverage/rankings.csv).
+{draws:,} draws a cell ({slow:,} for methods that resample), seed {seed}, {minutes:.0f} minutes. {kept:,} of {cells:,}
+cells meet the requirement; the lowest coverage is {lowest}%. Of rankings, at most {wrong}% contain a false
+"better than"; at most {error:.0f}% may.
 """
 
 
@@ -56,27 +37,33 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[
     yield ""
 
 
-def page(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, object]) -> str:
-    """The whole page."""
-    head = HEAD.format(promise=100 * PROMISE, short=_short(cells, families), **about)
-    return "\n".join([head, *_summary(cells, families), EVERY])
-
-
-def _short(cells: Sequence[Cell], families: Sequence[Family]) -> str:
-    """The result in a paragraph; "" where a part of it was not simulated."""
-    groups = [mine for _, mine in _groups(cells)]
-    if not groups or not families:
-        return ""
-    coverages = [one.coverage for mine in groups for one in mine]
-    medians = [_median(mine) for mine in groups]
-    return SHORT.format(
+def summary(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, object]) -> str:
+    """What docs/coverage.md says of these cells."""
+    coverages = [one.coverage for _, mine in _groups(cells) for one in mine]
+    head = HEAD.format(
         cells=len(coverages),
         kept=sum(one >= PROMISE for one in coverages),
         lowest=percent(min(coverages)),
         wrong=percent(max(one.error for one in families)),
-        narrow=min(medians),
-        wide=max(medians),
+        error=100 * ERROR,
+        **about,
     )
+    return "\n".join([head, *_summary(cells, families)])
+
+
+def write_section(page: Path, name: str, text: str) -> None:
+    """Put *text* between the markers of *name* in *page*, in place of what is there."""
+    begin, end = f"<!-- {name}: written by benchmarks/coverage -->\n", f"<!-- end of {name} -->\n"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n{text.strip()}\n\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+def write_rows(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write every cell of a table as NAME.csv beside this file."""
+    with (HERE / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
 
 
 def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[str, float, float, bool]]:
@@ -109,30 +96,15 @@ def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
 
 
 def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]:
-    yield "## Our intervals\n"
     rows = []
     for name, mine in _groups(cells):
-        worst = min(mine, key=lambda one: one.coverage)
-        where = f"{worst.place.replace('anybody', 'any')}, {_counted(worst)}"
+        lowest = min(one.coverage for one in mine)
         mean = float(np.mean([one.coverage for one in mine]))
-        rows.append((name, str(len(mine)), percent(worst.coverage), where, percent(mean), f"{_median(mine):.2f}"))
-    yield from markdown(("", "cells", "lowest coverage, %", "where", "mean, %", "median width / oracle"), rows)
+        rows.append((name, str(len(mine)), percent(lowest), percent(mean), f"{_median(mine):.2f}"))
+    yield from markdown(("", "cells", "lowest coverage, %", "mean, %", "median width / oracle"), rows)
     yield from _ranking(families)
     yield from _contest(cells)
-    yield from _ends(cells)
-    yield from _usual(cells)
-    yield from _one_judge(cells)
-    yield from _incomplete(cells)
-
-
-def _counted(cell: Cell) -> str:
-    what = "" if cell.test in ("index", "difference", "published subjects") else f"{_title(cell.test)}, "
-    judges = f", judges {cell.judges}" if cell.judges else ""
-    return f"{what}subjects {cell.subjects}, scenarios {cell.scenarios}, runs {cell.runs}{judges}"
-
-
-def _title(mark: str) -> str:
-    return mark.replace("_", " ")
+    yield from _of_judges(cells)
 
 
 def _median(cells: Sequence[Cell]) -> float:
@@ -157,125 +129,38 @@ def _ranking(families: Sequence[Family]) -> Iterator[str]:
 
 
 def _contest(cells: Sequence[Cell]) -> Iterator[str]:
-    methods = _methods(cells)
+    mine = [one for one in _marks(cells) if one.subjects == 20 and one.runs > 1]
+    methods = _methods(mine)
     if len(methods) < 2:
         return
-    yield "## Other methods\n"
-    yield (
-        "One mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios, all three places. *Kept*: cells of at least 93%.\n"
-        "*Narrowest*: cells in which the method is the narrowest of those that reach 93% there.\n"
-    )
-    for question, title in TITLES.items():
-        by_cell: dict[object, list[Cell]] = defaultdict(list)
-        for one in _marks(cells):
-            if one.question == question and one.subjects == 20 and one.runs > 1:
-                by_cell[one.test, one.place, one.scenarios, one.runs].append(one)
-        narrowest = [
-            min(holding, key=lambda one: one.width).method
-            for found in by_cell.values()
-            if (holding := [one for one in found if one.coverage >= PROMISE])
-        ]
-        rows = []
-        for method in methods:
-            mine = [one for found in by_cell.values() for one in found if one.method == method]
-            rows.append(
-                (
-                    f"**{method}**" if method == OURS else method,
-                    percent(min(one.coverage for one in mine)),
-                    percent(float(np.mean([one.coverage for one in mine]))),
-                    f"{100 * np.mean([one.coverage >= PROMISE for one in mine]):.0f}",
-                    f"{_median(mine):.2f}",
-                    f"{100 * narrowest.count(method) / max(len(narrowest), 1):.0f}",
-                )
-            )
-        columns = (title, "lowest, %", "mean, %", "kept, %", "median width / oracle", "narrowest, %")
-        yield from markdown(columns, rows)
-
-
-def _ends(cells: Sequence[Cell]) -> Iterator[str]:
-    methods = _methods(cells)
-    if len(methods) < 2:
-        return
-    yield "At the ceiling, where most marks are 10, mean coverage in %:\n"
-    for question, by, values in (("again", "runs", (2, 3, 5, 10)), ("another", "scenarios", (2, 3, 5, 10, 20, 50))):
-        rows = []
-        for method in methods:
-            row = []
-            for value in values:
-                mine = [
-                    one.coverage
-                    for one in _marks(cells)
-                    if one.question == question
-                    and one.place == "ceiling"
-                    and one.subjects == 20
-                    and one.runs > 1
-                    and one.method == method
-                    and getattr(one, by) == value
-                ]
-                row.append(percent(float(np.mean(mine))) if mine else "")
-            rows.append((method, *row))
-        yield from markdown((TITLES[question], *(f"{value} {by}" for value in values)), rows)
-
-
-def _usual(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.test == "index" and one.question == "again" and one.subjects == 20]
-    mine = [one for one in mine if one.runs > 1 and not one.judges]
-    methods = [method for method in _methods(mine) if method != OURS]
-    if not methods:
-        return
-    yield "The usual intervals of a benchmark's mean over runs, for the index (v2, 20 subjects): coverage in %"
-    yield "(width / oracle), mean of the three places. *ours* also uses single conversations and other subjects:\n"
-    runs = sorted({one.runs for one in mine})
+    yield "Other methods: one mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios. *Kept*: % of cells at 93% or more.\n"
     rows = []
-    for method in (OURS, *methods):
-        row = []
-        for number in runs:
-            some = [one for one in mine if one.method == method and one.runs == number]
-            coverage, ratio = (float(np.mean([getattr(one, what) for one in some])) for what in ("coverage", "ratio"))
-            row.append(f"{percent(coverage)} ({ratio:.2f})")
-        rows.append((method, *row))
-    yield from markdown((TITLES["again"], *(f"{number} runs" for number in runs)), rows)
+    for method in methods:
+        row = [f"**{method}**" if method == OURS else method]
+        for question in TITLES:
+            some = [one for one in mine if one.method == method and one.question == question]
+            kept = np.mean([one.coverage >= PROMISE for one in some])
+            row += [percent(min(one.coverage for one in some)), f"{100 * kept:.0f}", f"{_median(some):.2f}"]
+        rows.append(row)
+    columns = (f"{title}: {what}" for title in TITLES.values() for what in ("lowest, %", "kept", "width / oracle"))
+    yield from markdown(("", *columns), rows)
 
 
-def _one_judge(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.judges and not one.lacking]
+def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
+    mine = [one for one in cells if one.judges and not one.lacking and one.question == "again"]
     if not mine:
         return
-    yield "## Judges\n"
-    yield "Coverage in % of the index that the mean of all possible judges would give, five runs. The interval of one"
-    yield "judge's marks does not include the differences between judges; from two judges on it does:\n"
-    rows = []
-    for subjects in sorted({one.subjects for one in mine}):
-        for question, title in TITLES.items():
-            row = []
-            for judges in sorted({one.judges for one in mine}):
-                some = {
-                    one.place: one
-                    for one in mine
-                    if (one.subjects, one.question, one.judges) == (subjects, question, judges)
-                }
-                row.append(_three([some[place] for place in PLACES]))
-            rows.append((f"{title}, {subjects} subjects", *row))
-    columns = (f"{number} judge{'s' if number > 1 else ''}" for number in sorted({one.judges for one in mine}))
-    yield from markdown(("low / middle / ceiling (widths / oracle)", *columns), rows)
-
-
-def _incomplete(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.lacking]
-    if not mine:
-        return
-    yield "The same where the last of three judges has marked half of the transcripts:\n"
-    rows = []
-    for subjects, runs in sorted({(one.subjects, one.runs) for one in mine}):
-        some = [one for one in mine if (one.subjects, one.runs) == (subjects, runs)]
-        row = (_three([one for one in some if one.question == question]) for question in TITLES)
-        rows.append((f"{subjects} subjects, {runs} runs", *row))
-    yield from markdown(("low / middle / ceiling (widths / oracle)", *TITLES.values()), rows)
-
-
-def _three(cells: Sequence[Cell]) -> str:
-    coverage = " / ".join(percent(one.coverage) for one in cells)
-    return f"{coverage} ({' / '.join(f'{one.ratio:.2f}' for one in cells)})"
+    yield "Coverage of the index by the mean of all possible judges, five runs, the same test again, in %:\n"
+    rows = [
+        (
+            f"{judges} judge{'s' * (judges > 1)}, {subjects} subjects",
+            *(percent(one.coverage) for place in PLACES for one in some if one.place == place),
+        )
+        for judges in sorted({one.judges for one in mine})
+        for subjects in sorted({one.subjects for one in mine})
+        for some in [[one for one in mine if (one.judges, one.subjects) == (judges, subjects)]]
+    ]
+    yield from markdown(("", *PLACES), rows)
 
 
 def _marks(cells: Sequence[Cell]) -> list[Cell]:
@@ -286,21 +171,22 @@ def _methods(cells: Sequence[Cell]) -> list[str]:
     return list(dict.fromkeys(one.method for one in cells))
 
 
-def write_cells(folder: Path, cells: Sequence[Cell], families: Sequence[Family]) -> None:
-    """Every cell that the page sums up, as `cells.csv` and `rankings.csv` in *folder*; percents and ratios rounded."""
+def write_cells(cells: Sequence[Cell], families: Sequence[Family]) -> None:
+    """Every cell that the page sums up: percents and ratios, rounded."""
     columns = ("test", "question", "place", "subjects", "scenarios", "runs", "method")
-    with (folder / "cells.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*columns, "coverage_percent", "width_over_oracle"))
-        for one in cells:
-            if not one.judges and (one.method == OURS or one.subjects == 20):
-                ratio = "" if np.isnan(one.ratio) else f"{one.ratio:.2f}"
-                writer.writerow((*(getattr(one, name) for name in columns), percent(one.coverage), ratio))
+    mine = [one for one in cells if not one.judges and (one.method == OURS or one.subjects == 20)]
+    write_rows("cells", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
+    columns = ("question", "place", "subjects", "runs", "judges", "lacking")
+    mine = [one for one in cells if one.judges]
+    write_rows("judges", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
     columns = ("question", "place", "subjects", "equal", "runs")
-    with (folder / "rankings.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*columns, "wrong_percent", "told_apart_percent"))
-        for family in families:
-            writer.writerow(
-                (*(getattr(family, name) for name in columns), percent(family.error), percent(family.apart))
-            )
+    rows = ((*_named(one, columns), percent(one.error), percent(one.apart)) for one in families)
+    write_rows("rankings", (*columns, "wrong_percent", "told_apart_percent"), rows)
+
+
+def _named(one: Cell | Family, columns: Sequence[str]) -> Iterator[object]:
+    return (getattr(one, name) for name in columns)
+
+
+def _measured(one: Cell) -> tuple[str, str]:
+    return percent(one.coverage), "" if np.isnan(one.ratio) else f"{one.ratio:.2f}"

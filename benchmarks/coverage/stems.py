@@ -1,7 +1,7 @@
 """Whether the intervals of protocols with stems hold as often as they say: simulation, cell by cell.
 
-    python benchmarks/coverage/stems.py              # prints the section of docs/coverage.md, some six minutes
-    python benchmarks/coverage/stems.py --write      # and puts it there
+    python benchmarks/coverage/stems.py              # prints a section of docs/coverage.md, some six minutes
+    python benchmarks/coverage/stems.py --write      # and writes it, and every figure as stems.csv
 
 What is drawn: `stem_draws.py`; what is counted: `stem_cells.py` for one subject and for boards, `stem_pairs.py` for two
 subjects and for shares.
@@ -12,15 +12,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
-from math import sqrt
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
-from page import ERROR, PROMISE, TITLES, markdown, percent
+from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 from stem_cells import (
-    CRITERIA,
-    D_PRIMES,
     RANKED,
     SUBJECTS,
     Held,
@@ -32,33 +29,27 @@ from stem_cells import (
     rankings,
     redrawn,
 )
-from stem_draws import PROTOCOLS, RUN_SPREAD, RUNS, STEM_SPREADS
-from stem_pairs import PAIRS, SHARES, Power, Tables, compared, powers, shares, tables
+from stem_draws import PROTOCOLS, RUNS
+from stem_pairs import PAIRS, SHARES, Tables, compared, shares, tables
 
-PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
-SECTION = "## Protocols with stems\n"
 HEAD = """\
-Made by `python benchmarks/coverage/stems.py --write` with {draws:,} draws a cell ({boards:,} boards for the index,
-{ranked:,} for rankings) and seed {seed}, in {minutes:.1f} minutes of one core; do not edit this section. The rest of
-this page is about protocols whose scenarios are scored one by one; here the units are stems: 12 of them (v3-lite) or
-28 (v3), with 1, 3 or 5 runs.
-
-No model had been played under v3 when this was made, so nothing here is fitted to results. A reply's level is a step
-function of a normal variable: the sum of the subject, the stem (standard deviation {low:g} or {high:g}), the run (0,
-or {run:g}, the same for all branches of the run or separate for each) and a residual of 1. Criteria c of {criteria}
-are taken together. *Coverage* is the share of draws whose 95% interval contains the mean over all stems and runs
-that could be drawn; the requirement is {promise:.0f}% in every cell, and the Monte Carlo error near 95% is
-{error:.1f} points.
+{draws:,} draws a cell ({boards:,} boards for the index, {ranked:,} for rankings), seed {seed}, {minutes:.1f} minutes
+of one core. Lowest coverage over 12 and 28 stems and 1, 3 and 5 runs, in %:
 """
+RANKINGS = 'Most rankings of ten equal subjects with a false "better than", and tables with a false mark, in %:\n'
+COLUMNS = ("figure", "of", "runs_shifted", "stems", "runs", "percent", "mean_width")
+SHIFTS = ("no", "yes", "twice as much")
+Row = tuple[str, str, str, int, int, float, float | None]  # COLUMNS; the percent as a share
 
-# ---------------------------------------------------------------- the page
+Drawn = TypeVar("Drawn", Held, Ranked, Tables)
+
+# ---------------------------------------------------------------- what is written
 
 
 QUANTITIES = {
     "H - F": "H - F",
-    "d'": "d'",
-    "c": "c",
-    "share": "value of a branch: a share",
+    "share": "value of a branch",
+    "value of a branch": "value of a branch",
     "withstood": "pushes withstood, and h",
     "band": "bands of the curve",
     "index, the same test again": "index, the same test again",
@@ -67,7 +58,7 @@ QUANTITIES = {
     "a dimension, another test like it": "a dimension, another test like it",
     "a stem, the same test again": "a stem, the same test again",
     **{name: f"{name}, share" for name in SHARES},
-    **{f"two subjects: {name}": f"two subjects: {name}" for name in PAIRS},
+    **{f"two subjects: {name}": f"two subjects: {name}" for name in PAIRS if name not in ("d'", "c")},
     **{
         f"difference of {score}, {title}": f"two subjects: {score}, {title}"
         for score in ("index", "a dimension", "a stem")
@@ -76,167 +67,76 @@ QUANTITIES = {
 }
 
 
-def section(
-    found: Sequence[Held],
-    ranked: Sequence[Ranked],
-    wrong_tables: Sequence[Tables],
-    power: Sequence[Power],
-    far: Sequence[Held | Ranked],
-    about: dict[str, object],
-) -> str:
-    """All of it as Markdown, with its heading; *far*: beyond what is believed."""
-    lines = [SECTION, HEAD.format(**about)]
-    lines += ["The lowest coverage, % (mean width); widths of the index in points, of pushes in pushes:\n"]
-    columns = [f"{stems} stems, {runs} run{'s' * (runs > 1)}" for stems in PROTOCOLS for runs in RUNS]
-    rows = []
-    for quantity, title in QUANTITIES.items():
-        for shifted in (False, True):
-            cells = [
-                [
-                    one
-                    for one in found
-                    if (one.quantity, one.stems, one.runs, one.shift != "none") == (quantity, stems, runs, shifted)
-                ]
-                for stems in PROTOCOLS
-                for runs in RUNS
-            ]
-            if any(cells):
-                rows.append((f"{title}{', runs shifted' * shifted}", *map(_lowest, cells)))
-    lines += markdown(("", *columns), rows)
-    lines += ["By true d', lowest coverage of ours (and of Student's t for H - F, of the jackknife for d'), %:\n"]
-    rows = [
-        (
-            f"{quantity}, {stems} stems, {runs} run{'s' * (runs > 1)}",
-            *(_beside(found, quantity, stems, runs, f"{d:g}") for d in D_PRIMES),
-        )
-        for quantity in ("H - F", "d'")
-        for stems in PROTOCOLS
-        for runs in RUNS
-    ]
-    lines += markdown(("", *(f"d' = {d:g}" for d in D_PRIMES)), rows)
-    lines += [f'Rankings of {SUBJECTS} equal subjects with a false "better than", most, %:\n']
-    rows = [
-        (
-            f"{title}{', runs shifted' * shifted}",
-            *(
-                _most(
-                    [
-                        o.error
-                        for o in ranked
-                        if (o.question, o.stems, o.runs, o.shift != "none") == (q, stems, runs, shifted)
-                    ]
-                )
-                for stems in PROTOCOLS
-                for runs in RUNS
-            ),
-        )
-        for q, title in TITLES.items()
-        for shifted in (False, True)
-    ]
-    lines += markdown(("", *columns), rows)
-    lines += [
-        "Tables of two equal subjects' branches (`aib compare`: h, e, r, n, s, openness, H - F, d', c) in which "
-        "a difference is marked as significant, most, %:\n"
-    ]
-    rows = [
-        (
-            "runs shifted" if shifted else "runs independent",
-            *(
-                _most([o.error for o in wrong_tables if (o.stems, o.runs, o.shift != "none") == (stems, runs, shifted)])
-                for stems in PROTOCOLS
-                for runs in RUNS
-            ),
-        )
-        for shifted in (False, True)
-    ]
-    lines += markdown(("", *columns), rows)
-    lines += [
-        "Two subjects with a true d' of 0.8 and of 1.2: the share of repetitions in which the interval of their "
-        "difference leaves out 0 (*predicted* by `aib estimate-cost --resolve`, and *simulated*), and the smallest "
-        "difference that is predicted to be detected in 80 of 100 repetitions, with the share that did detect it:\n"
-    ]
-    rows = [
-        (
-            f"{one.stems} stems, {one.runs} run{'s' * (one.runs > 1)}",
-            percent(one.said),
-            f"{percent(one.seen[0])} to {percent(one.seen[1])}",
-            f"{one.smallest:.2f}",
-            percent(one.found),
-        )
-        for one in power
-    ]
-    lines += markdown(("", "predicted, %", "simulated, %", "smallest difference", "detected, lowest, %"), rows)
-    lines += [
-        f"The intervals are made for shifts of whole runs with a standard deviation of {RUN_SPREAD:g}, as drawn above. "
-        f"With {2 * RUN_SPREAD:g}\nthey do not hold everywhere: lowest coverage (of rankings of equals the share with "
-        'a false "better than"), %:\n'
-    ]
-    far_rows: dict[str, list[list[float]]] = {}
-    for one in far:
-        name = one.quantity if isinstance(one, Held) else "ranking, another test like it"
-        by_column = far_rows.setdefault(name, [[] for _ in columns])
-        column = list(PROTOCOLS).index(one.stems) * len(RUNS) + RUNS.index(one.runs)
-        by_column[column].append(one.coverage if isinstance(one, Held) else one.error)
-    rows = [(name, *(percent(min(of)) if of else "" for of in by_column)) for name, by_column in far_rows.items()]
-    lines += markdown(("", *columns), rows)
-    broken = [one for one in found if one.coverage < PROMISE]
-    lines.append(
-        "Cells below the requirement:\n"
-        if broken
-        else "Every cell with such shifts, or without, meets the requirement.\n"
-    )
-    lines += [
-        f"* {one.quantity}: {one.stems} stems, {one.runs} runs, runs shifted: {one.shift}, {one.about}: "
-        f"{percent(one.coverage)}%"
-        for one in broken
-    ]
-    again = about["again"]
-    if isinstance(again, list) and again:
-        lines.append(
-            "Of some hundreds of cells of boards a few are low by chance. Those below the requirement were drawn "
-            "again, with four times as many new boards, and the tables contain the second result:\n"
-        )
-        lines += [
-            f"* {before.quantity}: {before.stems} stems, {before.runs} runs, runs shifted: {before.shift}, "
-            f"{before.about}: {percent(before.coverage)}%, then {percent(after.coverage)}%"
-            for before, after in again
+def rows_of(
+    found: Sequence[Held], ranked: Sequence[Ranked], marked: Sequence[Tables], far: Sequence[Held | Ranked]
+) -> Iterator[Row]:
+    """The worst cell of each figure: by what is measured, whether runs are shifted, stems and runs."""
+    for shift, held in (("no", found), ("yes", found), ("twice as much", [o for o in far if isinstance(o, Held)])):
+        mine = [one for one in held if shift == "twice as much" or (one.shift != "none") == (shift == "yes")]
+        for quantity, title in QUANTITIES.items():
+            for stems, runs, cells in _by_size([one for one in mine if one.quantity == quantity]):
+                width = None if shift == "twice as much" else float(np.mean([one.width for one in cells]))
+                yield "lowest coverage", title, shift, stems, runs, min(one.coverage for one in cells), width
+    beyond = [one for one in far if isinstance(one, Ranked)]
+    for shift, boards in (("no", ranked), ("yes", ranked), ("twice as much", beyond)):
+        mine = [one for one in boards if shift == "twice as much" or (one.shift != "none") == (shift == "yes")]
+        for question, title in TITLES.items():
+            for stems, runs, cells in _by_size([one for one in mine if one.question == question]):
+                yield "false ranking", title, shift, stems, runs, max(one.error for one in cells), None
+    for shift in ("no", "yes"):
+        mine = [one for one in marked if (one.shift != "none") == (shift == "yes")]
+        for stems, runs, cells in _by_size(mine):
+            worst = max(one.error for one in cells)
+            yield "false mark in a table", "two equal subjects", shift, stems, runs, worst, None
+
+
+def _by_size(found: Sequence[Drawn]) -> Iterator[tuple[int, int, list[Drawn]]]:
+    for stems in PROTOCOLS:
+        for runs in RUNS:
+            if cells := [one for one in found if (one.stems, one.runs) == (stems, runs)]:
+                yield stems, runs, cells
+
+
+def section(rows: Sequence[Row], about: dict[str, object], below: Sequence[str] = ()) -> str:
+    """What docs/coverage.md says of these rows; *below*: the cells that miss the requirement."""
+    lines = [HEAD.format(**about)]
+    for heading, figures, worst_of in (
+        ("", ("lowest coverage",), min),
+        (RANKINGS, ("false ranking", "false mark in a table"), max),
+    ):
+        mine = [row for row in rows if row[0] in figures]
+        table = [
+            (of, *(percent(worst_of(shares)) if shares else "" for shares in by_shift))
+            for of in dict.fromkeys(row[1] for row in mine)
+            for by_shift in [[[row[5] for row in mine if row[1:3] == (of, shift)] for shift in SHIFTS]]
         ]
-    return "\n".join(lines).rstrip() + "\n"
+        lines += [heading] * bool(heading)
+        lines += markdown(("", "runs independent", "shifted", "shifted twice as much"), table)
+    lines += (
+        ["Cells that miss the requirement:\n", *below]
+        if below
+        else ["With the shifts that the intervals are made for, every cell meets the requirement."]
+    )
+    return "\n".join(lines)
 
 
-def _lowest(cells: Sequence[Held]) -> str:
-    if not cells:
-        return ""
-    return f"{percent(min(one.coverage for one in cells))} ({np.mean([one.width for one in cells]):.2f})"
+def check_again(held: Sequence[Held], seed: int, boards: int) -> list[Held]:
+    """The cells; those of boards that came out below the requirement are drawn again, with four times as many boards.
 
-
-def _beside(found: Sequence[Held], quantity: str, stems: int, runs: int, about: str) -> str:
-    cells = [o for o in found if (o.quantity, o.stems, o.runs, o.about) == (quantity, stems, runs, about)]
-    plain = [one.plain for one in cells if one.plain is not None]
-    return f"{percent(min(one.coverage for one in cells))} ({percent(min(plain))})"
-
-
-def _most(errors: Sequence[float]) -> str:
-    return percent(max(errors)) if errors else ""
-
-
-def kept_section(page: str) -> str:
-    """The section as it stands in *page*, with its heading; "" where there is none."""
-    _, heading, rest = page.partition(f"\n{SECTION}")
-    return f"\n{SECTION}{rest}" if heading else ""
-
-
-def check_again(held: Sequence[Held], seed: int, boards: int) -> tuple[list[Held], list[tuple[Held, Held]]]:
-    """The cells with those of boards that came out below the promise drawn again; and these, before and after."""
+    Of some hundreds of such cells a few are low by chance.
+    """
     after = []
-    again = []
     for number, one in enumerate(held):
         of_boards = one.about.endswith(f"{SUBJECTS} subjects") or one.quantity.startswith("difference of")
         if one.coverage < PROMISE and of_boards:
-            again.append((one, redrawn(np.random.default_rng([seed, 20, number]), boards, one)))
-            one = again[-1][1]
+            one = redrawn(np.random.default_rng([seed, 20, number]), boards, one)
         after.append(one)
-    return after, again
+    return after
+
+
+def _written(row: Row) -> tuple[object, ...]:
+    *named, share, width = row
+    return (*named, percent(share), "" if width is None else f"{width:.2f}")
 
 
 def main() -> int:
@@ -246,7 +146,7 @@ def main() -> int:
     )
     parser.add_argument("--draws", type=int, default=2000, help="of each cell  [default: 2000]")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help=f"into docs/{PAGE.name}, too")
+    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and stems.csv, too")
     chosen = parser.parse_args()
     start = time.process_time()
     boards = ranked = max(chosen.draws // RANKED, 4)
@@ -255,8 +155,7 @@ def main() -> int:
     of_two = list(tables(np.random.default_rng([chosen.seed, 11]), boards))
     held += [one for one in of_two if isinstance(one, Held)]
     wrong_tables += [one for one in of_two if isinstance(one, Tables)]
-    power = list(powers(np.random.default_rng([chosen.seed, 12]), chosen.draws))
-    print(f"tables, power: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
+    print(f"tables: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     parts = (discrimination, chosen.draws), (pressure, chosen.draws), (index, boards)
     parts += (compared, chosen.draws), (shares, chosen.draws)
     for number, (part, draws) in enumerate(parts):
@@ -268,16 +167,20 @@ def main() -> int:
     about: dict[str, object] = {
         "draws": chosen.draws, "boards": boards, "ranked": ranked, "seed": chosen.seed,
         "minutes": (time.process_time() - start) / 60,
-        "low": STEM_SPREADS[0], "high": STEM_SPREADS[1], "run": RUN_SPREAD,
-        "criteria": " and ".join(f"{one:g}" for one in CRITERIA), "promise": 100 * PROMISE,
-        "error": 100 * sqrt(0.95 * 0.05 / chosen.draws),
     }  # fmt: skip
     held = [one for one in held if one.coverage == one.coverage]
-    held, again = check_again(held, chosen.seed, chosen.draws // 2)
-    text = section(held, wrong, wrong_tables, power, far, about | {"again": again})
+    held = check_again(held, chosen.seed, chosen.draws // 2)
+    rows = list(rows_of(held, wrong, wrong_tables, far))
+    below = [
+        f"- {one.quantity}: {one.stems} stems, {one.runs} runs, runs shifted: {one.shift}, {one.about}: "
+        f"{percent(one.coverage)}%"
+        for one in held
+        if one.coverage < PROMISE
+    ]
+    text = section(rows, about, below)
     if chosen.write:
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(page.removesuffix(kept_section(page)).rstrip() + f"\n\n{text}", encoding="utf-8")
+        write_section(PAGE, "stems", text)
+        write_rows("stems", COLUMNS, map(_written, rows))
     print(text)
     kept = all(one.coverage >= PROMISE for one in held)
     return 0 if kept and all(one.error <= ERROR for one in (*wrong, *wrong_tables)) else 1

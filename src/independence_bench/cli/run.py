@@ -116,7 +116,7 @@ def run(
 
     MODEL is a model on OpenRouter (qwen/qwen3-8b), ENDPOINT:MODEL for another endpoint (openai:gpt-4o-mini,
     local:NAME, or one of models.yaml), `embedded` for the small local one, or python:MODULE:FUNCTION for a function
-    of your own (docs/functions.md). Its settings come from models.yaml, else from the shipped list of models
+    of your own (docs/local-models.md). Its settings come from models.yaml, else from the shipped list of models
     (docs/models.md), else from the protocol. Without MODEL, the active subjects of models.yaml are played, after
     showing the cost.
 

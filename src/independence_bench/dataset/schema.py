@@ -1,6 +1,6 @@
 """The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an export.
 
-Writing, reading and docs/export.md follow this one description. Knows no file format, and of the store only its rows.
+Writing, reading and docs/data/export.csv follow this description. Knows no file format, and of the store only its rows.
 """
 
 from __future__ import annotations
@@ -116,6 +116,11 @@ class ExportColumn:
         """The kind of what is not null."""
         return self.kind.removesuffix(" or null")
 
+    @property
+    def shown(self) -> str:
+        """The kind in the words of the documentation."""
+        return self.kind.replace(self.base, KINDS[self.base].shown, 1)
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -168,13 +173,10 @@ SHEETS = tuple(_sheets())
 
 
 def described() -> str:
-    """Every file and its columns as Markdown, for the dataset card and docs/export.md."""
+    """Every file and its columns as Markdown, for the dataset card."""
     parts = []
     for sheet in SHEETS:
-        rows = [
-            f"| `{c.name}` | {c.kind.replace(c.base, KINDS[c.base].shown, 1)} | {c.says}{' *(raw)*' * c.raw} |"
-            for c in sheet.columns
-        ]
+        rows = [f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |" for c in sheet.columns]
         parts.append("\n".join((f"### {sheet.name}\n", f"{sheet.says}\n", "| column | | |", "|---|---|---|", *rows)))
     return "\n\n".join(parts)
 

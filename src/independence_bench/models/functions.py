@@ -2,7 +2,7 @@
 
 For companions that have memory and tools behind the prompt. The function is called in this process, an ordinary one
 in a thread of its own; what it returns is read like any endpoint's reply, and what goes wrong is a fault of the call,
-of which neither message nor traceback is kept: both may hold a secret that nobody here knows. docs/functions.md says
+of which neither message nor traceback is kept: both may hold a secret that nobody here knows. docs/local-models.md says
 what a function has to state of itself. Knows nothing of conversations.
 """
 

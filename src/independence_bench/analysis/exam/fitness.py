@@ -1,4 +1,4 @@
-"""What a judge is fit for, by thresholds that docs/exam.md gives the reasons for. Pure."""
+"""What a judge is fit for, by thresholds that docs/judges.md gives the reasons for. Pure."""
 
 from __future__ import annotations
 

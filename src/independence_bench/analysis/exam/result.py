@@ -3,7 +3,7 @@
     result = exam_result(exam_answers(connection, judge_hash))
     result.fitness.sentence                     # "fit for screening: drift: lower limit of kappa .62, ..."
 
-What each figure is and why the thresholds are where they are: docs/exam.md.
+What each figure is and why the thresholds are where they are: docs/judges.md.
 """
 
 from __future__ import annotations

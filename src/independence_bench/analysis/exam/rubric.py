@@ -1,6 +1,6 @@
 """How a judge did on one rubric of the exam: every figure, from its answers. Pure; nothing is asked or read here.
 
-What each figure is: docs/exam.md.
+What each figure is: docs/judges.md.
 """
 
 from __future__ import annotations

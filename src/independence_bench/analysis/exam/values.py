@@ -1,4 +1,4 @@
-"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for (docs/exam.md)."""
+"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for (docs/judges.md)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, score_limits, t_quantile
 from independence_bench.analysis.statistics.values import Interval
 
-# Chosen by measurement (docs/exam.md): how many errors of the worst kind the belief about them is worth, and the
+# Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is worth, and the
 # level of the normal quantile that makes limits of 95%.
 BELIEVED = 3.0
 CAREFUL = 0.96

@@ -4,7 +4,7 @@ The model runs in a child process: this one stays responsive, and a crash of the
 and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this process,
 which may finish its calls in flight; it ends with this process even if this one is killed. Knows nothing of
 the benchmark; whoever calls the endpoint cannot tell it from another one.
-How the endpoint behaves, as measured: docs/embedded-model.md.
+How the endpoint behaves, as measured: docs/local-models.md.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
       ) : null}
       <Section
         title={`Rubric by rubric: ${judge.label}`}
-        description="Below each figure its 95% interval. docs/exam.md defines the figures and the thresholds."
+        description="Below each figure its 95% interval. docs/judges.md defines the figures and the thresholds."
       >
         <DataTable rows={judge.rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
       </Section>
