@@ -20,6 +20,7 @@ from simulated import aib, simulating
 
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.choice import read_choice
@@ -57,7 +58,7 @@ TABLE: dict[str, tuple[float, float, float, float, float, float]] = {
 
 def asked(sent: ChatRequest) -> Asked:
     """*sent* as the endpoint reads it."""
-    return read_request(json.dumps(sent.wire("openrouter", 2048)).encode())
+    return read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())
 
 
 def converse(name: str, scenario: Scenario, run: int = 1, seed: int = 0, protocol: Protocol = V3) -> Transcript:

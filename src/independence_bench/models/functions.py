@@ -28,10 +28,9 @@ from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
 from independence_bench.lookup import near
 from independence_bench.models.client import MEGABYTE, Client
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.redaction import SENT
-from independence_bench.models.response import FIELDS, read_completion
+from independence_bench.models.response import FIELDS, ModelInfo, read_completion
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
 
 SECONDS = 600.0  # that a call may take, unless the function says otherwise

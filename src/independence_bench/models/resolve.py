@@ -9,7 +9,7 @@ from independence_bench.errors import NotOffered, SubjectError
 from independence_bench.lookup import instead
 from independence_bench.models.client import Client
 from independence_bench.models.functions import FunctionClient
-from independence_bench.models.listing import ModelInfo
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, ModelSpec, Reasoning
 
 
@@ -23,8 +23,7 @@ async def resolve(
     """
     if isinstance(client, FunctionClient):
         return client.resolve(spec)
-    local = client.endpoint.dialect == "local"
-    if spec.provider and client.endpoint.dialect != "openrouter":
+    if spec.provider and not client.dialect.pins_providers:
         raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
     if not await client.offers(spec.model):
         meant = instead(spec.model, sorted(await client.models()))
@@ -35,7 +34,7 @@ async def resolve(
     else:
         reasoning = _least(spec.model, spec.reasoning, info.always_reasons, info.efforts)
     usual = temperature if takes_temperature(info) else OWN_TEMPERATURE
-    known = identity or (info.identity if local else "")
+    known = identity or (info.identity if client.dialect.identifies_weights else "")
     return spec.resolved(usual, max_tokens, reasoning, known)
 
 

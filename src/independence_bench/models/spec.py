@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
@@ -35,8 +35,6 @@ TITLED = "AI Independence Bench"
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
-Dialect = Literal["openrouter", "openai", "local"]
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -44,7 +42,7 @@ class Endpoint:
 
     name: str
     url: str  # base, without a slash at the end; "" for the embedded model until it is started
-    dialect: Dialect
+    dialect: str  # a name in `dialects.DIALECTS`
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money

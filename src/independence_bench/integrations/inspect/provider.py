@@ -117,7 +117,7 @@ class OwnModel(ModelAPI):
         wanted = json.dumps(schema.json_schema.model_dump(exclude_none=True), ensure_ascii=False) if schema else ""
         request = ChatRequest(model, own_messages(input), own_tools(tools), wanted)
         async with self._connected() as client:
-            body = request.wire(client.endpoint.dialect, limit)
+            body = client.dialect.body(request, limit)
             outcome = await client.complete(request, limit)
             told = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
         outcome = replace(outcome, usage=told)
