@@ -18,8 +18,7 @@ from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.loader import load, parse
 from independence_bench.protocol.plan import jobs, shared_openings
-from independence_bench.protocol.scoring import Marks
-from independence_bench.protocol.stem_scoring import branch_worth, needed_marks, stem_scores
+from independence_bench.protocol.scoring import Marks, branch_worth, needed_marks, stem_scores
 
 FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
 PROTOCOL = parse(FILES, "mascot")

@@ -26,8 +26,7 @@ from independence_bench.protocol.definition import (
     Scenario,
     StemScore,
 )
-from independence_bench.protocol.scoring import Marks
-from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, levels_of, positions_of
+from independence_bench.protocol.scoring import Ladder, Marks, branch_worth, ladder, levels_of, positions_of
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels

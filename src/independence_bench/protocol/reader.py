@@ -37,9 +37,10 @@ from independence_bench.protocol.file_formats import (
     ScenarioFile,
     StemFile,
     StepFile,
+    read_kinds,
+    read_mark,
+    read_score,
 )
-from independence_bench.protocol.mark_file import read_mark
-from independence_bench.protocol.score_file import read_kinds, read_score
 from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
 from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
 from independence_bench.protocol.texts import Files, ProtocolTexts

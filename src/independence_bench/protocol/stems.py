@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import BRANCHES, FOLLOW_UP, OPENING, Branch, Scenario
 from independence_bench.protocol.file_formats import StemFile
-from independence_bench.protocol.script import QUOTE, Ask, Route, Says, Script
+from independence_bench.protocol.script import NEUTRAL, QUOTE, Ask, Route, Says, Script, words
 
 DEALS = 4  # ways to deal two descriptions to two labels, times which is named first
 A, B = "a", "b"  # the two descriptions

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from independence_bench.models.response import dig
-from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import CHOOSING, POSITION
+from independence_bench.protocol.script import NEUTRAL, words
 from independence_bench.simulate.chance import choose, unit
 from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.organisms import PHRASES

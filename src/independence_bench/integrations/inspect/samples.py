@@ -12,8 +12,7 @@ from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_scoring import stem_scores
+from independence_bench.protocol.scoring import Marks, Slot, stem_scores
 from independence_bench.store.results import Judgement
 
 PREFIX = "independence_bench"  # of everything that Inspect finds here
