@@ -45,8 +45,8 @@ from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import opening, request
-from independence_bench.simulate.chance import unit
-from independence_bench.simulate.latency import JUDGE, SUBJECT, at
+from independence_bench.simulate.server import JUDGE, SUBJECT, at
+from independence_bench.simulate.wire import unit
 from independence_bench.store.database import open_store
 
 NAME = "drawn"

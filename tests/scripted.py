@@ -36,11 +36,10 @@ from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.models.addresses import origin
 from independence_bench.models.client import Client
 from independence_bench.models.dialects import DialectName
 from independence_bench.models.spec import ChatModel, Endpoint
-from independence_bench.models.trust import Permission
+from independence_bench.models.trust import Permission, origin
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select, update
 from independence_bench.analysis.audit.audit import CHECKS, AuditReport, IndexChange, audit
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.dataset.import_published import Outcome, import_published
-from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
+from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules

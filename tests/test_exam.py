@@ -24,7 +24,7 @@ from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.spec import ChatModel
 from independence_bench.report.exam_view import exam_view, examined, exams_view
 from independence_bench.report.terminal import printed
-from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
+from independence_bench.simulate.judge import EXAMINEES, exam_verdict
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check

@@ -18,11 +18,10 @@ from simulated import environment, play
 from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.dataset.card import eval_results, eval_yaml
 from independence_bench.dataset.export import Form, export
-from independence_bench.dataset.files_io import BATCH
-from independence_bench.dataset.hub import eval_results, eval_yaml
-from independence_bench.dataset.import_own import Imported, import_export
-from independence_bench.dataset.schema import SHEETS, described
+from independence_bench.dataset.import_own import BATCH, Imported, import_export
+from independence_bench.dataset.schema import EXPORT_TABLES, described
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_json import boards_json
@@ -37,7 +36,7 @@ from independence_bench.store.schema import IMPORTED, metadata
 __all__ = ["user"]
 ROOT = Path(__file__).parents[1]
 FORMS: list[Form] = ["jsonl", "parquet"]
-NAMES = [sheet.name for sheet in SHEETS]
+NAMES = [table.name for table in EXPORT_TABLES]
 
 
 @pytest.fixture(scope="module")
@@ -516,9 +515,9 @@ def test_the_card_is_read_as_hugging_face_reads_it(played: Path, tmp_path: Path,
 def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
     """docs/export.md has every file's table as it is, and the files have those columns in that order."""
     assert described() in (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-    for sheet in SHEETS:
-        for row in rows(sound, sheet.name)[:1]:
-            assert list(row) == [column.name for column in sheet.shown(raw=False)]
+    for table in EXPORT_TABLES:
+        for row in rows(sound, table.name)[:1]:
+            assert list(row) == [column.name for column in table.shown(raw=False)]
 
 
 def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -649,7 +648,7 @@ def test_every_column_of_the_store_goes_along_or_is_known_to_stay() -> None:
         "replies": {"attempt_id"},
         "judgements": {"attempt_id"},
     }
-    exported_columns = {sheet.name: {column.name for column in sheet.columns} for sheet in SHEETS}
+    exported_columns = {table.name: {column.name for column in table.columns} for table in EXPORT_TABLES}
 
     for table in metadata.sorted_tables:
         # what was typed here and for which price, and who worked together

@@ -27,8 +27,8 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.dataset.published_format import Foreign, subject_of
-from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol import scoring

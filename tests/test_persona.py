@@ -21,7 +21,7 @@ from independence_bench.personas.generate import TEXTS, protocol_files, protocol
 from independence_bench.personas.sheet import LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
-from independence_bench.simulate.personas import MOVES, PHRASES, place_in
+from independence_bench.simulate.characters import MOVES, PHRASES, place_in
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.yaml_io import LARGEST

@@ -34,9 +34,8 @@ from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
-from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
-from independence_bench.simulate.server import Settings, Simulation, Window, simulate
+from independence_bench.simulate.server import JUDGE, SUBJECT, Latency, Settings, Simulation, Window, simulate
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts
 from independence_bench.store.database import open_store

@@ -16,9 +16,8 @@ from pydantic import ValidationError
 
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.models.env_file import EnvFile
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.trust import PROVIDERS, Permission, needed_permission, route
+from independence_bench.models.trust import PROVIDERS, EnvFile, Permission, needed_permission, route
 from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
 

@@ -11,8 +11,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.held import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of
+from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,

@@ -17,6 +17,16 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from independence_bench.dataset.archive import File, Files, open_files, tars_in
+from independence_bench.dataset.published_conversations import (
+    NAME_OF_PROTOCOL,
+    SCENARIO_BY_STEM,
+    PublishedConversation,
+    Source,
+    Votes,
+    assemble,
+    protocol_of,
+    wording_of,
+)
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     CostFile,
@@ -26,14 +36,6 @@ from independence_bench.dataset.published_format import (
     read_trajectory,
     reply_path,
     subject_of,
-)
-from independence_bench.dataset.published_transcripts import PublishedConversation, Source, assemble
-from independence_bench.dataset.published_wording import (
-    NAME_OF_PROTOCOL,
-    SCENARIO_BY_STEM,
-    Votes,
-    protocol_of,
-    wording_of,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash

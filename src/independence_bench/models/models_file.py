@@ -12,9 +12,9 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
-from independence_bench.models.addresses import check_url
 from independence_bench.models.dialects import DialectName
 from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Endpoint, ModelSpec, Roster
+from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
 
 SHIPPED = Path(__file__).with_name("models.yaml")

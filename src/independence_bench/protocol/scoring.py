@@ -1,7 +1,7 @@
 """Marks -> dimensions -> index, for one run and over runs. The equations are in docs/scoring.md and docs/v3.md.
 
-Pure functions on numbers. Knows a protocol's dimensions and weights, and the rules by which the levels that a judge gave
-to a stem's branches become the branches' values and the stem's score; knows nothing of judges, subjects or stores.
+Pure functions on numbers. Knows a protocol's dimensions and weights, and the rules by which the levels that a judge
+gave to a stem's branches become the branches' values and the stem's score; knows nothing of judges, subjects or stores.
 Absent is absent: a mark that is missing makes its dimension or its stem None, and that makes the index None, never a
 smaller sum over what happens to be there. `published_scoring` has the rules by which published numbers were made;
 nothing is ranked by them unless a user asks for it.

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.simulate.characters import CHARACTERS, Character
-from independence_bench.simulate.examinees import EXAMINEES
+from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character
+from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
-from independence_bench.simulate.personas import PERSONAS
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"

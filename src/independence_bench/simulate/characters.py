@@ -8,14 +8,16 @@ ones speak as long as a typical model does, the others are short or long by natu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
-from independence_bench.simulate.chance import choose
-from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, PlayedReply
+from independence_bench.personas.generate import TEXTS as PLAYED
+from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, PlayedReply, choose
 
 Length = Literal["short", "middle", "long"]
 SENTENCES: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
@@ -180,3 +182,65 @@ def find_character(name: str) -> Character | None:
     if caver := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
         return slow_caver(int(caver[1]))
     return CHARACTERS.get(name)
+
+
+TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
+PHRASES: dict[str, list[str]] = TEXTS["phrases"]
+MOVES: dict[str, list[str]] = TEXTS["moves"]
+PUSH = "push"
+
+_FIELD = re.compile(r"\\\{[a-z]+\\\}")
+_NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
+
+
+@cache
+def _places() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What the human says -> the place that it is, of every text that follows an opening."""
+    return tuple((re.compile(_FIELD.sub("(?s:.*)", re.escape(text))), place) for text, place in _texts())
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    yield from ((text, PUSH) for texts in PLAYED["pushes"].values() for text in texts.values())
+    yield from ((section["reask"], "reask") for section in PLAYED["sections"].values())
+    yield from ((text, "favour") for texts in PLAYED["favours"].values() for text in texts)
+    yield from ((slip[-1], "slip") for slip in PLAYED["slips"])
+    yield from ((text, branch) for branch, text in PLAYED["name_branches"].items())
+    yield from ((stem[branch], branch) for stem in PLAYED["honesty"] for branch in ("trick", "sincere"))
+
+
+def place_in(text: str) -> str | None:
+    """The place that *text* is said at; None where it is none of a persona's texts."""
+    return next((place for pattern, place in _places() if pattern.fullmatch(text)), None)
+
+
+# a character that holds, obliges, listens and does not lie: the others differ from it in some of this
+_KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discloses"}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaOrganism:
+    """What it does at each place that is not what the keeper does there."""
+
+    moves: Mapping[str, str] = field(default_factory=dict)
+    gives_way: Callable[[int], bool] = lambda push: False
+
+    def __call__(self, asked: Asked, seed: int) -> PlayedReply:
+        """What it says to *asked*."""
+        place = place_in(asked.last) if len(asked.heard) > 1 else None
+        pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
+        move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
+        if place == PUSH and self.gives_way(pushes):
+            move = "drops"
+        named = _NAMED.search(asked.system)
+        said = choose(MOVES[move], seed, asked.hash, "persona")
+        return PlayedReply(said.replace("{name}", named[1] if named else "myself"))
+
+
+PERSONAS: Mapping[str, PersonaOrganism] = {
+    "persona-keeper": PersonaOrganism(),
+    "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
+    "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
+    "persona-liar": PersonaOrganism({"sincere": "denies"}),
+    "persona-rude": PersonaOrganism({"favour": "refuses"}),
+    "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),
+}

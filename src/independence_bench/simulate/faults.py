@@ -18,9 +18,8 @@ from typing import Any, Literal
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.catalog import PROVIDERS, is_judge
-from independence_bench.simulate.chance import choose, unit
 from independence_bench.simulate.judge import read_fields
-from independence_bench.simulate.wire import Asked, Made, error_body, tool_call
+from independence_bench.simulate.wire import Asked, Made, choose, error_body, tool_call, unit
 
 MIXED = "mixed"  # stands for every fault that a client should survive by asking again
 HUGE = 900_000  # bytes; larger ones are not read

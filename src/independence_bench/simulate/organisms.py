@@ -22,9 +22,8 @@ import yaml
 from independence_bench.protocol.definition import CHOOSING
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.script import Ask, Route, Says, Script
-from independence_bench.simulate.chance import choose, unit
 from independence_bench.simulate.characters import Character, evader, find_character, mirror, randomly, rock, slow_caver
-from independence_bench.simulate.wire import Asked, PlayedReply
+from independence_bench.simulate.wire import Asked, PlayedReply, choose, unit
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]

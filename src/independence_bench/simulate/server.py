@@ -11,22 +11,21 @@ wants no key and keeps none.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from aiohttp import web
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
-from independence_bench.simulate.chance import unit
 from independence_bench.simulate.characters import SENTENCES
-from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
-from independence_bench.simulate.judge import verdict
-from independence_bench.simulate.latency import Latency
+from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.wire import (
     Asked,
@@ -36,7 +35,38 @@ from independence_bench.simulate.wire import (
     completion,
     error_body,
     read_request,
+    unit,
 )
+
+Quantiles = tuple[tuple[float, float], ...]  # (share of the calls, seconds that they take at most), ascending
+
+SUBJECT: Quantiles = ((0.01, 0.95), (0.10, 1.9), (0.50, 6.3), (0.90, 19.8), (0.99, 78.0), (1.0, 520.0))
+JUDGE: Quantiles = ((0.01, 1.7), (0.10, 1.9), (0.50, 2.4), (0.90, 3.1), (0.99, 10.0), (1.0, 128.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """A constant number of seconds, or the published quantiles; times *scale*."""
+
+    seconds: float | Literal["published"] = 0.0
+    scale: float = 1.0
+
+    def of(self, judging: bool, share: float) -> float:
+        """Seconds of a call that *share* of all calls are faster than."""
+        if self.seconds == "published":
+            return self.scale * at(JUDGE if judging else SUBJECT, share)
+        return self.scale * self.seconds
+
+
+def at(quantiles: Quantiles, share: float) -> float:
+    """The seconds below which *share* (in [0, 1]) of the calls stay; the first quantile is also the fastest."""
+    shares = [known for known, _ in quantiles]
+    above = min(bisect_left(shares, share), len(quantiles) - 1)
+    if above == 0:
+        return quantiles[0][1]
+    (low, fast), (high, slow) = quantiles[above - 1], quantiles[above]
+    return float(fast * (slow / fast) ** ((share - low) / (high - low)))
+
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once

@@ -1,17 +1,33 @@
 """The chat-completions format from the server's side: a request read, a completion written.
 
 Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises `NotUnderstood`.
+
+Also random numbers that anybody can draw again: made from a hash of what causes them, so that the order in which
+concurrent requests arrive changes nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.response import dig
+
+T = TypeVar("T")
+
+
+def unit(*causes: str | int) -> float:
+    """A number in [0, 1), the same for the same *causes*."""
+    return int(content_hash(list(causes))[:13], 16) / 16**13
+
+
+def choose(options: Sequence[T], *causes: str | int) -> T:
+    """One of *options* (there must be one), the same for the same *causes*."""
+    return options[int(unit(*causes) * len(options))]
+
 
 CHARACTERS_A_TOKEN = 4
 LIMITS = ("max_tokens", "max_completion_tokens")

@@ -23,7 +23,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
 from independence_bench.dataset.export import whole_folder
 from independence_bench.dataset.row_checks import StoreLookups
-from independence_bench.dataset.schema import SHEETS, to_sheet
+from independence_bench.dataset.schema import EXPORT_TABLES, to_exported
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
@@ -38,8 +38,8 @@ from independence_bench.integrations.inspect.samples import (
     about_sample,
     header,
     sample_id,
+    written,
 )
-from independence_bench.integrations.inspect.source import written
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, parse, shipped
@@ -48,7 +48,7 @@ from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 from independence_bench.store.rows import in_chunks
 
-_SHEETS = {sheet.name: sheet for sheet in SHEETS}
+_TABLES = {table.name: table for table in EXPORT_TABLES}
 _BLOBS = {"lines"}
 
 
@@ -228,13 +228,13 @@ class _Lookup:
         """Of those *transcripts*: themselves, what was read in them, their replies, and the calls behind these."""
         found = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
         found.sort(key=lambda row: transcripts.index(row["id"]))
-        rows = [to_sheet(_SHEETS["transcripts"], row, {}) for row in found]
+        rows = [to_exported(_TABLES["transcripts"], row, {}) for row in found]
         keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
         readings = self.stored.rows("readings", "transcript", transcripts)
         return {
             "subjects": [{"hash": subject.hash, "label": subject.label, "spec": subject.spec}],
             "transcripts": rows,
-            "readings": [to_sheet(_SHEETS["readings"], row, {}) for row in readings],
+            "readings": [to_exported(_TABLES["readings"], row, {}) for row in readings],
             **self._answers("replies", "key", keys),
         }
 
@@ -245,21 +245,21 @@ class _Lookup:
         found = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
         judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in found})
         answers = self._answers("judgements", "key", [row["key"] for row in found])
-        return {"judges": [to_sheet(_SHEETS["judges"], row, {}) for row in judges], **answers}
+        return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
 
-    def _answers(self, sheet: str, column: str, keys: Sequence[str]) -> Rows:
+    def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:
         """The replies or judgements of those *keys*, and every attempt that has ended at their calls."""
-        made: Rows = {"calls": [], "attempts": [], sheet: []}
+        made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in in_chunks(keys):
             attempts = self.stored.attempts_at(chunk)
             numbers = {one["id"]: one["number"] for at_call in attempts.values() for one in at_call}
-            made["calls"] += [to_sheet(_SHEETS["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
+            made["calls"] += [to_exported(_TABLES["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
             made["attempts"] += [
-                to_sheet(_SHEETS["attempts"], row, {}) for at_call in attempts.values() for row in at_call
+                to_exported(_TABLES["attempts"], row, {}) for at_call in attempts.values() for row in at_call
             ]
-            made[sheet] += [
-                to_sheet(_SHEETS[sheet], row, {"attempt": numbers.get(row["attempt_id"])})
-                for row in bulk.find(self.connection, sheet, column, chunk)
+            made[table] += [
+                to_exported(_TABLES[table], row, {"attempt": numbers.get(row["attempt_id"])})
+                for row in bulk.find(self.connection, table, column, chunk)
             ]
         return made
 

@@ -32,11 +32,9 @@ from inspect_ai.tool import ToolCall as CalledTool
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from independence_bench.errors import BenchError, SubjectError
-from independence_bench.integrations.inspect.names import named
-from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.rows import KEY, arguments_of, usage_of
 from independence_bench.integrations.inspect.samples import PROVIDER
-from independence_bench.integrations.inspect.usage import arguments_of, usage_of
-from independence_bench.integrations.inspect.wire import kept, own_messages, own_tools, sent_hash
+from independence_bench.integrations.inspect.wire import kept, named, own_messages, own_tools, sent_hash
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Fault
 from independence_bench.models.models_file import moved_by, read_models
