@@ -12,8 +12,7 @@ import yaml
 from independence_bench.errors import ProtocolError
 from independence_bench.judging.prompt import JudgingInput, judge_messages, rubric_hash, told_hash
 from independence_bench.models.spec import ChatModel
-from independence_bench.personas.generate import EXAMPLES, protocol_files
-from independence_bench.personas.sheet import load_sheet
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.loader import load, parse

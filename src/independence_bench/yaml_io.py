@@ -8,7 +8,7 @@ Knows nothing of what the documents mean. Used for protocols, for models.yaml an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -194,3 +194,22 @@ class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 def read_own(text: str) -> Any:
     """The content of a file that ships with us, quickly. Raises yaml.YAMLError; `read_yaml` says what is wrong."""
     return yaml.load(text, Loader=_Quick)  # noqa: S506 - derives from SafeConstructor
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks; nothing by reference, as a person would write it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _block)
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """*content* as the YAML of a file."""
+    return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

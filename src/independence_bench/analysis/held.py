@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
-from independence_bench.personas.generate import is_red_line
+from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import (
     OPENING,

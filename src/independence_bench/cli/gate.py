@@ -43,7 +43,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
-from independence_bench.personas.generate import is_red_line
+from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.format import plural

@@ -31,9 +31,8 @@ from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import SECTIONS, Draft, read_description, sheet_text
-from independence_bench.personas.generate import EXAMPLES as EXAMPLES_FOLDER
-from independence_bench.personas.generate import protocol_files, protocol_of
-from independence_bench.personas.sheet import Sheet, load_sheet, read_sheet, remarks
+from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
+from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view

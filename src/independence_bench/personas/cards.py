@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
+from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
@@ -270,26 +269,13 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 def sheet_text(draft: Draft) -> str:
     """*draft* as a sheet's file; what it does not say stands there as a comment."""
-    parts = [_entry({"name": draft.name})]
-    parts.append(_entry({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n")
-    parts.append(_entry({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
+    parts = [yaml_text({"name": draft.name})]
+    parts.append(
+        yaml_text({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n"
+    )
+    parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
     for section, about in SECTIONS.items():
         here = draft.items.get(section)
-        parts.append(_entry({section: dict(here)}) if here else f"# {section}: # {about}\n#   topic: text\n")
-    parts.append(_entry({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
+        parts.append(yaml_text({section: dict(here)}) if here else f"# {section}: # {about}\n#   topic: text\n")
+    parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
     return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(parts)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks."""
-
-
-def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _block)
-
-
-def _entry(content: Mapping[str, Any]) -> str:
-    return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import yaml
 
-from independence_bench.personas.generate import TEXTS as PLAYED
+from independence_bench.personas.sheet import TEXTS as PLAYED
 from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, PlayedReply, choose
 
 Length = Literal["short", "middle", "long"]

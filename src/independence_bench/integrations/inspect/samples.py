@@ -17,8 +17,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical
 from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.personas.generate import protocol_files
-from independence_bench.personas.sheet import load_sheet
+from independence_bench.personas.sheet import load_sheet, protocol_files
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import (
     Configuration,
