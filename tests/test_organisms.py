@@ -34,7 +34,7 @@ from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, fi
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.organisms import MOVES, ORGANISMS, PHRASES, VOICES, find_organism, known_stems
-from independence_bench.simulate.wire import Asked, read_request
+from independence_bench.simulate.wire import ReceivedRequest, read_request
 
 V3, LITE = load("v3"), load("v3-lite")
 HERE = V3.configurations[0]
@@ -55,7 +55,7 @@ TABLE: dict[str, tuple[float, float, float, float, float, float]] = {
 }
 
 
-def asked(sent: ChatRequest) -> Asked:
+def asked(sent: ChatRequest) -> ReceivedRequest:
     """*sent* as the endpoint reads it."""
     return read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())
 

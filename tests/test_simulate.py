@@ -546,10 +546,10 @@ def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
     faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
     many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]
 
-    drawn = [faults.of(each, 1, 1, 7) for each in many]
-    again = [faults.of(each, 1, 2, 7) for each in many]
+    drawn = [faults.fault_for(each, 1, 1, 7) for each in many]
+    again = [faults.fault_for(each, 1, 2, 7) for each in many]
 
-    assert drawn == [faults.of(each, 1, 1, 7) for each in many]
+    assert drawn == [faults.fault_for(each, 1, 1, 7) for each in many]
     share = sum(name == "http-500" for name in drawn) / len(drawn)
     # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are 0.026
     assert share == pytest.approx(0.21, abs=0.03)
@@ -582,9 +582,9 @@ def test_latencies_drawn_have_the_published_quantiles(
 ) -> None:
     """Each published point comes back exactly, and of evenly spread shares that many stay below it."""
     latency = Latency("published")
-    drawn = [latency.of(judging, (number + 0.5) / 10_000) for number in range(10_000)]
+    drawn = [latency.call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)]
 
-    assert [latency.of(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
+    assert [latency.call_seconds(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
     assert drawn == sorted(drawn)
     assert drawn[0] == quantiles[0][1]
     assert drawn[-1] <= quantiles[-1][1]
@@ -594,9 +594,9 @@ def test_latencies_drawn_have_the_published_quantiles(
 
 def test_a_latency_is_waited_and_scaled() -> None:
     """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root of 1.9 x 6.3."""
-    assert Latency().of(False, 0.5) == 0.0
-    assert Latency(2.0, 0.5).of(True, 0.9) == 1.0
-    assert Latency("published", 0.1).of(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
+    assert Latency().call_seconds(False, 0.5) == 0.0
+    assert Latency(2.0, 0.5).call_seconds(True, 0.9) == 1.0
+    assert Latency("published", 0.1).call_seconds(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
     _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
     assert entry.seconds >= 0.2
 

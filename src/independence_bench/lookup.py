@@ -63,6 +63,6 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     if not fitting:
         raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
     if len(fitting) > 1:
-        several = ", ".join(sorted(labels[one] for one in fitting))
+        several = ", ".join(sorted(labels[fitted] for fitted in fitting))
         raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")
     return fitting[0]

@@ -71,7 +71,9 @@ def read_yaml(
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
         found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        said = {_line(".".join(str(part) for part in one["loc"])): mend(one, model) for one in reversed(found[:MOST])}
+        said = {
+            _line(".".join(str(part) for part in error["loc"])): mend(error, model) for error in reversed(found[:MOST])
+        }
         (key, problem), *others = reversed(said.items())
         for other in others:
             also(wrong(*other))
@@ -124,7 +126,7 @@ def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
     kinds = [model]
     for part in path:  # the number of an item, or a key that the writer chose, leads to no other kind
         fields = [kind.model_fields[part] for kind in kinds if part in kind.model_fields]
-        kinds = [inner for one in fields for inner in _models_in(one.annotation)] or kinds
+        kinds = [inner for inner_field in fields for inner in _models_in(inner_field.annotation)] or kinds
     return list(dict.fromkeys(name for kind in kinds for name in kind.model_fields))
 
 

@@ -76,7 +76,7 @@ def stored_subjects(store: Store, protocol: Protocol | None, typed: Sequence[str
     if not labels:
         of = f" of {protocol.name}" if protocol else ""
         raise WrongUse(f"no conversations{of} are stored in {store.shown}; `aib run` plays them")
-    return [found[one] for one in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
+    return [found[subject] for subject in dict.fromkeys(fit(labels, name) for name in typed)] or list(found.values())
 
 
 def experiments_of(protocol: Protocol, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def not_stored(
 
 def weighed(protocol: Protocol, weights: str | None) -> Protocol:
     """*protocol* with the weights of that name; None: with its own. Raises WrongUse where it names none such."""
-    names = [one.name for one in protocol.weightings]
+    names = [weighting.name for weighting in protocol.weightings]
     if weights is not None and weights not in names:
         there = instead(weights, names) if names else "it has its default weights only: leave --weights out"
         raise WrongUse(f"--weights: {protocol.name} has no weights called {weights}; {there}")

@@ -58,7 +58,8 @@ def recall(file: Path) -> frozenset[Permission]:
 def remember(file: Path, granted: Collection[Permission]) -> None:
     """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that cannot be done."""
     every = sorted({*recall(file), *granted}, key=str)
-    text = json.dumps({"allowed": [{"variable": one.variable, "place": one.place} for one in every]}, indent=2)
+    entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
+    text = json.dumps({"allowed": entries}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with staging(file) as fresh:

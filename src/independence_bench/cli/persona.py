@@ -30,7 +30,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
-from independence_bench.personas.cards import SECTIONS, Draft, read_description, sheet_text
+from independence_bench.personas.cards import SECTIONS, PartialSheet, read_description, sheet_text
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
@@ -121,7 +121,7 @@ def _example(name: str) -> str:
     return (EXAMPLES_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def _asked(name: str | None) -> Draft:
+def _asked(name: str | None) -> PartialSheet:
     """What a person answers at the terminal; an empty line ends a list."""
     try:
         name = name or click.prompt("The character's name", err=True)
@@ -131,7 +131,7 @@ def _asked(name: str | None) -> Draft:
         says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
     except click.Abort:
         raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
-    return Draft(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
+    return PartialSheet(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
 
 
 def _several(question: str) -> str:

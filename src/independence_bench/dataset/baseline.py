@@ -130,7 +130,7 @@ def _document(baseline: Baseline) -> dict[str, Any]:
     return {
         "aib_baseline": VERSION,
         "protocol": {"name": baseline.protocol, "hash": baseline.protocol_hash, "asked": baseline.asked_hash},
-        "configurations": [str(one) for one in baseline.configurations],
+        "configurations": [str(configuration) for configuration in baseline.configurations],
         "judge": {"label": baseline.judge, "hash": baseline.judge_hash},
         "builds": [
             {"label": build.label, "hash": build.hash, "runs": [run(one) for one in build.runs]}

@@ -63,7 +63,7 @@ Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
 
 @dataclass(slots=True)
-class Outcome:
+class PublishedImport:
     """What an import came to."""
 
     subjects: set[str] = field(default_factory=set)  # labels
@@ -80,12 +80,12 @@ class Outcome:
 
 def import_published(
     store: Store, path: Path, tell: Tell = lambda what, done, of: None, clock: Callable[[], float] = time.time
-) -> Outcome:
+) -> PublishedImport:
     """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
 
     Raises WrongUse where nothing is, StoreError where the store cannot be written; what was committed stays.
     """
-    outcome = Outcome()
+    outcome = PublishedImport()
     with open_files(path) as files:
         groups = _sorted_out(files, outcome)
         if not groups:
@@ -108,7 +108,7 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, Parts]:
+def _sorted_out(files: Files, outcome: PublishedImport) -> dict[Group, Parts]:
     """The files of each conversation by their names; what is none is skipped, with the reason."""
     groups: dict[Group, Parts] = defaultdict(dict)
     outcome.skipped += files.refused
@@ -131,7 +131,7 @@ def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, Parts]:
     return groups
 
 
-def _learn(groups: Mapping[Group, Parts], outcome: Outcome, tell: Tell) -> Votes:
+def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
     """Read every file once for its words; files that cannot be read are taken out of *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
@@ -172,7 +172,7 @@ class _Writer:
     protocol: Protocol
     files: ProtocolFiles
     owner: str
-    outcome: Outcome
+    outcome: PublishedImport
     clock: Callable[[], float]
     kept: bool = False  # the protocol, by this import
 

@@ -92,14 +92,14 @@ class StoreLookups:
         script, place = transcript["script_hash"], tuple(transcript[name] for name in PLACE)
         if (script, place) not in self._placed:
             there = self.places.get(place, [])
-            self._placed[script, place] = [one for one in there if script in script_hashes(*one)]
+            self._placed[script, place] = [played for played in there if script in script_hashes(*played)]
         return self._placed[script, place]
 
     @cached_property
     def ours(self) -> Collection[str]:
         """The hash of every script of the protocols whose requests this program makes."""
-        placed = (one for there in self.places.values() for one in there)
-        return {script for one in placed if _is_ours(one) for script in script_hashes(*one)}
+        placed = (played for there in self.places.values() for played in there)
+        return {script for played in placed if _is_ours(played) for script in script_hashes(*played)}
 
 
 def _is_ours(placed: Placed) -> bool:

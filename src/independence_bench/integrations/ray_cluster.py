@@ -155,7 +155,7 @@ async def run_on_ray(
     if KNOWN.redacted_text(typed) != typed:
         raise WrongUse("--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE")
     ray = _ray()
-    asked = _Asked(options.allow)
+    asked = _AskedPermissions(options.allow)
     async with resolved(replace(options, allow=asked), store) as (plan, session):
         if not approve(await preview_of(plan, session)):
             return None
@@ -194,7 +194,7 @@ class HandedOut:
             pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
             report.judge = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
-        report.subjects, report.budget.spent = [one.progress for one in pending], used.cost
+        report.subjects, report.budget.spent = [subject.progress for subject in pending], used.cost
         report.others = Tally(
             calls=used.calls,
             answered=used.answered,
@@ -204,7 +204,7 @@ class HandedOut:
             cost=used.cost,
             unpriced=used.unpriced,
         )
-        return sum(len(one.to_play) + len(one.to_judge) for one in pending)
+        return sum(len(subject.to_play) + len(subject.to_judge) for subject in pending)
 
     async def hand_out(self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]) -> Report:
         """Have all *parts* carried out."""
@@ -252,7 +252,7 @@ def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _AskedPermissions:
     """Asks *allow* where a key may go, and remembers where a person had to be asked."""
 
     allow: Callable[[Endpoint], None]

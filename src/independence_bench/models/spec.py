@@ -121,7 +121,11 @@ class ChatModel:
     @property
     def spec(self) -> str:
         """All of its settings as JSON, for the store; `read_settings` undoes it."""
-        known = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in self.CAUSES_IF_SET}
+        known = {
+            setting.name: getattr(self, setting.name)
+            for setting in fields(self)
+            if setting.name not in self.CAUSES_IF_SET
+        }
         return canonical(known | self._later())
 
     def _later(self) -> dict[str, object]:

@@ -110,7 +110,11 @@ def is_certificate(variable: str) -> bool:
 
 
 LOCAL_KEY = BUILT_IN["local"].key_variable
-PROVIDERS = {one.key_variable: origin(one.url) for one in BUILT_IN.values() if one.key_variable and one.url}
+PROVIDERS = {
+    endpoint.key_variable: origin(endpoint.url)
+    for endpoint in BUILT_IN.values()
+    if endpoint.key_variable and endpoint.url
+}
 
 _PROXY = re.compile(r"\A([a-z][a-z0-9+.-]*://)(?:[^/\\@\s]*@)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.I)
 

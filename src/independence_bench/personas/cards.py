@@ -61,7 +61,7 @@ _SAYS_AI = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PartialSheet:
     """What is known of a character. "" and {}: nothing."""
 
     name: str = ""
@@ -76,7 +76,7 @@ class Description:
     """What was read."""
 
     kind: str  # in words
-    draft: Draft
+    draft: PartialSheet
     notes: tuple[str, ...] = ()  # what was left out, or taken for something
 
     @property
@@ -240,7 +240,7 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
 
 
-def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | None) -> Draft:
+def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | None) -> PartialSheet:
     """What *said*, the descriptive part of *prompt*, tells line by line."""
     items: dict[str, dict[str, str]] = {}
     voice = ""
@@ -254,7 +254,7 @@ def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | Non
             items.setdefault(section, {}).setdefault(topic.lower(), text)
     if not name and (found := _NAMED.search(prompt)) and found[1].split()[0].casefold() not in _NO_NAMES:
         name = found[1].rstrip(".,'’-")[:60]
-    return Draft(name or called, prompt, voice, items, says_ai)
+    return PartialSheet(name or called, prompt, voice, items, says_ai)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
@@ -267,7 +267,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- written down
 
 
-def sheet_text(draft: Draft) -> str:
+def sheet_text(draft: PartialSheet) -> str:
     """*draft* as a sheet's file; what it does not say stands there as a comment."""
     parts = [yaml_text({"name": draft.name})]
     parts.append(

@@ -243,7 +243,7 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
             yield Problem(
                 f"{where}.{lacking}", "is missing: words alone could only ever say held, so give both or none"
             )
-        if both := sorted({one.casefold() for one in item.words} & {one.casefold() for one in item.instead}):
+        if both := sorted({word.casefold() for word in item.words} & {word.casefold() for word in item.instead}):
             yield Problem(f"{where}.instead", f"has {both[0]}, as words has; it cannot be both")
     if "{{" in sheet.name or "}}" in sheet.name:
         yield Problem("name", "has {{ or }}, which is not filled in; write the name")

@@ -50,7 +50,7 @@ class Ask(Identified):
 
 
 @dataclass(frozen=True, slots=True)
-class Route(Identified):
+class Fork(Identified):
     """What follows depends on which of two options the reply *reply* takes, as `choice` reads it.
 
     Always the last step of its script: what comes after it stands in its options.
@@ -68,7 +68,7 @@ class Route(Identified):
         return first, second
 
 
-Step = Says | Prefill | Ask | Route
+Step = Says | Prefill | Ask | Fork
 
 
 Script = tuple[Step, ...]
@@ -77,7 +77,7 @@ Script = tuple[Step, ...]
 def asked(script: Script) -> tuple[str, ...]:
     """Names of the replies in *script*, in order, when each option that is read is the first one."""
     names = [step.name for step in script if isinstance(step, Ask)]
-    if script and isinstance(script[-1], Route):
+    if script and isinstance(script[-1], Fork):
         names += asked(script[-1].options[0][1])
     return tuple(names)
 
@@ -96,10 +96,10 @@ def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "give
                 yield "given", step.text
             case Ask():
                 yield "model", step.name
-            case Route():
+            case Fork():
                 if step.otherwise:
                     yield "option", ""
-                    yield from spelled_out([one for one in step.otherwise if not isinstance(one, Route)])
+                    yield from spelled_out([one for one in step.otherwise if not isinstance(one, Fork)])
                 for label, follows in step.options:
                     yield "option", label
                     yield from spelled_out(follows)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from independence_bench.protocol.definition import BRANCHES, FOLLOW_UP, OPENING, Branch, Scenario
 from independence_bench.protocol.file_formats import StemFile
-from independence_bench.protocol.script import NEUTRAL, QUOTE, Ask, Route, Says, Script, words
+from independence_bench.protocol.script import NEUTRAL, QUOTE, Ask, Fork, Says, Script, words
 
 DEALS = 4  # ways to deal two descriptions to two labels, times which is named first
 A, B = "a", "b"  # the two descriptions
@@ -91,8 +91,8 @@ def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) 
     second = B if dealt.first == A else A
     shown = {"first": described(stem, dealt, dealt.first), "second": described(stem, dealt, second)}
     options = tuple((dealt.labels[letter], _branch(stem, dealt, branch, letter, pushes)) for letter in (A, B))
-    again = (Says(stem.follow_up), Ask(FOLLOW_UP), Route(FOLLOW_UP, options, ()))
-    return (Says(filled(stem.opening, shown)), Ask(OPENING), Route(OPENING, options, again))
+    again = (Says(stem.follow_up), Ask(FOLLOW_UP), Fork(FOLLOW_UP, options, ()))
+    return (Says(filled(stem.opening, shown)), Ask(OPENING), Fork(OPENING, options, again))
 
 
 def described(stem: StemFile, dealt: Deal, letter: str) -> str:

@@ -26,7 +26,7 @@ class ProtocolTexts:
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
         self.files, self.broken, self.used = files, broken, set[str]()
         self.problems: list[ProtocolError] = [*broken.values()]
-        self.told = {one.line for one in self.problems}
+        self.told = {problem.line for problem in self.problems}
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -46,7 +46,7 @@ class ProtocolTexts:
             return read_yaml(text, model, partial(ProtocolError, file), others.append)
         except ProtocolError as error:
             raise ProtocolError(
-                error.file, error.key, error.problem, [one for one in others if isinstance(one, ProtocolError)]
+                error.file, error.key, error.problem, [other for other in others if isinstance(other, ProtocolError)]
             ) from error.__cause__
 
     def need(self, true: object, file: str, key: str, otherwise: str) -> None:
@@ -60,8 +60,8 @@ class ProtocolTexts:
             raise self.broken[file]
         if file not in self.files:
             path = PurePosixPath(file)
-            beside = [one for one in map(PurePosixPath, self.files) if one.parent == path.parent]
-            close = near(path.stem, [one.stem for one in beside if str(one) not in self.used])
+            beside = [path_there for path_there in map(PurePosixPath, self.files) if path_there.parent == path.parent]
+            close = near(path.stem, [path_there.stem for path_there in beside if str(path_there) not in self.used])
             meant = f"; did you mean {' or '.join(str(path.with_stem(one)) for one in close)}?" if close else ""
             raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
         self.used.add(file)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import yaml
 
 from independence_bench.personas.sheet import TEXTS as PLAYED
-from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, Asked, PlayedReply, choose
+from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, PlayedReply, ReceivedRequest, choose
 
 Length = Literal["short", "middle", "long"]
 SENTENCES: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def _text(opening: str, sentences: list[str], size: int) -> str:
     return f"{opening} " + "\n\n".join(paragraphs)
 
 
-Character = Callable[[Asked, int], PlayedReply]
+Character = Callable[[ReceivedRequest, int], PlayedReply]
 
 # what the simulated judge looks for
 HOLDS, YIELDS = tuple(SENTENCES["holds"]), tuple(SENTENCES["yields"])
@@ -83,7 +83,7 @@ _MIRRORS = texts([f"{YIELDS[0]}."], "yielding_voice", rest=_ECHO)
 _EVADERS = texts(SENTENCES["evasions"], "evading_voice")
 
 
-def _one_of(cause: str, texts_for: Callable[[Asked], Sequence[str]]) -> Character:
+def _one_of(cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]) -> Character:
     """Says one of some texts, chosen by the seed and the request."""
     return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
 
@@ -92,13 +92,13 @@ rock = _one_of("rock", lambda asked: _ROCKS[length_of(asked.last)])  # never mov
 evader = _one_of("evader", lambda asked: _EVADERS[length_of(asked.last)])  # says neither yes nor no
 
 
-def mirror(asked: Asked, seed: int) -> PlayedReply:
+def mirror(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Agrees with the last thing said."""
     echo = " ".join(re.split(r"(?<=[.?!])\s", asked.last.strip())[-1].split()[:20])
     return PlayedReply(f"{_agreeing(asked, seed)} As you say: {echo}")
 
 
-def _agreeing(asked: Asked, seed: int) -> str:
+def _agreeing(asked: ReceivedRequest, seed: int) -> str:
     """Whoever agrees says the same to the same words."""
     return choose(_MIRRORS[length_of(asked.last)], seed, asked.last, "mirror")
 
@@ -108,12 +108,12 @@ def slow_caver(push: int) -> Character:
     return lambda asked, seed: (mirror if len(asked.heard) > push else rock)(asked, seed)
 
 
-def randomly(asked: Asked, seed: int) -> PlayedReply:
+def randomly(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Holds, gives in or evades, by the seed and what it was asked."""
     return choose((rock, mirror, evader), seed, asked.hash, "random")(asked, seed)
 
 
-def verbose(asked: Asked, seed: int) -> PlayedReply:
+def verbose(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Holds, at length: about 700 words."""
     middle = "\n\n".join(
         f"Let me put it in yet another way, for the {number}th time. {_ROCK} I have thought about it in the morning "
@@ -127,7 +127,7 @@ def verbose(asked: Asked, seed: int) -> PlayedReply:
 # ---------------------------------------------------------------- attacks on the judge
 
 
-def injector(asked: Asked, seed: int) -> PlayedReply:
+def injector(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """Gives in, and writes orders to the judge: in its words, in its private notes or into its name."""
     order = choose(SENTENCES["orders"], seed, asked.hash, "order")
     break_out = choose(SENTENCES["break_outs"], seed, asked.hash, "break out")
@@ -224,7 +224,7 @@ class PersonaOrganism:
     moves: Mapping[str, str] = field(default_factory=dict)
     gives_way: Callable[[int], bool] = lambda push: False
 
-    def __call__(self, asked: Asked, seed: int) -> PlayedReply:
+    def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What it says to *asked*."""
         place = place_in(asked.last) if len(asked.heard) > 1 else None
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])

@@ -51,7 +51,7 @@ from independence_bench.protocol.script import NEUTRAL, words
 from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.characters import PHRASES as IN_CHARACTER
 from independence_bench.simulate.organisms import PHRASES
-from independence_bench.simulate.wire import Asked, choose, unit
+from independence_bench.simulate.wire import ReceivedRequest, choose, unit
 
 Stance = Literal["holds", "yields", "middle"]
 Kind = Literal["text", "yes_no", "number", "whole", "levels"]
@@ -116,7 +116,7 @@ class Case:
         return [self.replies[name] for name in self.judged]
 
 
-def verdict(asked: Asked, seed: int = 0, errors: float = 0.0) -> str:
+def verdict(asked: ReceivedRequest, seed: int = 0, errors: float = 0.0) -> str:
     """The answer to a judge's request, as JSON; one sentence where the request is none.
 
     Each mark that is a level is another one with probability *errors*, drawn from *seed* and the request.
@@ -173,7 +173,7 @@ def read_case(prompt: str) -> Case | None:
     )
 
 
-def read_fields(asked: Asked) -> list[Field]:
+def read_fields(asked: ReceivedRequest) -> list[Field]:
     """What the answer consists of: from the request's schema, else from the form that stands at its end."""
     if asked.schema is not None:
         properties = asked.schema.get("properties")
@@ -315,7 +315,7 @@ EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
 }
 
 
-def exam_verdict(name: str, asked: Asked, seed: int, times: int) -> str:
+def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> str:
     """The answer of the judge *name* to a request that has come *times* times, as JSON."""
     case = read_case(asked.prompt)
     found = find_question(case) if case else None

@@ -28,10 +28,10 @@ from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, pla
 from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.wire import (
-    Asked,
     NotUnderstood,
     PlayedReply,
     Prices,
+    ReceivedRequest,
     completion,
     error_body,
     read_request,
@@ -51,7 +51,7 @@ class Latency:
     seconds: float | Literal["published"] = 0.0
     scale: float = 1.0
 
-    def of(self, judging: bool, share: float) -> float:
+    def call_seconds(self, judging: bool, share: float) -> float:
         """Seconds of a call that *share* of all calls are faster than."""
         if self.seconds == "published":
             return self.scale * at(JUDGE if judging else SUBJECT, share)
@@ -141,7 +141,7 @@ class Simulation:
         app.router.add_get("/v1/models/{author}/{slug}/endpoints", self._endpoints)
         return app
 
-    def answer(self, asked: Asked, number: int, times: int) -> Answer:
+    def answer(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
         """What request *number* gets, which has come *times* times: the same for the same seed and request."""
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
@@ -151,7 +151,7 @@ class Simulation:
         made = completion(
             asked, self._reply(asked, times), number, catalog.price_of(asked.model, self.settings.prices), provider
         )
-        name = self.settings.faults.of(asked, number, times, self.settings.seed)
+        name = self.settings.faults.fault_for(asked, number, times, self.settings.seed)
         sent = spoiled(name, made)
         if not name:
             return Answer(sent, usable=made.usable, charged=made.cost, told=made.cost)
@@ -159,7 +159,7 @@ class Simulation:
         charged = made.cost if fault.paid else 0.0
         return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
 
-    def _reply(self, asked: Asked, times: int) -> PlayedReply:
+    def _reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
         examinee = asked.model.removeprefix(f"{catalog.AUTHOR}/")
         if examinee in EXAMINEES:
             return PlayedReply(exam_verdict(examinee, asked, self.settings.seed, times), called=False)
@@ -197,7 +197,7 @@ class Simulation:
         self.in_flight += 1
         try:
             share = unit(self.settings.seed, asked.hash, times, "latency")
-            await asyncio.sleep(self.settings.latency.of(catalog.is_judge(asked.model), share))
+            await asyncio.sleep(self.settings.latency.call_seconds(catalog.is_judge(asked.model), share))
             response, completed = await self._send(request, answer.sent)
             return response
         finally:

@@ -38,7 +38,7 @@ class NotUnderstood(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request, as far as a character can use it."""
 
     hash: str  # of all its content but the token limit, which a client raises when it asks again
@@ -96,7 +96,7 @@ class Made:
     usable: bool
 
 
-def read_request(data: bytes) -> Asked:
+def read_request(data: bytes) -> ReceivedRequest:
     """The request in *data*. Raises NotUnderstood."""
     try:
         body = json.loads(data)
@@ -120,7 +120,7 @@ def read_request(data: bytes) -> Asked:
         asked_hash = content_hash(content)
     except (TypeError, ValueError, RecursionError):
         raise NotUnderstood("the body holds what JSON has no word for") from None
-    return Asked(
+    return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
         heard=said["tool"] or said["user"],
@@ -135,7 +135,7 @@ def read_request(data: bytes) -> Asked:
     )
 
 
-def completion(asked: Asked, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
+def completion(asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
     """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN

@@ -95,7 +95,9 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                 judge = judges.get(results.configurations)
                 for subject, mine in results.by_subject.items():
                     of = _Subject(connection, protocol, files, results, models[subject], judge)
-                    place = "+".join(f"{one.system}-{one.delivery}" for one in results.configurations)
+                    place = "+".join(
+                        f"{configuration.system}-{configuration.delivery}" for configuration in results.configurations
+                    )
                     called = f"{_plain(name)}-{hash_[:8]}_{_plain(place)}_{_plain(subjects[subject])}-{subject[:8]}"
                     yield f"{called}{SUFFIX}", of.log(mine)
 
@@ -128,14 +130,18 @@ class _Subject:
         """The log of *mine*, as the JSON that Inspect writes."""
         protocol, configurations = self.protocol, self.results.configurations
         samples = list(self._samples(mine))
-        seconds = [one.row.finished_at for one in mine]
-        runs = sorted({one.row.run for one in mine})
-        id_ = content_hash([protocol.hash, [str(one) for one in configurations], self.subject.hash])
+        seconds = [conversation.row.finished_at for conversation in mine]
+        runs = sorted({conversation.row.run for conversation in mine})
+        id_ = content_hash([protocol.hash, [str(configuration) for configuration in configurations], self.subject.hash])
         source = written(protocol, self.files)
         task = f"{PREFIX}/{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
-        about = {"variants": sorted({one.system for one in configurations})}
-        about |= {"modes": sorted({one.delivery for one in configurations})}
-        units = [sample_id(one, unit.id, configurations) for one in configurations for unit in protocol.units.scenarios]
+        about = {"variants": sorted({configuration.system for configuration in configurations})}
+        about |= {"modes": sorted({configuration.delivery for configuration in configurations})}
+        units = [
+            sample_id(configuration, unit.id, configurations)
+            for configuration in configurations
+            for unit in protocol.units.scenarios
+        ]
         scorer = {
             "name": SCORER,
             "options": {"protocol": source},
@@ -173,8 +179,8 @@ class _Subject:
             "stats": {
                 "started_at": moment(min(seconds)),
                 "completed_at": moment(max(seconds)),
-                "model_usage": _summed(one["model_usage"] for one in samples),
-                "role_usage": _summed(one["role_usage"] for one in samples),
+                "model_usage": _summed(sample["model_usage"] for sample in samples),
+                "role_usage": _summed(sample["role_usage"] for sample in samples),
             },
             "samples": samples,
         }
@@ -187,7 +193,11 @@ class _Subject:
         return f"{PROVIDER}/{model.name if model else self.judge[1] if self.judge else ''}"
 
     def _samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
-        judged = {one.about: one for one in judgements_of(self.connection, [self.results]) if self._is_main(one)}
+        judged = {
+            judgement.about: judgement
+            for judgement in judgements_of(self.connection, [self.results])
+            if self._is_main(judgement)
+        }
         units: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
         order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
         for one in sorted(mine, key=lambda one: (one.row.run, order[one.scenario.id])):
@@ -201,10 +211,14 @@ class _Subject:
         )
         for (run, configuration, unit), conversations in units.items():
             about = about_sample(self.protocol, configuration, unit, self.results.configurations)
-            kept = rows.of_subject(self.subject, [one.row.id for one in conversations])
-            by_judges = rows.of_judges({one.key for one in conversations})
-            given = {one.row.id: judged[one.key] for one in conversations if one.key in judged}
-            marks = {one["key"]: one for one in by_judges.get("judgements", [])}
+            kept = rows.of_subject(self.subject, [conversation.row.id for conversation in conversations])
+            by_judges = rows.of_judges({conversation.key for conversation in conversations})
+            given = {
+                conversation.row.id: judged[conversation.key]
+                for conversation in conversations
+                if conversation.key in judged
+            }
+            marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
             # listed without their reasoning, which the score is to show
             given = {
                 id_: Judgement(one.key, *one.about, one.judge_hash, one.marks, marks[one.key]["reasoning"], one.reason)
@@ -252,7 +266,7 @@ class _Lookup:
         made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in in_chunks(keys):
             attempts = self.stored.attempts_at(chunk)
-            numbers = {one["id"]: one["number"] for at_call in attempts.values() for one in at_call}
+            numbers = {attempt["id"]: attempt["number"] for at_call in attempts.values() for attempt in at_call}
             made["calls"] += [to_exported(_TABLES["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
             made["attempts"] += [
                 to_exported(_TABLES["attempts"], row, {}) for at_call in attempts.values() for row in at_call

@@ -167,7 +167,7 @@ def configured(spec: ModelSpec, config: GenerateConfig) -> ModelSpec:
 
 def _choice(completion: Completion, model: str) -> ChatCompletionChoice:
     thoughts = [ContentReasoning(reasoning=completion.reasoning)] if completion.reasoning else []
-    calls = [CalledTool(one.id, one.name, arguments_of(one)) for one in completion.tool_calls]
+    calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in completion.tool_calls]
     content = [*thoughts, ContentText(text=completion.content)] if thoughts else completion.content
     message = ChatMessageAssistant(content=content, tool_calls=calls or None, model=model, source="generate")
     return ChatCompletionChoice(message=message, stop_reason=_ENDS.get(completion.finish_reason or "", "stop"))

@@ -69,23 +69,27 @@ def chosen(
     Raises WrongUse for unknown ones.
     """
     own = protocol.configurations
-    systems = _listed(variants) or list(dict.fromkeys(one.system for one in own))
-    deliveries = _listed(modes) or list(dict.fromkeys(one.delivery for one in own))
+    systems = _listed(variants) or list(dict.fromkeys(configuration.system for configuration in own))
+    deliveries = _listed(modes) or list(dict.fromkeys(configuration.delivery for configuration in own))
     if variants is None and modes is None:
         return own
     known = every_configuration(protocol)
     for name, given, there in (
-        ("variants", systems, sorted({one.system for one in known})),
-        ("modes", deliveries, sorted({one.delivery for one in known})),
+        ("variants", systems, sorted({configuration.system for configuration in known})),
+        ("modes", deliveries, sorted({configuration.delivery for configuration in known})),
     ):
-        if unknown := [one for one in given if one not in there]:
+        if unknown := [name_given for name_given in given if name_given not in there]:
             raise WrongUse(f"-T {name}: {protocol.name} has no {unknown[0]}; there are {', '.join(there)}")
-    return tuple(one for one in known if one.system in systems and one.delivery in deliveries)
+    return tuple(
+        configuration
+        for configuration in known
+        if configuration.system in systems and configuration.delivery in deliveries
+    )
 
 
 def _listed(typed: str | list[str] | None) -> list[str]:
     given = typed.split(",") if isinstance(typed, str) else typed or []
-    return [str(one).strip() for one in given if str(one).strip()]
+    return [str(word).strip() for word in given if str(word).strip()]
 
 
 Plan = Mapping[str, Any]
@@ -96,10 +100,13 @@ def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     units = protocol.units
     marks = {mark.name: mark for scenario in units.scenarios for mark in scenario.marks}
     return {
-        "configurations": [[one.system, one.delivery] for one in configurations],
+        "configurations": [[configuration.system, configuration.delivery] for configuration in configurations],
         "marks": [[mark.name, mark.kind, mark.low, mark.high] for mark in marks.values()],
-        "scenarios": [[one.id, one.experiment, [mark.name for mark in one.marks]] for one in units.scenarios],
-        "dimensions": [[one.name, one.title, list(one.marks), one.weight, one.inverted] for one in units.dimensions],
+        "scenarios": [[unit.id, unit.experiment, [mark.name for mark in unit.marks]] for unit in units.scenarios],
+        "dimensions": [
+            [dimension.name, dimension.title, list(dimension.marks), dimension.weight, dimension.inverted]
+            for dimension in units.dimensions
+        ],
     }
 
 
@@ -110,7 +117,7 @@ def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
     """
     marks = {name: Mark(name, kind, low, high, "") for name, kind, low, high in plan["marks"]}
     scenarios = tuple(
-        Scenario(name, experiment, "", (), (), (Rubric("", "", tuple(marks[one] for one in given)),))
+        Scenario(name, experiment, "", (), (), (Rubric("", "", tuple(marks[mark] for mark in given)),))
         for name, experiment, given in plan["scenarios"]
     )
     dimensions = tuple(
@@ -173,7 +180,7 @@ def about_sample(
         "delivery": configuration.delivery,
         FIRST_RUN: first_run,
         "unit": unit,
-        "scenarios": [one.id for one in protocol.scenarios if unit in (one.stem, one.id)],
+        "scenarios": [scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)],
         PLAN: plan_of(protocol, configurations),
     }
 

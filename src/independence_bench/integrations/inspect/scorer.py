@@ -53,22 +53,22 @@ from independence_bench.store.results import Judgement
 def independence_index() -> Metric:
     """The index, 0 to 100; NaN where a planned mark is missing."""
 
-    def of(scores: list[SampleScore]) -> Value:
+    def measure(scores: list[SampleScore]) -> Value:
         found = scored(scores)
         return nan if found is None or found.index is None else found.index
 
-    return of
+    return measure
 
 
 @metric(name=named("dimensions"), scores="unreduced")
 def dimensions() -> Metric:
     """Each dimension, 0 to 1, 1 the most independent; NaN where a planned mark is missing."""
 
-    def of(scores: list[SampleScore]) -> Value:
+    def measure(scores: list[SampleScore]) -> Value:
         found = scored(scores)
         return {name: nan if value is None else value for name, value in found.dimensions.items()} if found else {}
 
-    return of
+    return measure
 
 
 @metric(name=named("index_interval"), scores="unreduced")
@@ -78,7 +78,7 @@ def index_interval() -> Metric:
     A leaderboard measures its subjects together, so its interval, made of more, can be another one.
     """
 
-    def of(scores: list[SampleScore]) -> Value:
+    def measure(scores: list[SampleScore]) -> Value:
         found = scored(scores)
         if found is None or found.index is None:
             return {}
@@ -87,7 +87,7 @@ def index_interval() -> Metric:
         interval = row.index.again
         return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
 
-    return of
+    return measure
 
 
 def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:

@@ -53,7 +53,7 @@ POLICY = Policy()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[A]):
+class Answered(Generic[A]):
     """An answer, the number of the attempt that it came from (1, 2, ...), and all attempts."""
 
     answer: A
@@ -101,7 +101,7 @@ async def ask(
     request: ChatRequest,
     read: Callable[[Completion], Accepted[A] | Rejected],
     none: Callable[[str], A],
-) -> Asked[A]:
+) -> Answered[A]:
     """The answer to *request*. Raises GaveUp where the call failed, and what Inspect's providers raise."""
     tries, tried = Tries(), list[TriedOnce]()
     spare: tuple[int, A] | None = None
@@ -154,7 +154,7 @@ async def ask(
         if end is not None:
             raise end
         if answer is not None:
-            return Asked(answer[1], answer[0], tuple(tried))
+            return Answered(answer[1], answer[0], tuple(tried))
         await asyncio.sleep(wait)
 
 

@@ -48,7 +48,7 @@ def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
             case "user":
                 made.append(ChatMessageUser(content=text))
             case "assistant":
-                calls = [CalledTool(one.id, one.name, arguments_of(one)) for one in message.tool_calls]
+                calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in message.tool_calls]
                 made.append(ChatMessageAssistant(content=text, tool_calls=calls or None))
             case "tool":
                 called = message.tool_call_id or ""
