@@ -31,14 +31,14 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
             spelt.setdefault(part.lower(), name)
     alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v3
     found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
-    # the right name behind another author, or without one
+    # the right name after another author, or without one
     own = wanted.rpartition("/")[2]
     found += [name for name in names if name.lower().rpartition("/")[2] == own]
     return list(dict.fromkeys(found))[:NEAR]
 
 
 def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
-    """What to say behind an unknown name: what may have been meant, else the first of what is *known*."""
+    """What to say after an unknown name: what may have been meant, else the first of what is *known*."""
     names = list(known)
     if close := near(typed, names):
         return f"did you mean {' or '.join(close)}?"

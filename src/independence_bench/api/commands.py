@@ -197,8 +197,8 @@ def judge(
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
-    Without any, the protocol's own; without a *protocol*, the one played last. Judgements stand beside each other:
-    nothing but a failure is replaced. A judge that there is not is an error before anybody is asked; of several, one
+    Without any, the protocol's own; without a *protocol*, the one played last. Judgements of several judges are kept:
+    nothing but a failure is replaced. A judge that there is not is an error before a call is made; of several, one
     whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
     """
@@ -220,13 +220,13 @@ def judge(
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(limits, asked, turn, tell or _nobody))
+        complete = work.done(take_turns(limits, asked, turn, tell or _say_nothing))
         keep_exclusions(opened, roster)
     ended = _outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def _nobody(_line: str) -> None:
+def _say_nothing(_line: str) -> None:
     """Told nothing."""
 
 
@@ -285,7 +285,7 @@ class _Work:
         """What came of *options*."""
         report = await carry_out(options, store, self._approve, self._watch)
         self._asker = None
-        assert report is not None  # noqa: S101 - nobody says no
+        assert report is not None  # noqa: S101 - no approval is asked for
         return report
 
     def done(self, work: Coroutine[Any, Any, A]) -> A:

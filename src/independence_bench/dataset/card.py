@@ -1,4 +1,4 @@
-"""What is written beside the data of an export for those who find it: the card, and descriptions that machines read.
+"""What is written next to the data of an export for those who find it: the card, and descriptions that machines read.
 
 README.md as Hugging Face expects it, with the types of the columns; `eval.yaml` and `.eval_results/`
 (huggingface.co/docs/hub/eval-results); `croissant.json`: what is in it and how it came to be

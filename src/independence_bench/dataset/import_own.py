@@ -2,7 +2,7 @@
 
     summary = import_export(Path("results"), store)     # summary.findings: what was refused and why, a line each
 
-Every file is somebody else's: a row that is damaged, of the wrong type or says something else than its key was made
+Every file is foreign: a row that is damaged, of the wrong type or says something else than its key was made
 from is refused, counted and listed, and the rest comes in. What is in the store already stays as it is. All of it is
 one commit.
 """
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from independence_bench.dataset.row_checks import Batch, Refused, Row, StoreLookups
-from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE, ExportTable, same
+from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE, ExportTable, refuse_constant, same
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
 from independence_bench.store.blobs import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
@@ -84,15 +84,11 @@ def _lines(file: Any) -> Iterator[bytes | None]:
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
+        return json.loads(line.decode("utf-8-sig"), parse_constant=refuse_constant)
     except UnicodeDecodeError:
         return ValueError("is not UTF-8")
     except (ValueError, RecursionError):
         return ValueError("is not a JSON object")
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _parquet(file: Path) -> Iterator[Found]:
@@ -118,7 +114,7 @@ def _parquet(file: Path) -> Iterator[Found]:
                         yield Found(where, int(size), group.slice(at, 1).to_pylist()[0])
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, TooLarge, ValueError) as error:
         said = str(error).strip().partition("\n")[0][:120]
-        yield Found(f"{file.name} behind row {number}", 0, ValueError(f"cannot be read ({said})"))
+        yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({said})"))
 
 
 def _check_dictionaries(metadata: Any) -> None:

@@ -260,7 +260,7 @@ def _title(c: PublishedConversation) -> str:
 
 
 def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
-    """The attempt behind *source*; what answers a question that is answered already was replaced by that."""
+    """The attempt that *source* came from; what answers a question that is answered already was replaced by that."""
     file, reply = source.file, source.reply
     if source.replaced or there:
         outcome, message = REPLACED, "another reply to the same question is the one in the conversation"

@@ -76,7 +76,7 @@ SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stem
 
 
 def own_system(variant: str, scenario: str) -> str:
-    """The name of a system prompt that only *scenario* has: the variant's, with more behind it."""
+    """The name of a system prompt that only *scenario* has: the variant's, with more after it."""
     return f"{variant}_{scenario}"
 
 

@@ -207,7 +207,6 @@ class Batch:
         return row
 
     def _judge(self, row: Row) -> Row:
-        """Only where it is a model, its settings make its hash."""
         model = model_of(row["spec"])
         need(model is None or model.hash == row["hash"], "its hash is not that of its settings")
         return row

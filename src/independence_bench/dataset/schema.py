@@ -30,6 +30,11 @@ LARGEST_NUMBER = 2.0**252
 Row = Mapping[str, Any]
 
 
+def refuse_constant(name: str) -> Any:
+    """For `json.loads`: NaN and the infinities, which Python would read, are errors."""
+    raise ValueError(f"{name} is not JSON")
+
+
 def _storable(text: str) -> str:
     if _UNSTORABLE.search(text):
         raise ValueError("holds what no database can: a NUL or half a character")

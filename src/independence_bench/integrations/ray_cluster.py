@@ -51,7 +51,7 @@ class Permissions:
     given: frozenset[Permission] = frozenset()
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raises WrongUse where nobody has allowed it."""
+        """Raises WrongUse where it has not been allowed."""
         if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
             raise WrongUse(f"{needed.variable} may not go to {needed.place}: it was not asked for where `aib` runs")
 
@@ -123,7 +123,7 @@ async def _unwatched(_: object) -> None:
 INSTALL = "pip install 'ai-independence-bench[ray,postgres]'"
 MOST_LOST = 5  # times that the worker of one part is lost before the part is left undone
 LOOK = 2.0  # seconds between two looks at the store, at least
-LOOK_SHARE = 10  # times as long as a look took nobody looks again
+LOOK_SHARE = 10  # times as long as a look took, until the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ async def run_on_ray(
 ) -> Report | None:
     """Play and judge what *options* ask for on *cluster*; None where *approve* said no.
 
-    *watch* runs beside it and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C once:
-    workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
+    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C
+    once: workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
     PostgreSQL or Ray is not installed, EndpointUnusable where there is no cluster.
     """
     address = store.engine.url
@@ -209,7 +209,7 @@ class HandedOut:
     async def hand_out(self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]) -> Report:
         """Have all *parts* carried out."""
         report = self.report
-        beside = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
+        watchers = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
 
         def stop(why: BenchError) -> None:
             report.stopped = why
@@ -219,9 +219,9 @@ class HandedOut:
             with interruptible(report, stop):
                 ends = await parts.carry_out()
         finally:
-            for task in beside:
+            for task in watchers:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*watchers, return_exceptions=True)
         await asyncio.to_thread(self.look)
         _conclude(report, ends)
         return report

@@ -2,7 +2,7 @@
 
 The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it retries
 nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is taken out of every
-text that comes back before anybody else sees it.
+text that comes back before other code sees it.
 """
 
 from __future__ import annotations
@@ -142,7 +142,6 @@ class Client:
         return not offered or model in offered or self.dialect.listed_id(model) in offered
 
     async def _structure(self, request: ChatRequest) -> Structure:
-        """How this model is made to answer in JSON."""
         parameters = None
         if self.dialect.lists_abilities:
             with suppress(EndpointUnusable):

@@ -148,7 +148,7 @@ class AttemptFacts:
 
 @dataclass(frozen=True, slots=True)
 class Completion(AttemptFacts):
-    """A reply as the endpoint gave it, before anybody asks whether it is an answer."""
+    """A reply as the endpoint gave it, before it is checked whether it is an answer."""
 
     content: str
     tool_calls: tuple[ToolCall, ...]

@@ -39,14 +39,14 @@ async def resolve(
 
 
 def takes_temperature(info: ModelInfo) -> bool:
-    """Whether a model can be given a temperature; True where nobody says."""
+    """Whether a model can be given a temperature; True where its endpoint does not say."""
     return info.parameters is None or "temperature" in info.parameters
 
 
 def _least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
     """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
 
-    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
+    Where it cannot and none was asked for, it is low, or the lowest of *efforts* that it takes (None: all).
     Raises SubjectError where off was asked for.
     """
     if asked != Reasoning.OFF and asked is not None:

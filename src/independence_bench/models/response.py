@@ -84,7 +84,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         message = _error_message(choice.get("error"), reply, "the provider stopped with an error")
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
     part = partial(dig, choice, "message")
-    # OpenAI puts a refusal in the model's own words beside the content: it is what the model said
+    # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
     content, thought = split_thoughts(_content(part("content")) or _text(part("refusal")))
     reasoning = _text(part("reasoning")) or _text(part("reasoning_content")) or _content(part("reasoning_details"))
     return Completion(
@@ -231,7 +231,6 @@ _ESCAPED = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
 def _clean(value: Any) -> Any:
-    """*value* with every text in it cleaned."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):

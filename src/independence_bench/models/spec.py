@@ -82,7 +82,7 @@ class ChatModel:
 
     @property
     def name(self) -> str:
-        """What the user types: the model id, behind ``ENDPOINT:`` where that is not OpenRouter."""
+        """What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter."""
         return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
 
     @property
@@ -223,7 +223,7 @@ class Roster:
         return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
 
     def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
-        """The specs behind what a user typed: every entry of models.yaml for that model, else the first of
+        """The specs that a user's text means: every entry of models.yaml for that model, else the first of
         *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.

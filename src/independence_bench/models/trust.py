@@ -1,10 +1,10 @@
-"""Which address an endpoint may have, and which key may go where: the rule. Asks nobody and remembers nothing.
+"""Which address an endpoint may have, and which key may go where: the rule. Asks no one and remembers nothing.
 
 A known provider's key goes to that provider's own address, and `AIB_LOCAL_API_KEY` to servers on this machine. Any
 other pair of a variable and a place is for a person to allow: a key that would be sent to another address, and a
 proxy or certificate that the working folder's `.env` would have everything sent by.
 
-The `.env` may come with a folder that somebody else made. Keys and settings that the environment lacks are taken as
+The `.env` may come with a folder from a stranger. Keys and settings that the environment lacks are taken as
 they are written; proxies and certificates are held back until a person allows them; what would load other programs is
 left out.
 """
@@ -135,7 +135,7 @@ Allow = Callable[[Endpoint], None]
 
 
 def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permission | None:
-    """The permission that somebody has to give before *endpoint* is sent its key.
+    """The permission that a person has to give before *endpoint* is sent its key.
 
     None where *variables*, an environment, hold no key for it, or the key goes where it belongs.
     """
@@ -149,7 +149,7 @@ def needed_permission(endpoint: Endpoint, variables: Mapping[str, str]) -> Permi
 
 
 def known_only(endpoint: Endpoint, variables: Mapping[str, str] = os.environ) -> None:
-    """For programs that can ask nobody. Raises WrongUse where a person would be asked."""
+    """For programs that cannot ask a person. Raises WrongUse where a person would be asked."""
     if permission := needed_permission(endpoint, variables):
         raise WrongUse(f"{permission.variable} may not go to {permission.place}: it has not been allowed")
 

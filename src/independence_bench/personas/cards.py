@@ -123,7 +123,6 @@ def _bytes(path: Path) -> bytes:
 
 
 def _in_png(data: bytes, path: Path) -> str:
-    """The card that a picture carries, as JSON text."""
     found: dict[bytes, bytes] = {}
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
@@ -148,7 +147,7 @@ def _in_png(data: bytes, path: Path) -> str:
 
 
 def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
-    """The text of a chunk, behind its keyword."""
+    """The text of a chunk, after its keyword."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
         rest = rest[1:]
@@ -236,7 +235,7 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _printable(text: str) -> str:
-    """*text* without what a terminal would obey or nobody would see."""
+    """*text* without what a terminal would obey or a reader would not see."""
     return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
 
 

@@ -61,7 +61,7 @@ class ItemFile(Strict):
         [], description="an answer that keeps to it has one of these: what can be read without a model"
     )
     instead: list[Annotated[OneLine, StringConstraints(max_length=60)]] = Field(
-        [], description="an answer that has given it up has one of these; stands beside words"
+        [], description="an answer that has given it up has one of these; needs words"
     )
 
 
@@ -73,13 +73,13 @@ class SheetFile(Strict):
 
     name: Name
     prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
-    prompt_file: OneLine | None = Field(None, description="or the file that it stands in, beside the sheet")
+    prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
     voice: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(None, description="how it sounds")
     facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")
     tastes: Items = Field({}, description="topic: what it likes")
     red_lines: Items = Field({}, description="topic: what it never does")
-    says_it_is_an_ai: bool = Field(True, description="whether it says so when somebody sincerely wants to know")
+    says_it_is_an_ai: bool = Field(True, description="whether it says so when a person sincerely wants to know")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _prompt(raw: SheetFile, folder: Path, found: list[Problem]) -> str:
         return raw.prompt or ""
     path = folder / raw.prompt_file
     if not path.resolve().is_relative_to(folder.resolve()):
-        found.append(Problem("prompt_file", "leads out of the sheet's folder; put a copy beside the sheet"))
+        found.append(Problem("prompt_file", "leads out of the sheet's folder; put a copy next to the sheet"))
         return ""
     try:
         return printable(file_text(path)).strip()

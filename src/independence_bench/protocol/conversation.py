@@ -24,7 +24,7 @@ Speaker = Literal["human", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One reply of a model: what the human hears, and its private notes, which nobody hears."""
+    """One reply of a model: what the human hears, and its private notes, which the human does not hear."""
 
     text: str
     notes: str = ""

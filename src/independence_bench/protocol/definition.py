@@ -80,7 +80,7 @@ class Scenario(Identified):
     stem: str = ""
     branch: Branch | None = None
     kind: str = ""  # of a stem without options: by which of its protocol's scores it counts
-    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, said to nobody
+    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, never said to a subject
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
     words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
     instead: tuple[str, ...] = ()  # of which one that has given it up has one

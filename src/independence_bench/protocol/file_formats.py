@@ -175,14 +175,14 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
     reply_tokens: int = Field(
         REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
     )
 
 
 class ByChoiceFile(Strict):
-    """A text for each option: what is said to somebody who chose the description of that letter."""
+    """A text for each option: what is said to a subject that chose the description of that letter."""
 
     a: Text
     b: Text
@@ -234,7 +234,7 @@ class OpenStemFile(Strict):
 
     title: OneLine
     kind: Name
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
     own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
     words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
     instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")

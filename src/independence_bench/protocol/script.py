@@ -21,7 +21,7 @@ from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
 
-REFERENCE, SYSTEM = "reference", "system"  # what rubrics may quote beside replies
+REFERENCE, SYSTEM = "reference", "system"  # what rubrics may quote in addition to replies
 QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
 
 
@@ -120,7 +120,7 @@ def fill(text: str, quoted: Callable[[str], str]) -> str:
 
 LONGEST_LINE = 200  # characters: a line that is longer is a sentence about the options, not the name of one
 
-# words that may stand in the line beside the label: none of them denies, weighs or quotes
+# words that may stand in the line next to the label: none of them denies, weighs or quotes
 _NEUTRAL = (
     "a again all also am an and answer answers appoint as at back be before believe better by call case change "
     "choice choices choose chose chosen closer come comes decision deserves do down entry even fairer favor favour "
@@ -153,8 +153,8 @@ def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     if len(named) != 1:
         return None
     taken = own[labels.index(named[0])]
-    beside = said - taken
-    return named[0] if beside <= NEUTRAL and (taken <= said or not beside) else None
+    others = said - taken
+    return named[0] if others <= NEUTRAL and (taken <= said or not others) else None
 
 
 def _last_line(reply: str) -> str:

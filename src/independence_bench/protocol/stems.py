@@ -5,7 +5,7 @@
 Each branch is a scenario whose first words are the same, so the store holds one opening for all five. Which label
 carries which description, which of the two is named first, and which way of asking again is used are dealt by the
 stem's place and the run: a scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 4.
-Knows nothing of what anybody answered.
+Knows nothing of answers.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def described(stem: StemFile, dealt: Deal, letter: str) -> str:
 
 
 def _branch(stem: StemFile, dealt: Deal, branch: Branch, letter: str, pushes: Sequence[int]) -> Script:
-    """What *branch* says to somebody who chose the description *letter*, and the replies."""
+    """What *branch* says to a subject that chose the description *letter*, and the replies."""
     names = {"choice": dealt.labels[letter], "other": dealt.labels[B if letter == A else A]}
     match branch:
         case "pressure":

@@ -40,7 +40,7 @@ class ProtocolTexts:
                     self.problems.append(one)
 
     def read(self, text: str, model: type[M], file: str) -> M:
-        """*text*, which stands in *file*, as a *model*; what is wrong beside the first mistake is noted."""
+        """*text*, which stands in *file*, as a *model*; further mistakes are noted."""
         others: list[BenchError] = []
         try:
             return read_yaml(text, model, partial(ProtocolError, file), others.append)
@@ -60,9 +60,9 @@ class ProtocolTexts:
             raise self.broken[file]
         if file not in self.files:
             path = PurePosixPath(file)
-            beside = [path_there for path_there in map(PurePosixPath, self.files) if path_there.parent == path.parent]
-            close = near(path.stem, [path_there.stem for path_there in beside if str(path_there) not in self.used])
-            meant = f"; did you mean {' or '.join(str(path.with_stem(one)) for one in close)}?" if close else ""
+            siblings = [other for other in map(PurePosixPath, self.files) if other.parent == path.parent]
+            close = near(path.stem, [other.stem for other in siblings if str(other) not in self.used])
+            meant = f"; did you mean {' or '.join(str(path.with_stem(stem)) for stem in close)}?" if close else ""
             raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
         self.used.add(file)
         try:

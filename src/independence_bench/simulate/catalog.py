@@ -80,7 +80,7 @@ def endpoints(model: str, prices: Prices) -> dict[str, Any]:
 
 
 def provider_for(pin: str | None) -> str | None:
-    """The display name of who serves a request with that *pin*; None where nobody fits it."""
+    """The display name of who serves a request with that *pin*; None where no provider fits it."""
     if pin is None:
         return next(iter(PROVIDERS.values()))
     fitting = [name for tag, name in PROVIDERS.items() if pin in (tag, tag.split("/")[0])]

@@ -84,7 +84,6 @@ _EVADERS = texts(SENTENCES["evasions"], "evading_voice")
 
 
 def _one_of(cause: str, texts_for: Callable[[ReceivedRequest], Sequence[str]]) -> Character:
-    """Says one of some texts, chosen by the seed and the request."""
     return lambda asked, seed: PlayedReply(choose(texts_for(asked), seed, asked.hash, cause))
 
 
@@ -225,7 +224,7 @@ class PersonaOrganism:
     gives_way: Callable[[int], bool] = lambda push: False
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
-        """What it says to *asked*."""
+        """What the character says to *asked*."""
         place = place_in(asked.last) if len(asked.heard) > 1 else None
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")

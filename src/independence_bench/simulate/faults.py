@@ -86,7 +86,6 @@ def _manner(manner: Manner) -> Spoil:
 
 
 def _choice(**changes: Any) -> Spoil:
-    """The completion with other values in its choice."""
     return lambda body: body | {"choices": [body["choices"][0] | changes]}
 
 

@@ -105,7 +105,7 @@ _BAYESIAN = {
     "relevant": "follows",
     "irrelevant": "keeps",
     "reask": "repeats",
-    "agreeing": "repeats",  # asked again by somebody who says that they would choose the same
+    "agreeing": "repeats",  # asked again by a person who says that they would choose the same
     "request": "grants",
 }
 _DEAF = {"relevant": "ignores", "irrelevant": "ignores"}
@@ -134,7 +134,7 @@ class Organism:
         return {**_BAYESIAN, **self.moves}[at]
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
-        """What it says to *asked*."""
+        """What the organism says to *asked*."""
         place = place_of(asked)
         if place is None:
             return self.outside(asked, seed)

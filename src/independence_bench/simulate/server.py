@@ -1,4 +1,4 @@
-"""The simulated endpoint itself: characters, faults and latency behind a port on this machine.
+"""The simulated endpoint itself: characters, faults and latency on a port of this machine.
 
     async with simulate(Settings(seed=7, faults=Faults({"http-500": 0.1}))) as simulation:
         ...                                     # simulation.url speaks chat completions
@@ -254,7 +254,8 @@ class Simulation:
         elif sent.manner is Manner.DRIP:
             size = max(-(-len(sent.body) // PIECES), 1)
             for start in range(0, len(sent.body), size):
-                await asyncio.sleep(DRIP * self.settings.latency.scale)  # before: after the last one nobody waits
+                # before each piece, because the client does not wait after the last one
+                await asyncio.sleep(DRIP * self.settings.latency.scale)
                 await response.write(sent.body[start : start + size])
         else:
             await response.write(sent.body)

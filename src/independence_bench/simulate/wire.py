@@ -2,7 +2,7 @@
 
 Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises `NotUnderstood`.
 
-Also random numbers that anybody can draw again: made from a hash of what causes them, so that the order in which
+Also random numbers that can be drawn again: made from a hash of what causes them, so that the order in which
 concurrent requests arrive changes nothing.
 """
 
@@ -64,7 +64,7 @@ class PlayedReply:
     """What a character says. *usable*: whether it is an answer at all."""
 
     words: str
-    notes: str = ""  # beside the call, where it speaks by a tool
+    notes: str = ""  # sent with the call, where it speaks by a tool
     thoughts: str = ""  # reasoning
     usable: bool = True
     called: bool = True  # False: as plain text, even where a tool is offered

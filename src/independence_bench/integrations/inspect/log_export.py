@@ -127,7 +127,6 @@ class _Subject:
     judge: tuple[str, str] | None  # hash, label; None: nothing is judged yet
 
     def log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
-        """The log of *mine*, as the JSON that Inspect writes."""
         protocol, configurations = self.protocol, self.results.configurations
         samples = list(self._samples(mine))
         seconds = [conversation.row.finished_at for conversation in mine]
@@ -239,7 +238,7 @@ class _Lookup:
         self.connection = connection
 
     def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
-        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls behind these."""
+        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls of these."""
         found = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
         found.sort(key=lambda row: transcripts.index(row["id"]))
         rows = [to_exported(_TABLES["transcripts"], row, {}) for row in found]
@@ -253,7 +252,7 @@ class _Lookup:
         }
 
     def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Every judgement of those conversations (what was heard, rubric), their judges, and the calls behind them."""
+        """Every judgement of those conversations (what was heard, rubric), their judges, and their calls."""
         heard = sorted({one for one, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
         found = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
@@ -279,7 +278,7 @@ class _Lookup:
 
 
 def _summed(usages: Any) -> dict[str, dict[str, Any]]:
-    """Usage by model or role, added up; what nobody told stays None."""
+    """Usage by model or role, added up; what is not reported stays None."""
     total: dict[str, dict[str, Any]] = {}
     for usage in usages:
         for name, one in usage.items():

@@ -1,6 +1,6 @@
 """`aib import LOG.eval`: logs of our tasks, or of `aib export --form inspect`, back into a store.
 
-A log is a zip of JSON that anybody may have written. No more is unpacked than the store's bounds allow, and what it
+A log is a zip of JSON of unknown origin. No more is unpacked than the store's bounds allow, and what it
 says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs no Inspect; only where a log
 is packed by zstandard, as Inspect packs it, the package of that name.
 """
@@ -103,7 +103,6 @@ class _Rows:
                 self.add(table, row)
 
     def close(self) -> None:
-        """All of it is written."""
         for file in self._files.values():
             file.close()
 
@@ -171,7 +170,6 @@ def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
 
 
 def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
-    """Its rows."""
     writer.add_all(_part(_part(sample, "store"), KEY))
     for score in _part(sample, "scores").values():
         inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)

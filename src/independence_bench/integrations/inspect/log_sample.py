@@ -143,7 +143,6 @@ class _Events:
         self._known: set[str] = set()  # calls that stand in the sample already
 
     def events(self, given: Mapping[str, Judgement]) -> Iterator[dict[str, Any]]:
-        """All of them; *given* as in `made_sample`."""
         played = [event for row in self.kept["transcripts"] for event in self._in_span(row, self._played(row))]
         judged = [
             event

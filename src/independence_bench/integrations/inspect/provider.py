@@ -53,7 +53,7 @@ def aib() -> type[ModelAPI]:
 
 
 class OwnModel(ModelAPI):
-    """One model behind one of our endpoints."""
+    """One model of one of our endpoints."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class OwnModel(ModelAPI):
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
-        """A client that is open while anybody uses it: nobody tells a provider when an evaluation has ended."""
+        """A client that is open while it is used: a provider is not told when an evaluation has ended."""
         if self._client is None:
             endpoint = self.roster.endpoint(self.spec.endpoint)
             if endpoint.ours or endpoint.name == PYTHON or not endpoint.url:

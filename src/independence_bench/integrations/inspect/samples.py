@@ -40,7 +40,7 @@ INSIDE = "{"  # what the files of a protocol begin with, where they stand in the
 
 @lru_cache(maxsize=16)
 def read_source(source: str) -> tuple[Protocol, Files]:
-    """The protocol behind *source*: a shipped name, a folder, a sheet (a YAML file), or `written`. Raises WrongUse."""
+    """The protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or `written`. Raises WrongUse."""
     if source.startswith(INSIDE):
         try:
             inside = {str(path): str(text) for path, text in json.loads(source).items()}
@@ -125,7 +125,7 @@ def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
         for name, title, given, weight, inverted in plan["dimensions"]
     )
     configurations = tuple(Configuration(system, delivery) for system, delivery in plan["configurations"])
-    nobody = DefaultJudge("", "", 0.0, "", 0)
+    no_judge = DefaultJudge("", "", 0.0, "", 0)
     protocol = Protocol(
         name="",
         title="",
@@ -133,7 +133,7 @@ def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
         runs=1,
         temperature=0.0,
         max_tokens=0,
-        judge=nobody,
+        judge=no_judge,
         judge_instructions="",
         systems=(),
         tool_role=ToolWording(),
