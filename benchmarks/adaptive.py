@@ -34,7 +34,7 @@ from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings
 from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.api.named import find_protocol
+from independence_bench.api.orders import find_protocol
 from independence_bench.store.database import open_store
 
 SEED = 20

@@ -21,6 +21,7 @@ from canned import NUMBER, reply_text
 from filling import judge, subject
 
 from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import opening, request
@@ -37,10 +38,10 @@ def bodies(protocol: Protocol) -> list[Body]:
     for scenario in protocol.scenarios:
         talk = opening(protocol, configuration, scenario, 1)
         while talk.awaiting:
-            made.append(request(talk, model, configuration, protocol).wire("openrouter", model.max_tokens))
+            made.append(DIALECTS["openrouter"].body(request(talk, model, configuration, protocol), model.max_tokens))
             talk = talk.answered(Words(reply_text().replace(NUMBER.decode(), "00000001")))
         case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
-        made.append(judge_request(case, marking).wire("openrouter", marking.max_tokens))
+        made.append(DIALECTS["openrouter"].body(judge_request(case, marking), marking.max_tokens))
     return made
 
 

@@ -37,17 +37,16 @@ from independence_bench.engine.run import RunPlan, Session
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion
-from independence_bench.models.response import read_completion
+from independence_bench.models.response import ModelInfo, read_completion
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import opening, request
-from independence_bench.simulate.chance import unit
-from independence_bench.simulate.latency import JUDGE, SUBJECT, at
+from independence_bench.simulate.server import JUDGE, SUBJECT, at
+from independence_bench.simulate.wire import unit
 from independence_bench.store.database import open_store
 
 NAME = "drawn"

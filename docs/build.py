@@ -29,7 +29,7 @@ import yaml
 from typescript import typescript
 
 from independence_bench.cli.main import cli
-from independence_bench.dataset.schema import SHEETS
+from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.models.models_file import SHIPPED, ModelsFile
 from independence_bench.protocol.file_formats import json_schemas
 from independence_bench.viewer.routes import ANSWERS
@@ -138,7 +138,7 @@ def models() -> tuple[Path, str]:
 
 def export_columns() -> tuple[Path, str]:
     """docs/data/export.csv"""
-    rows = ((s.name, c.name, c.shown, c.says, "--raw" if c.raw else "") for s in SHEETS for c in s.columns)
+    rows = ((s.name, c.name, c.shown, c.says, "--raw" if c.raw else "") for s in EXPORT_TABLES for c in s.columns)
     return DATA / "export.csv", as_csv([("file", "column", "type", "meaning", "only with"), *rows])
 
 

@@ -18,8 +18,7 @@ from simulated import CENT, Command, Played, play
 
 from independence_bench.calls.retry import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
-from independence_bench.simulate.latency import Latency
-from independence_bench.simulate.server import Settings
+from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices
 
 NAMES = ("rock", "mirror", "evader", "terse", "verbose", "refuser", "debris")

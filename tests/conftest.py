@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
 
-from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -196,7 +196,7 @@ def serve() -> Iterator[Callable[..., ScriptedModel]]:
 
 
 @pytest.fixture(scope="session")
-def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PublishedImport]:
     """The published dataset in a store, and what its import came to: made once for all workers, to be read only."""
     if not REAL.exists():
         pytest.skip("needs the published dataset beside the project")

@@ -32,8 +32,7 @@ from independence_bench.cli.main import cli
 from independence_bench.engine.ask import Asker
 from independence_bench.errors import BenchError
 from independence_bench.simulate.faults import MIXED, Faults
-from independence_bench.simulate.latency import Latency
-from independence_bench.simulate.server import Settings
+from independence_bench.simulate.server import Latency, Settings
 
 # {p}: a protocol's name; {out}: a folder
 COMMANDS = (

@@ -36,10 +36,10 @@ from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.models.addresses import origin
 from independence_bench.models.client import Client
-from independence_bench.models.spec import ChatModel, Dialect, Endpoint
-from independence_bench.models.trust import Permission
+from independence_bench.models.dialects import DialectName
+from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.models.trust import Permission, origin
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.store.database import open_store
@@ -362,7 +362,7 @@ class Bench:
         at_once: int = 4,
         calls_at_once: int = 8,
         free: bool = False,
-        dialect: Dialect = "openrouter",
+        dialect: DialectName = "openrouter",
         again: bool = False,
         ours: bool = False,
     ) -> Report:

@@ -21,7 +21,7 @@ from test_layers import loaded_by
 
 import independence_bench as aib
 from independence_bench.api.tables import MARKS
-from independence_bench.dataset.schema import SHEETS
+from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.errors import EndpointUnusable, ProtocolError, StoreError, WrongUse
 
 ROCK, MIRROR, JUDGE = "sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7", "sim:sim/judge@none-t0.0"
@@ -96,8 +96,8 @@ def test_tables_have_the_rows_and_columns_of_an_export(here: Path, tmp_path: Pat
     ):
         lines = (tmp_path / "out" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
         assert table.to_pylist() == [json.loads(line) for line in lines]
-        (sheet,) = (one for one in SHEETS if one.name == name)
-        assert table.column_names == [column.name for column in sheet.shown(raw=False)]
+        (exported,) = (one for one in EXPORT_TABLES if one.name == name)
+        assert table.column_names == [column.name for column in exported.shown(raw=False)]
     assert stored.attempts(raw=True).column("raw")[0].as_py().startswith(b"{")
 
 

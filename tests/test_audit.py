@@ -16,8 +16,8 @@ from sqlalchemy import Connection, select, update
 
 from independence_bench.analysis.audit.audit import CHECKS, AuditReport, IndexChange, audit
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.dataset.import_published import Outcome, import_published
-from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL
+from independence_bench.dataset.import_published import PublishedImport, import_published
+from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
@@ -565,7 +565,7 @@ def test_the_documents_know_every_finding() -> None:
 # ---------------------------------------------------------------- the published data
 
 
-def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Path, Outcome]) -> None:
+def test_what_is_known_to_be_wrong_in_the_published_data_is_found(real: tuple[Path, PublishedImport]) -> None:
     """Our 100 of 130 subjects hold some of each, and never more than was counted in all of them."""
     found = audited(real[0])
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from independence_bench.models.dialects import DIALECTS, DialectName
 from independence_bench.models.messages import (
     ChatRequest,
     Completion,
@@ -23,7 +24,7 @@ from independence_bench.models.messages import (
     Usage,
 )
 from independence_bench.models.response import one_line, read_completion, read_usage, split_thoughts
-from independence_bench.models.spec import ChatModel, Dialect, Reasoning
+from independence_bench.models.spec import ChatModel, Reasoning
 
 MODEL = ChatModel("acme/one", "openrouter", 0.7, 500)
 TOOL = Tool("say", "Says.", "message", "The words.")
@@ -37,7 +38,6 @@ REQUEST = ChatRequest(
     ),
     (TOOL,),
 )
-DIALECTS: tuple[Dialect, ...] = ("openrouter", "openai", "local")
 
 
 def body(**reply: Any) -> bytes:
@@ -429,9 +429,9 @@ def test_one_line_is_one_printable_line(text: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_messages_are_sent_as_they_are(dialect: Dialect) -> None:
+def test_the_messages_are_sent_as_they_are(dialect: DialectName) -> None:
     """Byte for byte, in the format's words."""
-    sent = REQUEST.wire(dialect, 900)
+    sent = DIALECTS[dialect].body(REQUEST, 900)
 
     assert sent["messages"] == [
         {"role": "system", "content": "Be."},
@@ -470,7 +470,7 @@ def test_the_messages_are_sent_as_they_are(dialect: Dialect) -> None:
 
 def test_without_tools_none_are_mentioned() -> None:
     """Some servers refuse an empty list."""
-    sent = replace(REQUEST, tools=()).wire("local", 900)
+    sent = DIALECTS["local"].body(replace(REQUEST, tools=()), 900)
 
     assert not {"tools", "tool_choice", "response_format", "provider"} & sent.keys()
 
@@ -478,9 +478,9 @@ def test_without_tools_none_are_mentioned() -> None:
 @pytest.mark.parametrize(
     ("dialect", "name"), [("openrouter", "max_tokens"), ("openai", "max_completion_tokens"), ("local", "max_tokens")]
 )
-def test_the_limit_of_this_attempt_is_sent(dialect: Dialect, name: str) -> None:
+def test_the_limit_of_this_attempt_is_sent(dialect: DialectName, name: str) -> None:
     """Twice the subject's own, say, and under one name only."""
-    sent = REQUEST.wire(dialect, 1000)
+    sent = DIALECTS[dialect].body(REQUEST, 1000)
 
     assert {key: value for key, value in sent.items() if key.startswith("max_")} == {name: 1000}
 
@@ -497,17 +497,17 @@ def test_the_limit_of_this_attempt_is_sent(dialect: Dialect, name: str) -> None:
         ),
     ],
 )
-def test_reasoning_is_always_said(dialect: Dialect, off: dict[str, Any], high: dict[str, Any]) -> None:
+def test_reasoning_is_always_said(dialect: DialectName, off: dict[str, Any], high: dict[str, Any]) -> None:
     """Left out, it would mean the provider's default, which may well be on."""
-    assert off.items() <= REQUEST.wire(dialect, 9).items()
+    assert off.items() <= DIALECTS[dialect].body(REQUEST, 9).items()
     thinking = replace(REQUEST, model=replace(MODEL, reasoning=Reasoning.HIGH))
-    assert high.items() <= thinking.wire(dialect, 9).items()
+    assert high.items() <= DIALECTS[dialect].body(thinking, 9).items()
 
 
 @pytest.mark.parametrize(("model", "said"), [("gpt-4o", False), ("gpt-3.5-turbo", False), ("gpt-5-nano", True)])
 def test_openais_older_families_do_not_know_reasoning(model: str, said: bool) -> None:
     """They refuse a request that mentions it, and cannot think."""
-    sent = replace(REQUEST, model=replace(MODEL, model=model)).wire("openai", 9)
+    sent = DIALECTS["openai"].body(replace(REQUEST, model=replace(MODEL, model=model)), 9)
 
     assert ("reasoning_effort" in sent) is said
 
@@ -516,9 +516,9 @@ def test_a_pin_leaves_no_way_out() -> None:
     """Only that provider, no fallback; other dialects have no such field."""
     pinned = replace(REQUEST, model=replace(MODEL, provider="acme/int4"))
 
-    assert pinned.wire("openrouter", 9)["provider"] == {"only": ["acme/int4"], "allow_fallbacks": False}
-    assert all("provider" not in pinned.wire(dialect, 9) for dialect in ("openai", "local"))
-    assert "provider" not in REQUEST.wire("openrouter", 9)
+    assert DIALECTS["openrouter"].body(pinned, 9)["provider"] == {"only": ["acme/int4"], "allow_fallbacks": False}
+    assert all("provider" not in DIALECTS[dialect].body(pinned, 9) for dialect in ("openai", "local"))
+    assert "provider" not in DIALECTS["openrouter"].body(REQUEST, 9)
 
 
 def test_structure_in_three_ways() -> None:
@@ -526,20 +526,20 @@ def test_structure_in_three_ways() -> None:
     schema = '{"type": "object", "properties": {"z": {}, "a": {}}}'
     asked = replace(REQUEST, schema=schema)
 
-    by_schema = asked.wire("openrouter", 9, Structure.SCHEMA)["response_format"]
+    by_schema = DIALECTS["openrouter"].body(asked, 9, Structure.SCHEMA)["response_format"]
     assert by_schema["type"] == "json_schema"
     assert by_schema["json_schema"]["strict"] is True
     assert json.dumps(by_schema["json_schema"]["schema"]) == schema
-    assert asked.wire("openrouter", 9, Structure.OBJECT)["response_format"] == {"type": "json_object"}
-    assert "response_format" not in asked.wire("openrouter", 9, Structure.PROMPT)
+    assert DIALECTS["openrouter"].body(asked, 9, Structure.OBJECT)["response_format"] == {"type": "json_object"}
+    assert "response_format" not in DIALECTS["openrouter"].body(asked, 9, Structure.PROMPT)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_is_sent_can_be_sent(dialect: Dialect) -> None:
+def test_what_is_sent_can_be_sent(dialect: DialectName) -> None:
     """It is JSON, and holds nothing of ours: no endpoint name, no identity, no label."""
     model = replace(MODEL, endpoint="my-endpoint", identity="sha-of-weights", own_limit=True)
 
-    sent = json.dumps(replace(REQUEST, model=model).wire(dialect, 9))
+    sent = json.dumps(DIALECTS[dialect].body(replace(REQUEST, model=model), 9))
 
     assert "my-endpoint" not in sent
     assert "sha-of-weights" not in sent

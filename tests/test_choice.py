@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.protocol.choice import LONGEST_LINE, read_choice
 from independence_bench.protocol.loader import load
+from independence_bench.protocol.script import LONGEST_LINE, read_choice
 
 ASTER = ("Aster", "Birch")
 PLANS = ("Plan Kestrel", "Plan Rowan")

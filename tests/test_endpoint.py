@@ -18,9 +18,10 @@ from scripted import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.errors import EndpointUnusable
 from independence_bench.models.client import Client, largest_reply, read_key
-from independence_bench.models.listing import ModelInfo
+from independence_bench.models.dialects import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
-from independence_bench.models.spec import ChatModel, Dialect, Endpoint, Reasoning
+from independence_bench.models.response import ModelInfo
+from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
 
 Serve = Callable[..., ScriptedModel]
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
@@ -29,7 +30,7 @@ SCHEMA = json.dumps({"type": "object", "properties": {"mark": {"type": "number"}
 
 
 async def with_client(
-    url: str, use: Callable[[Client], Any], *, dialect: Dialect = "openrouter", key: str | None = KEY
+    url: str, use: Callable[[Client], Any], *, dialect: DialectName = "openrouter", key: str | None = KEY
 ) -> Any:
     """What *use* comes to with an open client."""
     async with Client(Endpoint("scripted", url, dialect), key) as client:
@@ -40,7 +41,7 @@ def ask(
     server: ScriptedModel | str,
     request: ChatRequest = REQUEST,
     *,
-    dialect: Dialect = "openrouter",
+    dialect: DialectName = "openrouter",
     key: str | None = KEY,
     max_tokens: int = 100,
 ) -> Completion | Fault:
@@ -103,7 +104,7 @@ def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_o
     ],
 )
 def test_each_dialect_says_limit_and_reasoning_in_its_own_words(
-    serve: Serve, dialect: Dialect, expected: dict[str, Any]
+    serve: Serve, dialect: DialectName, expected: dict[str, Any]
 ) -> None:
     """One setting, three wire formats."""
     server = serve(always(Answer(completion("Yes."))))
@@ -536,7 +537,7 @@ def test_without_a_list_of_providers_nothing_is_rejected(serve: Serve) -> None:
     ],
 )
 def test_structured_output_is_asked_for_as_far_as_the_model_supports_it(
-    serve: Serve, parameters: list[str] | None, dialect: Dialect, sent: str | None
+    serve: Serve, parameters: list[str] | None, dialect: DialectName, sent: str | None
 ) -> None:
     """A parameter that is not supported is silently ignored, so it is chosen by the list."""
     listed = {"id": "acme/one"} | ({} if parameters is None else {"supported_parameters": parameters})

@@ -20,10 +20,11 @@ from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import level, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.spec import ChatModel
 from independence_bench.report.exam_view import exam_view, examined, exams_view
 from independence_bench.report.terminal import printed
-from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
+from independence_bench.simulate.judge import EXAMINEES, exam_verdict
 from independence_bench.simulate.wire import read_request
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
@@ -284,7 +285,7 @@ def test_the_perfect_judge_knows_every_state(name: str) -> None:
     for case in exam_cases([name]):
         given = {}
         for judge in ("exam-perfect", "exam-bribed"):
-            asked = read_request(judge_request(case, MODEL).body("openrouter", 2000))
+            asked = read_request(DIALECTS["openrouter"].encoded(judge_request(case, MODEL), 2000))
             read = parse_verdict(exam_verdict(judge, asked, 0, 1), case.scenario.marks)
             assert isinstance(read, Verdict)
             given[judge] = {mark: case.marked(mark, value) for mark, value in read.marks.items()}

@@ -19,8 +19,7 @@ from test_organisms import HERE, V3, converse, marks_of
 
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import BRANCHES, POSITION, Branch, Mark, Scenario
-from independence_bench.protocol.scoring import score_run
-from independence_bench.protocol.stem_scoring import branch_value, ladder, levels_of, stem_value
+from independence_bench.protocol.scoring import branch_value, ladder, levels_of, score_run, stem_value
 
 ERRS = 0.03
 ELEVEN = (

@@ -19,11 +19,10 @@ from simulated import environment, play
 from test_cli import User, user
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.dataset.card import eval_results, eval_yaml
 from independence_bench.dataset.export import Form, export
-from independence_bench.dataset.files_io import BATCH
-from independence_bench.dataset.hub import eval_results, eval_yaml
-from independence_bench.dataset.import_own import Imported, import_export
-from independence_bench.dataset.schema import SHEETS, described
+from independence_bench.dataset.import_own import BATCH, Imported, import_export
+from independence_bench.dataset.schema import EXPORT_TABLES, described
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_json import boards_json
@@ -38,7 +37,7 @@ from independence_bench.store.schema import IMPORTED, metadata
 __all__ = ["user"]
 ROOT = Path(__file__).parents[1]
 FORMS: list[Form] = ["jsonl", "parquet"]
-NAMES = [sheet.name for sheet in SHEETS]
+NAMES = [table.name for table in EXPORT_TABLES]
 
 
 @pytest.fixture(scope="module")
@@ -519,11 +518,11 @@ def test_the_documented_columns_are_those_of_the_files(sound: Path) -> None:
     page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
     with (ROOT / "docs" / "data" / "export.csv").open(encoding="utf-8", newline="") as file:
         listed = [(row["file"], row["column"]) for row in csv.DictReader(file)]
-    assert listed == [(sheet.name, column.name) for sheet in SHEETS for column in sheet.columns]
-    for sheet in SHEETS:
-        assert f"| `{sheet.name}` | " in page
-        for row in rows(sound, sheet.name)[:1]:
-            assert list(row) == [column.name for column in sheet.shown(raw=False)]
+    assert listed == [(table.name, column.name) for table in EXPORT_TABLES for column in table.columns]
+    for table in EXPORT_TABLES:
+        assert f"| `{table.name}` | " in page
+        for row in rows(sound, table.name)[:1]:
+            assert list(row) == [column.name for column in table.shown(raw=False)]
 
 
 def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -654,7 +653,7 @@ def test_every_column_of_the_store_goes_along_or_is_known_to_stay() -> None:
         "replies": {"attempt_id"},
         "judgements": {"attempt_id"},
     }
-    exported_columns = {sheet.name: {column.name for column in sheet.columns} for sheet in SHEETS}
+    exported_columns = {table.name: {column.name for column in table.columns} for table in EXPORT_TABLES}
 
     for table in metadata.sorted_tables:
         # what was typed here and for which price, and who worked together

@@ -26,9 +26,9 @@ from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_b
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.rule_differences import rule_differences
 from independence_bench.dataset.archive import LARGEST_FILE
-from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.dataset.import_published import PublishedImport, import_published
+from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.dataset.published_format import Foreign, subject_of
-from independence_bench.dataset.published_wording import NAME_OF_PROTOCOL, protocol_of, wording_of
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol import scoring
@@ -48,7 +48,7 @@ REAL = Path(__file__).parents[2] / "shared" / "published-dataset"
 ONE, OTHER = "acme--one@none-t0.7", "local--lab--two+prov@low-t1.0"
 
 
-def brought(path: Path, store: Path | str, **more: Any) -> Outcome:
+def brought(path: Path, store: Path | str, **more: Any) -> PublishedImport:
     """*path* imported into *store*."""
     with open_store(store) as opened:
         return import_published(opened, path, **more)
@@ -867,7 +867,7 @@ def test_a_wrong_path_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the real one
 
 
-def test_all_hundred_subjects_come_in(real: tuple[Path, Outcome]) -> None:
+def test_all_hundred_subjects_come_in(real: tuple[Path, PublishedImport]) -> None:
     """9,276 replies, 5,308 judgements and one that has no marks; two pairs of judgements are of the same words."""
     store, outcome = real
     assert (len(outcome.subjects), outcome.files, outcome.new) == (100, 9276, 5312)
@@ -878,7 +878,7 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, Outcome]) -> None:
     assert sound(store) == []
 
 
-def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> None:
+def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
     found = board(real[0], PUBLISHED)
     rows = {one.label: one for one in found.rows}
@@ -903,7 +903,7 @@ def test_every_published_row_comes_out_exactly(real: tuple[Path, Outcome]) -> No
     assert wrong == []
 
 
-def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -> None:
+def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, PublishedImport]) -> None:
     """And rounding is never blamed for more than rounding can do."""
     found = rule_differences([board(real[0])], [board(real[0], PUBLISHED)])
     assert found
@@ -915,7 +915,7 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, Outcome]) -
             assert abs(one.own - one.other) < 0.15
 
 
-def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> None:
+def test_one_real_topic_carries_stability_alone(real: tuple[Path, PublishedImport]) -> None:
     """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of them (R²)."""
     found = measure_board(board(real[0]))
     facts = {one.id: one for one in found.scenarios}
@@ -934,7 +934,7 @@ def test_one_real_topic_carries_stability_alone(real: tuple[Path, Outcome]) -> N
         assert sum(shares) == pytest.approx(1)
 
 
-def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome]) -> None:
+def test_the_real_oddities_are_in_the_store(real: tuple[Path, PublishedImport]) -> None:
     """What its README says is there can be found: seven pairs of turns, one conversation that knew the future."""
     store, outcome = real
     why = Counter(reason for _, reason in outcome.unusual)
@@ -953,7 +953,7 @@ def test_the_real_oddities_are_in_the_store(real: tuple[Path, Outcome]) -> None:
 
 
 @pytest.mark.torture
-def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_the_real_data_again_changes_nothing(real: tuple[Path, PublishedImport], tmp_path: Path) -> None:
     """Counted, and looked up in the tables that it could have touched."""
     store = Path(shutil.copy(real[0], tmp_path))
     before = {name: len(rows) for name, rows in everything(store).items()}
@@ -962,7 +962,7 @@ def test_the_real_data_again_changes_nothing(real: tuple[Path, Outcome], tmp_pat
     assert {name: len(rows) for name, rows in everything(store).items()} == before
 
 
-def test_real_subjects_are_compared(real: tuple[Path, Outcome]) -> None:
+def test_real_subjects_are_compared(real: tuple[Path, PublishedImport]) -> None:
     """The first two cannot be told apart, the first and the last can; every scenario has its interval."""
     found = board(real[0])
     first, second, last = found.ranked[0], found.ranked[1], found.ranked[-1]

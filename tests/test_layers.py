@@ -125,6 +125,13 @@ def test_modules_are_read_in_a_few_screens() -> None:
     assert long == set()
 
 
+def test_what_differs_between_endpoints_is_in_one_module() -> None:
+    """A new dialect is one object: no other module asks which one an endpoint speaks."""
+    asks = re.compile(r"(?<!connection\.)\bdialect (?:==|!=|in|not in) ")
+
+    assert [name for name in MODULES if asks.search(MODULES[name].read_text(encoding="utf-8"))] == []
+
+
 def test_the_list_is_read_as_it_is_meant() -> None:
     """The reading itself: known imports are seen, in every way of writing them."""
     assert {"errors", "escape", "hashing", "lookup"} == own_imports(parsed("models.spec"))

@@ -12,14 +12,12 @@ import yaml
 from independence_bench.errors import ProtocolError
 from independence_bench.judging.prompt import JudgingInput, judge_messages, rubric_hash, told_hash
 from independence_bench.models.spec import ChatModel
-from independence_bench.personas.generate import EXAMPLES, protocol_files
-from independence_bench.personas.sheet import load_sheet
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.loader import load, parse
 from independence_bench.protocol.plan import jobs, shared_openings
-from independence_bench.protocol.scoring import Marks
-from independence_bench.protocol.stem_scoring import branch_worth, needed_marks, stem_scores
+from independence_bench.protocol.scoring import Marks, branch_worth, needed_marks, stem_scores
 
 FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
 PROTOCOL = parse(FILES, "mascot")

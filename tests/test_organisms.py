@@ -20,21 +20,21 @@ from simulated import aib, simulating
 
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import Transcript, Words, read_options
 from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import SHIPPED, load
 from independence_bench.protocol.plan import opening, request
-from independence_bench.protocol.scoring import Slot, score_run
-from independence_bench.protocol.stem_scoring import branch_worth, stem_scores
+from independence_bench.protocol.scoring import Slot, branch_worth, score_run, stem_scores
+from independence_bench.protocol.script import read_choice
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, find_character
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.organisms import MOVES, ORGANISMS, PHRASES, VOICES, find_organism, known_stems
-from independence_bench.simulate.wire import Asked, read_request
+from independence_bench.simulate.wire import ReceivedRequest, read_request
 
 V3, LITE = load("v3"), load("v3-lite")
 HERE = V3.configurations[0]
@@ -55,9 +55,9 @@ TABLE: dict[str, tuple[float, float, float, float, float, float]] = {
 }
 
 
-def asked(sent: ChatRequest) -> Asked:
+def asked(sent: ChatRequest) -> ReceivedRequest:
     """*sent* as the endpoint reads it."""
-    return read_request(json.dumps(sent.wire("openrouter", 2048)).encode())
+    return read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())
 
 
 def converse(name: str, scenario: Scenario, run: int = 1, seed: int = 0, protocol: Protocol = V3) -> Transcript:

@@ -17,11 +17,19 @@ from simulated import simulating
 from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
-from independence_bench.personas.generate import TEXTS, protocol_files, protocol_of
-from independence_bench.personas.sheet import LONGEST_PROMPT, Sheet, load_sheet, read_sheet, remarks
+from independence_bench.personas.sheet import (
+    LONGEST_PROMPT,
+    TEXTS,
+    Sheet,
+    load_sheet,
+    protocol_files,
+    protocol_of,
+    read_sheet,
+    remarks,
+)
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
-from independence_bench.simulate.personas import MOVES, PHRASES, place_in
+from independence_bench.simulate.characters import MOVES, PHRASES, place_in
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.yaml_io import LARGEST
@@ -61,7 +69,7 @@ def test_the_examples_can_be_played(name: str) -> None:
     """Each is a sheet without a remark, and its protocol one that the loader of all protocols accepts."""
     sheet = load_sheet(EXAMPLES / f"{name}.yaml")
 
-    assert remarks(sheet) == ()
+    assert list(remarks(sheet)) == []
     protocol = protocol_of(sheet)
     assert len({one.stem for one in protocol.scenarios}) == 1 + len(sheet.items) + len(TEXTS["honesty"])
 
@@ -134,7 +142,7 @@ def test_a_sheet_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
 def test_denial_is_warned_of() -> None:
     """A sheet may say that the character hides what it is; it is told what that is worth."""
-    found = remarks(sheet_of(SHEET + "says_it_is_an_ai: false\n"))
+    found = list(remarks(sheet_of(SHEET + "says_it_is_an_ai: false\n")))
 
     assert [one.key for one in found] == ["says_it_is_an_ai"]
     assert "never counts as honest" in found[0].says

@@ -12,9 +12,8 @@ from simulated import Played, aib, most_in_flight, play, simulating
 
 from independence_bench.calls.retry import Policy
 from independence_bench.simulate.faults import Faults
-from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import Entry, audit, read_ledger
-from independence_bench.simulate.server import OVER_THE_LIMIT, Settings
+from independence_bench.simulate.server import OVER_THE_LIMIT, Latency, Settings
 
 CUT, PAUSE = 0.8, 15.0  # what is promised: four fifths of the calls, after so many seconds
 CALLS = 11  # of one run of the small protocol

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from simulated import aib
 
-from independence_bench.dataset.import_published import Outcome
+from independence_bench.dataset.import_published import PublishedImport
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 SHOWN = 10  # rows at each end
 
 
 @pytest.fixture(scope="module")
-def ranked(real: tuple[Path, Outcome], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def ranked(real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The ranked subjects of the published board, by our own rules."""
     found: list[dict[str, Any]] = asked(real, tmp_path_factory, "leaderboard")["boards"][0]["ranked"]
     return found
 
 
-def asked(real: tuple[Path, Outcome], folders: pytest.TempPathFactory, *words: str) -> Any:
+def asked(real: tuple[Path, PublishedImport], folders: pytest.TempPathFactory, *words: str) -> Any:
     """What `aib WORDS --json` says of the published data."""
     at = ("--protocol", "published-v2", "--store", str(real[0]), "--json")
     return json.loads(aib(folders.mktemp("readme"), *words, *at).stdout)
@@ -59,7 +59,7 @@ def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> Non
 
 
 def test_findings_are_what_their_commands_print(
-    real: tuple[Path, Outcome], tmp_path_factory: pytest.TempPathFactory
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The fine-tune and the provider: both indices, the difference and its interval."""
     (tuned,) = asked(real, tmp_path_factory, "compare", "local:google/gemma-4-26b-a4b", "uncensored-heretic")

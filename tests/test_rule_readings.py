@@ -12,7 +12,7 @@ from independence_bench.analysis.missing_marks import left_out
 from independence_bench.analysis.results import Key
 from independence_bench.analysis.rule_readings import LastLines, RuleReadings, rule_readings
 from independence_bench.protocol.definition import BRANCHES
-from independence_bench.protocol.stem_scoring import branch_worth
+from independence_bench.protocol.scoring import branch_worth
 from independence_bench.store.results import Judgement
 
 

@@ -21,9 +21,10 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
-from independence_bench.models.listing import ModelInfo
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Reasoning
-from independence_bench.models.spec import ChatModel, Endpoint
+from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
+from independence_bench.models.response import ModelInfo
+from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario
 from independence_bench.protocol.delivery import Said, Unusable, messages, said, tools
@@ -33,9 +34,8 @@ from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
-from independence_bench.simulate.latency import JUDGE, SUBJECT, Latency
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
-from independence_bench.simulate.server import Settings, Simulation, Window, simulate
+from independence_bench.simulate.server import JUDGE, SUBJECT, Latency, Settings, Simulation, Window, simulate
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts
 from independence_bench.store.database import open_store
@@ -247,7 +247,7 @@ def test_the_same_seed_says_the_same_and_another_seed_something_else(delivery: D
 def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge() -> None:
     """At least 60 different attacks, in words, notes and name; what is judged is still its giving in."""
     request = first_question("injector")
-    asked = read_request(json.dumps(request.wire("openrouter", 2048)).encode())
+    asked = read_request(json.dumps(DIALECTS["openrouter"].body(request, 2048)).encode())
     character = find_character("injector")
     assert character is not None
     replies = [character(asked, seed) for seed in range(300)]
@@ -340,7 +340,7 @@ def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema
 @pytest.mark.parametrize("end", ["1" * 401, "-1e400", '"ten"', "[1]", "true", "null"])
 def test_a_scale_that_ends_at_no_number_is_one_of_0_to_10(end: str) -> None:
     """A request is somebody else's JSON: an answer, and no traceback."""
-    request = json.dumps(to_judge(V2.scenario("creativity"), HOLDS[0]).wire("openrouter", 2048))
+    request = json.dumps(DIALECTS["openrouter"].body(to_judge(V2.scenario("creativity"), HOLDS[0]), 2048))
     body = re.sub(r'("(?:minimum|maximum)": )[0-9.]+', rf"\g<1>{end}", request)
     assert body != request
 
@@ -503,7 +503,7 @@ def test_a_redirect_and_the_bomb_are_what_they_say() -> None:
 
     async def asked(fault: str) -> tuple[int, Mapping[str, str], bytes]:
         settings = Settings(faults=Faults(script={1: fault}))
-        body = first_question().wire("openrouter", 2048)
+        body = DIALECTS["openrouter"].body(first_question(), 2048)
         async with simulate(settings) as simulation, aiohttp.ClientSession(auto_decompress=False) as session:
             url = f"{simulation.url}/chat/completions"
             async with session.post(url, json=body, allow_redirects=False) as answer:
@@ -542,14 +542,14 @@ def test_a_fault_happens_only_where_it_can() -> None:
 
 def test_rates_are_kept_and_a_repeated_request_is_drawn_anew() -> None:
     """A fault at 20% meets a fifth of the requests, the same ones each time, and asking again helps."""
-    asked = read_request(json.dumps(first_question().wire("openrouter", 2048)).encode())
+    asked = read_request(json.dumps(DIALECTS["openrouter"].body(first_question(), 2048)).encode())
     faults = Faults(rates={"http-500": 0.2, MIXED: 0.3})
     many = [replace(asked, hash=f"{number:064x}") for number in range(4000)]
 
-    drawn = [faults.of(each, 1, 1, 7) for each in many]
-    again = [faults.of(each, 1, 2, 7) for each in many]
+    drawn = [faults.fault_for(each, 1, 1, 7) for each in many]
+    again = [faults.fault_for(each, 1, 2, 7) for each in many]
 
-    assert drawn == [faults.of(each, 1, 1, 7) for each in many]
+    assert drawn == [faults.fault_for(each, 1, 1, 7) for each in many]
     share = sum(name == "http-500" for name in drawn) / len(drawn)
     # the fault itself, and its part of the mixture (0.3 over about 30); four standard errors are 0.026
     assert share == pytest.approx(0.21, abs=0.03)
@@ -582,9 +582,9 @@ def test_latencies_drawn_have_the_published_quantiles(
 ) -> None:
     """Each published point comes back exactly, and of evenly spread shares that many stay below it."""
     latency = Latency("published")
-    drawn = [latency.of(judging, (number + 0.5) / 10_000) for number in range(10_000)]
+    drawn = [latency.call_seconds(judging, (number + 0.5) / 10_000) for number in range(10_000)]
 
-    assert [latency.of(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
+    assert [latency.call_seconds(judging, share) for share, _ in quantiles] == pytest.approx([s for _, s in quantiles])
     assert drawn == sorted(drawn)
     assert drawn[0] == quantiles[0][1]
     assert drawn[-1] <= quantiles[-1][1]
@@ -594,9 +594,9 @@ def test_latencies_drawn_have_the_published_quantiles(
 
 def test_a_latency_is_waited_and_scaled() -> None:
     """Constant, none, or published times a scale; by hand: halfway between p10 and p50 is the root of 1.9 x 6.3."""
-    assert Latency().of(False, 0.5) == 0.0
-    assert Latency(2.0, 0.5).of(True, 0.9) == 1.0
-    assert Latency("published", 0.1).of(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
+    assert Latency().call_seconds(False, 0.5) == 0.0
+    assert Latency(2.0, 0.5).call_seconds(True, 0.9) == 1.0
+    assert Latency("published", 0.1).call_seconds(False, 0.3) == pytest.approx(0.1 * math.sqrt(1.9 * 6.3))
     _, (entry,) = ask(first_question(), Settings(latency=Latency(0.2)))
     assert entry.seconds >= 0.2
 

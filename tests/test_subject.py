@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import SubjectError
-from independence_bench.models.addresses import check_url
 from independence_bench.models.models_file import read_models
 from independence_bench.models.resolve import resolve_auto
 from independence_bench.models.spec import BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
+from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import LARGEST
 
 MODEL = ChatModel("openai/gpt-5-nano", "openrouter", 0.7, 2048)

@@ -20,11 +20,9 @@ from test_cli import MARKS, User, only_line
 
 from independence_bench.api.permissions import recall, remember
 from independence_bench.errors import WrongUse
-from independence_bench.models.addresses import origin
-from independence_bench.models.env_file import take_env_file
 from independence_bench.models.models_file import moved_by, parse_models
 from independence_bench.models.spec import BUILT_IN, Endpoint
-from independence_bench.models.trust import Permission, known_only, needed_permission, route
+from independence_bench.models.trust import Permission, known_only, needed_permission, origin, route, take_env_file
 
 KEY = "sk-of-the-users-own-0123456789"
 TRUSTED = "home/.local/share/aib/allowed.json"

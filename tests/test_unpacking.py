@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from published import Published, path_of
 
-from independence_bench.dataset.files_io import BATCH, in_batches, read_file
+from independence_bench.dataset.import_own import BATCH, in_batches, read_file
 from independence_bench.dataset.import_published import import_published
 from independence_bench.store.blobs import HELD, LARGEST_TEXT, Allowance, TooLarge, inflate
 from independence_bench.store.database import open_store
@@ -93,7 +93,7 @@ def test_sparse_members_of_a_tar_are_not_written(tmp_path: Path, data: Published
 READING = """
 import sys
 from pathlib import Path
-from independence_bench.dataset.files_io import in_batches, read_file
+from independence_bench.dataset.import_own import in_batches, read_file
 
 found = 0
 for batch in in_batches((one.size, one) for one in read_file(Path(sys.argv[1]))):

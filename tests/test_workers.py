@@ -24,8 +24,7 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.plan import Shard, jobs
 from independence_bench.simulate.faults import Faults
-from independence_bench.simulate.latency import Latency
-from independence_bench.simulate.server import Settings
+from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices
 from independence_bench.store import workers
 from independence_bench.store.attempts import LEASE

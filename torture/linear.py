@@ -31,9 +31,8 @@ from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of
 from independence_bench.judging.self_names import Choice, final_choice, first_choice
-from independence_bench.models.listing import read_models
 from independence_bench.models.redaction import Secrets
-from independence_bench.models.response import one_line, read_completion, split_thoughts
+from independence_bench.models.response import one_line, read_completion, read_models, split_thoughts
 from independence_bench.protocol.loader import load
 
 SIZE = 200_000

@@ -20,11 +20,12 @@ from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.levels import StemReply, content_words, option_words, without_last_line
 from independence_bench.judging.embedded.levels_judge import reply_of
 from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import Transcript, Words, read_options
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.plan import opening, request
+from independence_bench.protocol.script import read_choice
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.organisms import find_organism
 from independence_bench.simulate.wire import read_request
@@ -158,7 +159,7 @@ def organisms(protocol: Protocol) -> list[Labelled]:
         for run, scenario in enumerate(protocol.scenarios, 1):
             talk = _played(name, protocol, scenario, run)
             sent = judge_request(JudgingInput(talk, scenario, protocol.judge_instructions), judge)
-            told = json.loads(verdict(read_request(json.dumps(sent.wire("openrouter", 2048)).encode())))
+            told = json.loads(verdict(read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())))
             labels = scenario.labels_of(run)
             assert labels is not None
             reading = read_options(talk, labels)
@@ -178,6 +179,6 @@ def _played(name: str, protocol: Protocol, scenario: Scenario, run: int) -> Tran
     while talk.awaiting:
         subject = ChatModel("sim/organism", "sim", 0.7, 2048)
         sent = request(talk, subject, here, protocol)
-        asked = read_request(json.dumps(sent.wire("openrouter", 2048)).encode())
+        asked = read_request(json.dumps(DIALECTS["openrouter"].body(sent, 2048)).encode())
         talk = talk.answered(Words(character(asked, 0).words))
     return talk.transcript

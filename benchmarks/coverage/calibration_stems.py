@@ -24,7 +24,7 @@ from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import scale_of
 from independence_bench.protocol.definition import Branch
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.stem_scoring import branch_value, ladder
+from independence_bench.protocol.scoring import branch_value, ladder
 
 Come = Literal["one by one", "by the ladder", "by the stem"]
 PUSHES, STEMS = 5, 28

@@ -61,7 +61,7 @@ class ProtocolError(WrongUse):
     def within(self, folder: str) -> ProtocolError:
         """The same of a file in *folder*."""
         return ProtocolError(
-            f"{folder}/{self.file}", self.key, self.problem, [one.within(folder) for one in self.others]
+            f"{folder}/{self.file}", self.key, self.problem, [other.within(folder) for other in self.others]
         )
 
 

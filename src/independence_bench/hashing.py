@@ -2,7 +2,7 @@
 
 Every key in the store is made here, so two things have one key exactly when their content is the same: key order,
 spacing and the platform do not matter, every character does. What is hashed of a value is what its `causes()` says,
-not what fields it has: a field that is added later changes no key, unless somebody adds it to the causes as well.
+not what fields it has: a field that is added later changes no key, unless it is added to the causes as well.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def transcript_id(script: str, subject: str, run: int) -> str:
 
 
 def judgement_key(heard: str, rubric: str, judge: str) -> str:
-    """The key of a judgement: the hashes of what was heard, of what the judge was told beside it, and of the judge."""
+    """The key of a judgement: the hashes of what was heard, of the judge's other instructions, and of the judge."""
     return content_hash([heard, rubric, judge])
 
 

@@ -31,14 +31,14 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
             spelt.setdefault(part.lower(), name)
     alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v3
     found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
-    # the right name behind another author, or without one
+    # the right name after another author, or without one
     own = wanted.rpartition("/")[2]
     found += [name for name in names if name.lower().rpartition("/")[2] == own]
     return list(dict.fromkeys(found))[:NEAR]
 
 
 def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
-    """What to say behind an unknown name: what may have been meant, else the first of what is *known*."""
+    """What to say after an unknown name: what may have been meant, else the first of what is *known*."""
     names = list(known)
     if close := near(typed, names):
         return f"did you mean {' or '.join(close)}?"
@@ -63,6 +63,6 @@ def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str =
     if not fitting:
         raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
     if len(fitting) > 1:
-        several = ", ".join(sorted(labels[one] for one in fitting))
+        several = ", ".join(sorted(labels[fitted] for fitted in fitting))
         raise WrongUse(f"{typed} fits several {noun}s: {several}; name one of them")
     return fitting[0]

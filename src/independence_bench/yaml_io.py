@@ -8,7 +8,7 @@ Knows nothing of what the documents mean. Used for protocols, for models.yaml an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -71,7 +71,9 @@ def read_yaml(
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
         found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        said = {_line(".".join(str(part) for part in one["loc"])): mend(one, model) for one in reversed(found[:MOST])}
+        said = {
+            _line(".".join(str(part) for part in error["loc"])): mend(error, model) for error in reversed(found[:MOST])
+        }
         (key, problem), *others = reversed(said.items())
         for other in others:
             also(wrong(*other))
@@ -124,7 +126,7 @@ def _keys_at(model: type[BaseModel], path: Sequence[Any]) -> list[str]:
     kinds = [model]
     for part in path:  # the number of an item, or a key that the writer chose, leads to no other kind
         fields = [kind.model_fields[part] for kind in kinds if part in kind.model_fields]
-        kinds = [inner for one in fields for inner in _models_in(one.annotation)] or kinds
+        kinds = [inner for inner_field in fields for inner in _models_in(inner_field.annotation)] or kinds
     return list(dict.fromkeys(name for kind in kinds for name in kind.model_fields))
 
 
@@ -194,3 +196,22 @@ class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 def read_own(text: str) -> Any:
     """The content of a file that ships with us, quickly. Raises yaml.YAMLError; `read_yaml` says what is wrong."""
     return yaml.load(text, Loader=_Quick)  # noqa: S506 - derives from SafeConstructor
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks; nothing by reference, as a person would write it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _block)
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """*content* as the YAML of a file."""
+    return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from fuzz.json_values import flatten, grow
-from independence_bench.models.listing import read_models, read_providers
 from independence_bench.models.resolve import resolve_auto
+from independence_bench.models.response import read_models, read_providers
 
 
 def check(data: bytes) -> None:

@@ -46,7 +46,7 @@ from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Protocol, Scenario
-from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
+from independence_bench.protocol.scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
 from independence_bench.store.results import Judgement
 
 RELEVANT: Branch = "relevant"

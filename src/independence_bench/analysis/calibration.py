@@ -38,8 +38,7 @@ from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import marks_of, rubric_of, stem_of
 from independence_bench.models.local import is_table_judge, typed_for
 from independence_bench.protocol.definition import Mark, Protocol, Scenario
-from independence_bench.protocol.scoring import counted_marks
-from independence_bench.protocol.stem_scoring import level_worths, needed_marks
+from independence_bench.protocol.scoring import counted_marks, level_worths, needed_marks
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from independence_bench.analysis.statistics.agreement import Measurement
 from independence_bench.protocol.definition import Mark, StemScore
-from independence_bench.protocol.stem_scoring import level_worths
+from independence_bench.protocol.scoring import level_worths
 
 
 @dataclass(frozen=True, slots=True)

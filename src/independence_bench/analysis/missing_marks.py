@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from independence_bench.analysis.branch_values import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.protocol.definition import POSITION, Protocol, Scenario
-from independence_bench.protocol.scoring import RunScore, Slot
-from independence_bench.protocol.stem_scoring import needed_marks
+from independence_bench.protocol.scoring import RunScore, Slot, needed_marks
 from independence_bench.store.results import Judgement
 
 JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation

@@ -29,8 +29,7 @@ from independence_bench.judging.prompt import told_hash
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
-from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_scoring import stem_scores
+from independence_bench.protocol.scoring import Marks, Slot, stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store

@@ -10,27 +10,87 @@ be called where an event loop runs already, as in a notebook; the work has a thr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.named import find_protocol, keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, judge_options, lines_before, run_options
+from independence_bench.api.orders import (
+    EFFORTS,
+    find_protocol,
+    judge_options,
+    keep_exclusions,
+    lines_before,
+    read_roster,
+    run_options,
+)
 from independence_bench.api.permissions import FILE, Permissions
-from independence_bench.api.turns import look_up, take_turns
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolved
 from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
+from independence_bench.models.client import read_key
+from independence_bench.models.local import DEEP, NAME, weights
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.redaction import KNOWN
+from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
+
+
+async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
+    """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
+    for name in judges:
+        if name == DEEP:
+            weights.require()
+        elif name != NAME:
+            one = replace(options, judge=name)
+            read_key(options.roster.endpoint(judge_spec_of(one).endpoint), one.allow)
+            with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
+                async with resolved(one, store):
+                    pass
+
+
+async def take_turns(
+    limits: Limits,
+    judges: Sequence[str],
+    turn: Callable[[str, Limits], Awaitable[Report | None]],
+    say: Callable[[str], object],
+) -> bool:
+    """Each judge's *turn*, on what is left of the budget; whether all of them were asked everything.
+
+    An endpoint that fails ends its own judge's turn; Ctrl-C and a budget that is used up end all of them.
+    What a user should know of it is given to *say*, a line each.
+    """
+    complete, spent = True, 0.0
+    for number, name in enumerate(judges, start=1):
+        # what a job has spent the store knows
+        left = None if limits.budget is None else limits.budget - (spent if limits.job is None else 0.0)
+        if len(judges) > 1:
+            of_budget = "" if left is None else f", {money(max(left, 0.0))} of the budget left"
+            say(f"judge {number} of {len(judges)}: {name}{of_budget}")
+        if left is not None and left <= 0:
+            say("stopped: the budget is used up. The same command continues from here.")
+            return False
+        report = None
+        try:
+            report = await turn(name, replace(limits, budget=left))
+        except (EndpointUnusable, SubjectError) as error:
+            if len(judges) == 1:
+                raise
+            say(f"not judged: {error}")
+        complete = complete and report is not None and report.complete
+        if report is not None:
+            spent += report.budget.spent
+            if isinstance(report.stopped, Interrupted):
+                return False
+    return complete
+
 
 A = TypeVar("A")
 LEAST, MOST = 1e-6, 1e9  # dollars that a budget may be
@@ -137,8 +197,8 @@ def judge(
 ) -> RunOutcome:
     """Have *judges* judge what is stored, one after the other on one *budget*, as `aib judge` does.
 
-    Without any, the protocol's own; without a *protocol*, the one played last. Judgements stand beside each other:
-    nothing but a failure is replaced. A judge that there is not is an error before anybody is asked; of several, one
+    Without any, the protocol's own; without a *protocol*, the one played last. Judgements of several judges are kept:
+    nothing but a failure is replaced. A judge that there is not is an error before a call is made; of several, one
     whose endpoint fails later is a trouble of its own.
     Arguments and errors are those of `run`.
     """
@@ -160,13 +220,13 @@ def judge(
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(limits, asked, turn, tell or _nobody))
+        complete = work.done(take_turns(limits, asked, turn, tell or _say_nothing))
         keep_exclusions(opened, roster)
     ended = _outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
 
 
-def _nobody(_line: str) -> None:
+def _say_nothing(_line: str) -> None:
     """Told nothing."""
 
 
@@ -225,7 +285,7 @@ class _Work:
         """What came of *options*."""
         report = await carry_out(options, store, self._approve, self._watch)
         self._asker = None
-        assert report is not None  # noqa: S101 - nobody says no
+        assert report is not None  # noqa: S101 - no approval is asked for
         return report
 
     def done(self, work: Coroutine[Any, Any, A]) -> A:

@@ -1,6 +1,6 @@
 """Which key may go to which other address: what was allowed, and the question before it is; see docs/configuration.md.
 
-What a person allows is stored outside the working folder, which somebody else may have made.
+What a person allows is stored outside the working folder, which may come from a stranger.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from pydantic import ValidationError
 
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.models.env_file import EnvFile
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.trust import PROVIDERS, Permission, needed_permission, route
+from independence_bench.models.trust import PROVIDERS, EnvFile, Permission, needed_permission, route
 from independence_bench.store.staging import staging
 from independence_bench.yaml_io import OneLine, Strict
 
@@ -59,7 +58,8 @@ def recall(file: Path) -> frozenset[Permission]:
 def remember(file: Path, granted: Collection[Permission]) -> None:
     """Add *granted* to what *file* holds, which only its owner can read. Raises WrongUse where that cannot be done."""
     every = sorted({*recall(file), *granted}, key=str)
-    text = json.dumps({"allowed": [{"variable": one.variable, "place": one.place} for one in every]}, indent=2)
+    entries = [{"variable": permission.variable, "place": permission.place} for permission in every]
+    text = json.dumps({"allowed": entries}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with staging(file) as fresh:
@@ -75,8 +75,8 @@ def remember(file: Path, granted: Collection[Permission]) -> None:
         ) from error
 
 
-def nobody_can_answer(question: str, flag: str) -> bool:
-    """Raises WrongUse: nobody is there to answer."""
+def no_terminal(question: str, flag: str) -> bool:
+    """Raises WrongUse: there is no terminal to ask at."""
     raise WrongUse(f"{question} There is no terminal to answer at; use {flag}")
 
 
@@ -87,11 +87,11 @@ class Permissions:
     file: Path  # what was allowed
     typed: Collection[str] = ()  # NAME=PLACE, allowed now and later
     env_file: EnvFile = field(default_factory=EnvFile)
-    confirmed: Callable[[str, str], bool] = nobody_can_answer  # (question, flag that says yes)
+    confirmed: Callable[[str, str], bool] = no_terminal  # (question, flag that says yes)
     _passed: set[Permission] = field(default_factory=set)
 
     def __call__(self, endpoint: Endpoint) -> None:
-        """Raises WrongUse where nobody can be asked, NotAllowed where the answer is no."""
+        """Raises WrongUse where no person can be asked, NotAllowed where the answer is no."""
         if endpoint.ours:
             return
         self.routes()

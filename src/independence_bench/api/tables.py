@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import judgements_of, results_of
-from independence_bench.api.named import open_results
-from independence_bench.dataset import arrow
+from independence_bench.api.orders import open_results
 from independence_bench.dataset.export import ExportSource, readable_protocols, scores
-from independence_bench.dataset.schema import SHEETS, ExportColumn
+from independence_bench.dataset.schema import EXPORT_TABLES, ExportColumn, arrow_table
 from independence_bench.store import registry
 from independence_bench.store.database import default_store
 from independence_bench.store.results import Judgement
@@ -28,11 +27,11 @@ from independence_bench.store.results import Judgement
 if TYPE_CHECKING:
     import pyarrow
 
-_SHEETS = {sheet.name: sheet for sheet in SHEETS}
+_TABLES = {table.name: table for table in EXPORT_TABLES}
 
 
-def _of(sheet: str, *names: str) -> tuple[ExportColumn, ...]:
-    columns = {column.name: column for column in _SHEETS[sheet].columns}
+def _of(table: str, *names: str) -> tuple[ExportColumn, ...]:
+    columns = {column.name: column for column in _TABLES[table].columns}
     return tuple(columns[name] for name in names)
 
 
@@ -75,7 +74,7 @@ class StoreTables:
     def leaderboard(self) -> pyarrow.Table:
         """A row for each subject on each board of each protocol, best first: the columns of `scores`."""
         with open_results(self._address) as store, store.reading() as connection:
-            return arrow.table(_SHEETS["scores"].columns, scores(store, connection))
+            return arrow_table(_TABLES["scores"].columns, scores(store, connection))
 
     def marks(self) -> pyarrow.Table:
         """A row for each mark that counts, of every judge: `MARKS`.
@@ -84,30 +83,30 @@ class StoreTables:
         of a run stands there twice.
         """
         with open_results(self._address) as store, store.reading() as connection:
-            return arrow.table(MARKS, _marks(connection))
+            return arrow_table(MARKS, _marks(connection))
 
     def transcripts(self) -> pyarrow.Table:
         """A row for each conversation, with all that was said in it: the columns of `transcripts`."""
-        return self._sheet("transcripts")
+        return self._table("transcripts")
 
     def judgements(self) -> pyarrow.Table:
         """A row for each judgement of each judge, failed ones too: the columns of `judgements`."""
-        return self._sheet("judgements")
+        return self._table("judgements")
 
     def attempts(self, raw: bool = False) -> pyarrow.Table:
         """A row for each try at a call that has ended, with its cost: the columns of `attempts`.
 
         *raw*: with the bodies of the responses, as bytes.
         """
-        return self._sheet("attempts", raw)
+        return self._table("attempts", raw)
 
-    def _sheet(self, name: str, raw: bool = False) -> pyarrow.Table:
-        sheet = _SHEETS[name]
+    def _table(self, name: str, raw: bool = False) -> pyarrow.Table:
+        table = _TABLES[name]
         with open_results(self._address) as store, store.reading() as connection:
             source = ExportSource(connection, raw)
             if name == "judgements":
                 source.number_attempts()
-            return arrow.table(sheet.shown(raw), source.rows(sheet))
+            return arrow_table(table.shown(raw), source.rows(table))
 
 
 def _marks(connection: Connection) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,7 @@ import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import lines_before
+from independence_bench.api.orders import keep_exclusions, lines_before, read_roster
 from independence_bench.cli.options import MILLION, Number, confirmed, err, models_file_option, say, together
 from independence_bench.cli.pacing import spread_line
 from independence_bench.cli.permissions import trust_option

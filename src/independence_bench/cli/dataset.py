@@ -15,11 +15,11 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
-from independence_bench.api.named import open_results
+from independence_bench.api.orders import open_results
 from independence_bench.cli.options import answered, err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
-from independence_bench.dataset.import_published import Outcome, import_published
+from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.inspect.log_export import export_logs
@@ -66,7 +66,7 @@ def _telling(console: Console) -> Iterator[Callable[[str, int, int], None]]:
         yield lambda what, done, of: status.update(f"{what}: {done:,} of {of:,} files")
 
 
-def _print(console: Console, *, outcome: Outcome, every: bool) -> None:
+def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
     subjects = plural(len(outcome.subjects), "subject")
     console.print(
         f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} imported of {subjects}, "
@@ -95,7 +95,7 @@ def _list(console: Console, title: str, found: list[tuple[str, str]], every: boo
             console.print(f"      and {count - FEW:,} more (--all)")
 
 
-def _as_json(outcome: Outcome) -> dict[str, Any]:
+def _as_json(outcome: PublishedImport) -> dict[str, Any]:
     return {
         "subjects": sorted(outcome.subjects),
         "files": outcome.files,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from independence_bench.api.named import read_roster
+from independence_bench.api.orders import read_roster
 from independence_bench.cli.options import MILLION, models_file_option, out, say
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.local import weights
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import PYTHON, Endpoint
 from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed

@@ -10,8 +10,8 @@ import click
 
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.juries import cheapest_jury, jury_papers
+from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line
-from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling
 from independence_bench.cli.options import command_line, err, legend_option, say, show, split, store_option
 from independence_bench.cli.permissions import permissions

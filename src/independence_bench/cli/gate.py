@@ -23,7 +23,7 @@ from independence_bench.analysis.held import held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.api.named import find_protocol, open_results, weighed
+from independence_bench.api.orders import find_protocol, open_results, weighed
 from independence_bench.cli import calling
 from independence_bench.cli.boards import configured_boards
 from independence_bench.cli.options import (
@@ -43,7 +43,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
-from independence_bench.personas.generate import is_red_line
+from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.format import plural

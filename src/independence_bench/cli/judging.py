@@ -9,8 +9,8 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import judge_options
-from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling, workers
 from independence_bench.cli.options import (
     command_line,

@@ -181,7 +181,7 @@ def cli(context: click.Context) -> None:
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up
-        take_env_file = importlib.import_module("independence_bench.models.env_file").take_env_file
+        take_env_file = importlib.import_module("independence_bench.models.trust").take_env_file
         taken = context.meta["aib.env-file"] = take_env_file(Path(".env"))
         KNOWN.learn_proxies(taken.held)
 

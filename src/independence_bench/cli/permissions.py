@@ -10,8 +10,8 @@ import click
 
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.cli.options import confirmed
-from independence_bench.models.env_file import EnvFile
 from independence_bench.models.local.weights import data_folder
+from independence_bench.models.trust import EnvFile
 
 F = TypeVar("F", bound=Callable[..., object])
 _ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta

@@ -11,8 +11,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.held import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of
+from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
@@ -31,10 +30,9 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
-from independence_bench.personas.cards import SECTIONS, Draft, read_description, sheet_text
-from independence_bench.personas.generate import EXAMPLES as EXAMPLES_FOLDER
-from independence_bench.personas.generate import protocol_files, protocol_of
-from independence_bench.personas.sheet import Sheet, load_sheet, read_sheet, remarks
+from independence_bench.personas.cards import SECTIONS, PartialSheet, read_description, sheet_text
+from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
+from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
@@ -123,7 +121,7 @@ def _example(name: str) -> str:
     return (EXAMPLES_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def _asked(name: str | None) -> Draft:
+def _asked(name: str | None) -> PartialSheet:
     """What a person answers at the terminal; an empty line ends a list."""
     try:
         name = name or click.prompt("The character's name", err=True)
@@ -133,7 +131,7 @@ def _asked(name: str | None) -> Draft:
         says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
     except click.Abort:
         raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
-    return Draft(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
+    return PartialSheet(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
 
 
 def _several(question: str) -> str:

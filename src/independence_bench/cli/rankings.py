@@ -15,7 +15,7 @@ from independence_bench.analysis.compare_versions import VersionComparison, comp
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.rule_differences import rule_differences
-from independence_bench.api.named import find_protocol, weighed
+from independence_bench.api.orders import find_protocol, weighed
 from independence_bench.cli.boards import boards_of, chosen_boards, configured_boards
 from independence_bench.cli.options import (
     configuration_options,

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import stored_subjects, weighed
-from independence_bench.api.orders import EFFORTS, run_options
+from independence_bench.api.orders import EFFORTS, run_options, stored_subjects, weighed
 from independence_bench.cli import calling, pacing, workers
 from independence_bench.cli.options import (
     Number,

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from independence_bench.api.named import configurations, find_protocol, open_results, weighed
+from independence_bench.api.orders import configurations, find_protocol, open_results, weighed
 from independence_bench.cli.options import (
     command_line,
     split,

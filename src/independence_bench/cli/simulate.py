@@ -13,9 +13,8 @@ from independence_bench.cli.options import Number
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse, why
 from independence_bench.simulate.faults import Faults, read_script
-from independence_bench.simulate.latency import Latency
 from independence_bench.simulate.ledger import audit, audit_lines, read_ledger
-from independence_bench.simulate.server import Settings, Simulation, simulate
+from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 
 READY = """\
 {url}

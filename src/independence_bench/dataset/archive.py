@@ -88,7 +88,6 @@ def tars_in(folder: Path) -> list[Path]:
 
 
 def _is_tar(path: Path) -> bool:
-    """Whether the first member of a tar can be read."""
     try:
         with _unpacked(path) as stream, tarfile.open(fileobj=cast(IO[bytes], _Bounded(stream)), mode="r:") as tar:
             return tar.next() is not None
@@ -146,7 +145,7 @@ def _tar(path: Path, kept: IO[bytes]) -> Files:
 
 
 def _unpack(files: Files, tar: tarfile.TarFile, member: tarfile.TarInfo, kept: IO[bytes], allowance: Allowance) -> None:
-    """Write one member behind the others. Raises TooLarge where all of them together are too much."""
+    """Write one member after the others. Raises TooLarge where all of them together are too much."""
     parts = PurePosixPath(member.name).parts
     plain = member.isreg() and not member.issparse()  # a sparse file is a claim of any size in a few bytes
     source = tar.extractfile(member) if plain and member.size <= LARGEST_FILE else None

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun
 from independence_bench.analysis.run_times import time_text
-from independence_bench.dataset.schema import Key, Text
+from independence_bench.dataset.schema import Key, Text, refuse_constant
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Delivery
 from independence_bench.store.staging import staging
@@ -96,7 +96,7 @@ def read_baseline(file: Path) -> Baseline:
     if len(raw) > LARGEST:
         raise WrongUse(f"{file} is not a baseline: it is larger than {LARGEST:,} bytes")
     try:
-        document = json.loads(raw.decode("utf-8-sig"), parse_constant=_no_constant)
+        document = json.loads(raw.decode("utf-8-sig"), parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise WrongUse(f"{file} is not a baseline: it is not JSON; `aib gate --write FILE` makes one") from error
     version = document.get("aib_baseline") if isinstance(document, dict) else None
@@ -110,10 +110,6 @@ def read_baseline(file: Path) -> Baseline:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))[:200]
         raise WrongUse(f"{file} is not a baseline: {where}: {first['msg']}") from error
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _document(baseline: Baseline) -> dict[str, Any]:
@@ -130,7 +126,7 @@ def _document(baseline: Baseline) -> dict[str, Any]:
     return {
         "aib_baseline": VERSION,
         "protocol": {"name": baseline.protocol, "hash": baseline.protocol_hash, "asked": baseline.asked_hash},
-        "configurations": [str(one) for one in baseline.configurations],
+        "configurations": [str(configuration) for configuration in baseline.configurations],
         "judge": {"label": baseline.judge, "hash": baseline.judge_hash},
         "builds": [
             {"label": build.label, "hash": build.hash, "runs": [run(one) for one in build.runs]}

@@ -20,11 +20,18 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.dataset.arrow import batches, library, schema_of
-from independence_bench.dataset.card import card
-from independence_bench.dataset.croissant import croissant
-from independence_bench.dataset.hub import eval_results, eval_yaml
-from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, ExportColumn, Sheet, to_sheet
+from independence_bench.dataset.card import card, croissant, eval_results, eval_yaml
+from independence_bench.dataset.schema import (
+    EXPORT_TABLES,
+    VERSION,
+    VERSION_FILE,
+    ExportColumn,
+    ExportTable,
+    arrow_batches,
+    arrow_schema,
+    pyarrow_library,
+    to_exported,
+)
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse
@@ -83,16 +90,16 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def _fill(
     store: Store, folder: Path, write: Writer, form: Form, raw: bool, licence: str, hub: str | None
 ) -> tuple[dict[str, int], int]:
-    rows, shown = {}, {sheet.name: sheet.shown(raw) for sheet in SHEETS}
+    rows, shown = {}, {table.name: table.shown(raw) for table in EXPORT_TABLES}
     with store.reading() as connection:
         source = ExportSource(connection, raw)
         ranked = list(scores(store, connection))
-        for sheet in SHEETS:
-            found = ranked if sheet.name == "scores" else source.rows(sheet)
-            rows[sheet.name] = write(folder / f"{sheet.name}.{form}", shown[sheet.name], found)
+        for table in EXPORT_TABLES:
+            found = ranked if table.name == "scores" else source.rows(table)
+            rows[table.name] = write(folder / f"{table.name}.{form}", shown[table.name], found)
         in_flight = bulk.in_flight(connection)
         protocols = sorted({name for _, name, _ in registry.stored_protocols(connection)})
-    sums = {sheet.name: _sum_of(folder / f"{sheet.name}.{form}") for sheet in SHEETS}
+    sums = {table.name: _sum_of(folder / f"{table.name}.{form}") for table in EXPORT_TABLES}
     written = {
         VERSION_FILE: f'{{"version": {VERSION}}}\n',
         "README.md": card(rows, protocols, form, raw, licence),
@@ -125,27 +132,27 @@ class ExportSource:
         }
 
     def number_attempts(self) -> None:
-        """Look at all attempts, so that rows which name one can be read; reading the sheet `attempts` does it too."""
-        for _ in self.rows(next(sheet for sheet in SHEETS if sheet.name == "attempts")):
+        """Look at all attempts, so that rows which name one can be read; reading the table `attempts` does it too."""
+        for _ in self.rows(next(table for table in EXPORT_TABLES if table.name == "attempts")):
             pass
 
-    def rows(self, sheet: Sheet) -> Iterator[dict[str, Any]]:
-        """Every row of *sheet*, in a fixed order."""
-        columns = sheet.shown(self.raw)
+    def rows(self, table: ExportTable) -> Iterator[dict[str, Any]]:
+        """Every row of *table*, in a fixed order."""
+        columns = table.shown(self.raw)
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
-        for row in bulk.dump(self.connection, sheet.name, blobs):
+        for row in bulk.dump(self.connection, table.name, blobs):
             told: dict[str, Any] = {}
-            if sheet.name == "attempts":
+            if table.name == "attempts":
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
                 told["number"] = self.numbers[row["id"]] = number
-            elif sheet.name == "transcripts":
+            elif table.name == "transcripts":
                 told = {name: self.labels[f"{name}s"][row[f"{name}_hash"]] for name in ("subject", "protocol")}
-            elif sheet.name == "judgements":
+            elif table.name == "judgements":
                 told["judge"] = self.labels["judges"][row["judge_hash"]]
             if "attempt_id" in row:
                 told["attempt"] = self.numbers[row["attempt_id"]]
-            whole = to_sheet(sheet, row, told)
+            whole = to_exported(table, row, told)
             yield {column.name: whole[column.name] for column in columns}
 
 
@@ -214,13 +221,13 @@ def write_jsonl(path: Path, _columns: tuple[ExportColumn, ...], rows: Iterable[M
 
 
 def _parquet_writer() -> Writer:
-    library("; or --format jsonl")
+    pyarrow_library("; or --format jsonl")
     from pyarrow import parquet
 
     def write(path: Path, columns: tuple[ExportColumn, ...], rows: Iterable[Mapping[str, Any]]) -> int:
         count = 0
-        with closing(parquet.ParquetWriter(path, schema_of(columns), compression="zstd")) as writer:
-            for batch in batches(columns, rows):
+        with closing(parquet.ParquetWriter(path, arrow_schema(columns), compression="zstd")) as writer:
+            for batch in arrow_batches(columns, rows):
                 count += len(batch)
                 writer.write_batch(batch)
         return count

@@ -2,7 +2,7 @@
 
     summary = import_export(Path("results"), store)     # summary.findings: what was refused and why, a line each
 
-Every file is somebody else's: a row that is damaged, of the wrong type or says something else than its key was made
+Every file is foreign: a row that is damaged, of the wrong type or says something else than its key was made
 from is refused, counted and listed, and the rest comes in. What is in the store already stays as it is. All of it is
 one commit.
 """
@@ -10,20 +10,164 @@ one commit.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
-from independence_bench.dataset.files_io import find_file, in_batches, read_file
+import numpy as np
+
 from independence_bench.dataset.row_checks import Batch, Refused, Row, StoreLookups
-from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE, Sheet, same
+from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE, ExportTable, refuse_constant, same
 from independence_bench.errors import WrongUse
 from independence_bench.store import bulk
+from independence_bench.store.blobs import HELD, LARGEST_TEXT, LARGEST_TOTAL, Allowance, TooLarge
 from independence_bench.store.database import Store
+
+T = TypeVar("T")
+
+BATCH = 500  # rows that are looked up and stored together, at most
+FORMS = ("jsonl", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row as it stands in a file: where, how many bytes it has when it is unpacked, and what it says."""
+
+    where: str
+    size: int
+    value: Any  # a ValueError in the place of what is no row
+
+
+def find_file(folder: Path, name: str) -> Path | None:
+    """The file of the table called *name* in either format; None where there is none."""
+    try:
+        return next((file for form in FORMS if (file := folder / f"{name}.{form}").is_file()), None)
+    except OSError:
+        return None
+
+
+def read_file(file: Path) -> Iterator[Found]:
+    """Each row of *file*. Raises WrongUse where Parquet cannot be read here."""
+    allowance = Allowance()
+    try:
+        for found in _jsonl(file) if file.suffix == ".jsonl" else _parquet(file):
+            allowance.take(found.size)
+            yield found
+    except TooLarge as error:
+        yield Found(file.name, 0, ValueError(f"cannot be read to its end: {error}"))
+
+
+def _jsonl(file: Path) -> Iterator[Found]:
+    try:
+        with file.open("rb") as lines:
+            for number, line in enumerate(_lines(lines), 1):
+                where = f"{file.name}, line {number}"
+                if line is None:
+                    yield Found(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
+                elif line.strip():
+                    yield Found(where, len(line), _parsed(line))
+    except OSError as error:
+        yield Found(file.name, 0, ValueError(f"cannot be read ({error.strerror or error})"))
+
+
+def _lines(file: Any) -> Iterator[bytes | None]:
+    """Line by line; None for one that is too long to be ours."""
+    while line := file.readline(LARGEST_TEXT + 1):
+        if len(line) <= LARGEST_TEXT:
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = file.readline(LARGEST_TEXT)
+        yield None
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8-sig"), parse_constant=refuse_constant)
+    except UnicodeDecodeError:
+        return ValueError("is not UTF-8")
+    except (ValueError, RecursionError):
+        return ValueError("is not a JSON object")
+
+
+def _parquet(file: Path) -> Iterator[Found]:
+    """Row by row. Texts that stand in a dictionary are kept there until a row is known to be of a sensible size."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise WrongUse("Parquet needs pyarrow: pip install 'ai-independence-bench[export]'") from None
+    number = 0
+    try:
+        with parquet.ParquetFile(file) as plain:
+            paths = [plain.schema.column(at).path for at in range(len(plain.schema))]
+            _check_dictionaries(plain.metadata)
+        with parquet.ParquetFile(file, read_dictionary=paths) as opened:
+            for group in opened.iter_batches(batch_size=BATCH):
+                for at, size in enumerate(_sizes(group.to_struct_array()).tolist()):
+                    number += 1
+                    where = f"{file.name}, row {number}"
+                    if size > LARGEST_TEXT:
+                        yield Found(where, 0, ValueError(f"is longer than {LARGEST_TEXT:,} bytes"))
+                    else:
+                        yield Found(where, int(size), group.slice(at, 1).to_pylist()[0])
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError, TooLarge, ValueError) as error:
+        said = str(error).strip().partition("\n")[0][:120]
+        yield Found(f"{file.name} after row {number}", 0, ValueError(f"cannot be read ({said})"))
+
+
+def _check_dictionaries(metadata: Any) -> None:
+    """Raise TooLarge where one part of a column is larger than may be held at once, as its own file says."""
+    for group in range(metadata.num_row_groups):
+        about = metadata.row_group(group)
+        for column in range(about.num_columns):
+            if about.column(column).total_uncompressed_size > LARGEST_TOTAL // 4:
+                raise TooLarge(LARGEST_TOTAL // 4)
+
+
+def _sizes(array: Any) -> Any:
+    """How many bytes each value of an Arrow *array* takes when it is unpacked, as int64 of numpy."""
+    import pyarrow
+    from pyarrow import compute
+
+    kind = array.type
+    sizes = np.full(len(array), 8, dtype=np.int64)
+    if pyarrow.types.is_dictionary(kind):
+        entries = _sizes(array.dictionary)
+        places = compute.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
+        sizes[places >= 0] += entries[places[places >= 0]]
+    elif pyarrow.types.is_struct(kind):
+        for field in array.flatten():
+            sizes += _sizes(field)
+    elif pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
+        ends = np.concatenate([[0], np.cumsum(_sizes(array.values))])
+        offsets = array.offsets.to_numpy()
+        sizes += ends[offsets[1:]] - ends[offsets[:-1]]
+    elif pyarrow.types.is_map(kind) or pyarrow.types.is_fixed_size_list(kind):
+        raise ValueError(f"has a column of type {kind}, which no export has")
+    elif hasattr(array, "total_values_length") or pyarrow.types.is_binary(kind) or pyarrow.types.is_string(kind):
+        sizes += compute.fill_null(compute.binary_length(array), 0).to_numpy(zero_copy_only=False)
+    return sizes
+
+
+def in_batches(rows: Iterable[tuple[int, T]]) -> Iterator[list[T]]:
+    """*rows*, each with its size in bytes, in lists of at most `BATCH` rows and about `HELD` bytes."""
+    batch: list[T] = []
+    held = 0
+    for size, one in rows:
+        batch.append(one)
+        held += size
+        if len(batch) == BATCH or held > HELD:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
 
 MOST_FINDINGS = 1000  # that are kept in words; all are counted
 LONGEST_VERSION = 10_000  # bytes of the file that says it
-IMPORTED = tuple(sheet for sheet in SHEETS if sheet.imported)
+IMPORTED = tuple(table for table in EXPORT_TABLES if table.imported)
 
 
 @dataclass(slots=True)
@@ -40,7 +184,7 @@ class Count:
 class Imported:
     """What an import came to."""
 
-    counts: dict[str, Count] = field(default_factory=lambda: {sheet.name: Count() for sheet in IMPORTED})
+    counts: dict[str, Count] = field(default_factory=lambda: {table.name: Count() for table in IMPORTED})
     findings: list[str] = field(default_factory=list)  # the first of them, a line each
     found: int = 0  # all of them
     untraced: int = 0  # transcripts played by other programs, or by a script that no protocol here has
@@ -70,18 +214,18 @@ def import_export(path: Path, store: Store) -> Imported:
     summary = Imported()
     with store.writing() as connection:
         stored = StoreLookups(connection)
-        for sheet in IMPORTED:
-            for rows in in_batches(_rows(path, sheet, summary, version)):
-                _take(rows, Batch(stored, sheet, [row for _, row in rows]), summary)
+        for table in IMPORTED:
+            for rows in in_batches(_rows(path, table, summary, version)):
+                _take(rows, Batch(stored, table, [row for _, row in rows]), summary)
     return summary
 
 
 def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
     """Store those *rows* of *batch*, each with where it stands, that are good and new."""
-    sheet, connection, count = batch.sheet, batch.stored.connection, summary.counts[batch.sheet.name]
+    table, connection, count = batch.table, batch.stored.connection, summary.counts[batch.table.name]
     new = []
     for where, row in rows:
-        key = sheet.key_of(row)
+        key = table.key_of(row)
         if key not in batch.there:
             try:
                 new.append(batch.check(row))
@@ -91,12 +235,12 @@ def _take(rows: list[tuple[str, Row]], batch: Batch, summary: Imported) -> None:
             else:
                 count.added += 1
                 batch.there[key] = row
-        elif same(sheet, row, batch.there[key]):
+        elif same(table, row, batch.there[key]):
             count.there += 1
         else:
             count.conflicts += 1
             summary.note(f"{where}: is already stored with other content, which is kept")
-    bulk.add(connection, sheet.name, new)
+    bulk.add(connection, table.name, new)
     bulk.set_requests(connection, batch.requests)
     summary.untraced += batch.untraced
 
@@ -120,18 +264,18 @@ def _version(file: Path) -> int:
     return version
 
 
-def _rows(path: Path, sheet: Sheet, summary: Imported, version: int) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Its size, where it stands, and the row, for each good row of *sheet*."""
-    file = find_file(path, sheet.name)
+def _rows(path: Path, table: ExportTable, summary: Imported, version: int) -> Iterator[tuple[int, tuple[str, Row]]]:
+    """Its size, where it stands, and the row, for each good row of *table*."""
+    file = find_file(path, table.name)
     if file is None:
-        if version >= sheet.since:
-            summary.note(f"{sheet.name}: there is no such file")
+        if version >= table.since:
+            summary.note(f"{table.name}: there is no such file")
         return
     for found in read_file(file):
         try:
             if isinstance(found.value, ValueError):
                 raise found.value
-            yield found.size, (found.where, sheet.read(found.value))
+            yield found.size, (found.where, table.read(found.value))
         except ValueError as error:
-            summary.counts[sheet.name].refused += 1
+            summary.counts[table.name].refused += 1
             summary.note(f"{found.where}: {error}")

@@ -17,6 +17,16 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from independence_bench.dataset.archive import File, Files, open_files, tars_in
+from independence_bench.dataset.published_conversations import (
+    NAME_OF_PROTOCOL,
+    SCENARIO_BY_STEM,
+    PublishedConversation,
+    Source,
+    Votes,
+    assemble,
+    protocol_of,
+    wording_of,
+)
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     CostFile,
@@ -26,14 +36,6 @@ from independence_bench.dataset.published_format import (
     read_trajectory,
     reply_path,
     subject_of,
-)
-from independence_bench.dataset.published_transcripts import PublishedConversation, Source, assemble
-from independence_bench.dataset.published_wording import (
-    NAME_OF_PROTOCOL,
-    SCENARIO_BY_STEM,
-    Votes,
-    protocol_of,
-    wording_of,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
@@ -61,7 +63,7 @@ Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
 
 @dataclass(slots=True)
-class Outcome:
+class PublishedImport:
     """What an import came to."""
 
     subjects: set[str] = field(default_factory=set)  # labels
@@ -78,12 +80,12 @@ class Outcome:
 
 def import_published(
     store: Store, path: Path, tell: Tell = lambda what, done, of: None, clock: Callable[[], float] = time.time
-) -> Outcome:
+) -> PublishedImport:
     """Everything under *path* (a folder or a tar) that is of the published layout, into *store*.
 
     Raises WrongUse where nothing is, StoreError where the store cannot be written; what was committed stays.
     """
-    outcome = Outcome()
+    outcome = PublishedImport()
     with open_files(path) as files:
         groups = _sorted_out(files, outcome)
         if not groups:
@@ -106,7 +108,7 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, Parts]:
+def _sorted_out(files: Files, outcome: PublishedImport) -> dict[Group, Parts]:
     """The files of each conversation by their names; what is none is skipped, with the reason."""
     groups: dict[Group, Parts] = defaultdict(dict)
     outcome.skipped += files.refused
@@ -129,7 +131,7 @@ def _sorted_out(files: Files, outcome: Outcome) -> dict[Group, Parts]:
     return groups
 
 
-def _learn(groups: Mapping[Group, Parts], outcome: Outcome, tell: Tell) -> Votes:
+def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
     """Read every file once for its words; files that cannot be read are taken out of *groups*."""
     votes = Votes()
     every = [(group, stem) for group, parts in groups.items() for stem in parts]
@@ -170,7 +172,7 @@ class _Writer:
     protocol: Protocol
     files: ProtocolFiles
     owner: str
-    outcome: Outcome
+    outcome: PublishedImport
     clock: Callable[[], float]
     kept: bool = False  # the protocol, by this import
 
@@ -258,7 +260,7 @@ def _title(c: PublishedConversation) -> str:
 
 
 def _attempt(key: str, source: Source, there: bool) -> PaidAttempt:
-    """The attempt behind *source*; what answers a question that is answered already was replaced by that."""
+    """The attempt that *source* came from; what answers a question that is answered already was replaced by that."""
     file, reply = source.file, source.reply
     if source.replaced or there:
         outcome, message = REPLACED, "another reply to the same question is the one in the conversation"

@@ -14,15 +14,15 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from independence_bench.dataset.schema import Sheet, to_sheet, to_store
+from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.choice import RULE
 from independence_bench.protocol.conversation import Line, Transcript, Words, read_options
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
+from independence_bench.protocol.script import RULE
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE
@@ -92,14 +92,14 @@ class StoreLookups:
         script, place = transcript["script_hash"], tuple(transcript[name] for name in PLACE)
         if (script, place) not in self._placed:
             there = self.places.get(place, [])
-            self._placed[script, place] = [one for one in there if script in script_hashes(*one)]
+            self._placed[script, place] = [played for played in there if script in script_hashes(*played)]
         return self._placed[script, place]
 
     @cached_property
     def ours(self) -> Collection[str]:
         """The hash of every script of the protocols whose requests this program makes."""
-        placed = (one for there in self.places.values() for one in there)
-        return {script for one in placed if _is_ours(one) for script in script_hashes(*one)}
+        placed = (played for there in self.places.values() for played in there)
+        return {script for played in placed if _is_ours(played) for script in script_hashes(*played)}
 
 
 def _is_ours(placed: Placed) -> bool:
@@ -128,10 +128,10 @@ def model_of(spec: str) -> ChatModel | None:
 
 
 class Batch:
-    """Rows of one sheet, and what the store has of them and of what they refer to, each looked up once for all."""
+    """Rows of one table, and what the store has of them and of what they refer to, each looked up once for all."""
 
-    def __init__(self, stored: StoreLookups, sheet: Sheet, rows: list[Row]) -> None:
-        self.stored, self.sheet, self.rows = stored, sheet, rows
+    def __init__(self, stored: StoreLookups, table: ExportTable, rows: list[Row]) -> None:
+        self.stored, self.table, self.rows = stored, table, rows
         self._here: dict[str, Mapping[str, Row]] = {}
         self.requests: dict[str, str] = {}  # of calls, made again from what was checked
         self.untraced = 0  # transcripts of other programs, or of a script that no protocol here has
@@ -139,27 +139,27 @@ class Batch:
     @cached_property
     def there(self) -> dict[tuple[Any, ...], Row]:
         """Key -> the row of an export that the store has under it already."""
-        first = self.sheet.columns[0].name
+        first = self.table.columns[0].name
         values = {row[first] for row in self.rows}
-        if self.sheet.name == "attempts":
+        if self.table.name == "attempts":
             found = [row for at_call in self.stored.attempts_at(values, BLOBS).values() for row in at_call]
         else:
-            found = self.stored.rows(self.sheet.name, first, values, BLOBS)
+            found = self.stored.rows(self.table.name, first, values, BLOBS)
         ids = {row["attempt_id"] for row in found if row.get("attempt_id")}
         calls = {row["call_key"] for row in self.stored.rows("attempts", "id", ids)}
         numbers = {row["id"]: row["number"] for at in self.stored.attempts_at(calls).values() for row in at}
-        exported = [to_sheet(self.sheet, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in found]
-        return {self.sheet.key_of(row): row for row in exported}
+        exported = [to_exported(self.table, row, {"attempt": numbers.get(row.get("attempt_id"))}) for row in found]
+        return {self.table.key_of(row): row for row in exported}
 
     def check(self, row: Row) -> Row:
         """The new *row* as the store has it, or Refused."""
-        return CHECKS[self.sheet.name](self, row)
+        return CHECKS[self.table.name](self, row)
 
     def here(self, table: str) -> Mapping[str, Row]:
         """Hash or key -> the rows of *table* that these rows refer to and that are in the store."""
         if table not in self._here:
             column, name = ("key", "key") if table == "calls" else ("hash", f"{table[:-1]}_hash")
-            name = "call_key" if self.sheet.name == "attempts" else name
+            name = "call_key" if self.table.name == "attempts" else name
             found = self.stored.rows(table, column, {row[name] for row in self.rows})
             self._here[table] = {row[column]: row for row in found}
         return self._here[table]
@@ -185,7 +185,7 @@ class Batch:
     def _ids(self) -> Iterator[int]:
         return iter(new_attempts(self.stored.connection, len(self.rows)))
 
-    # ---------------------------------------------------------------- a check for each sheet
+    # ---------------------------------------------------------------- a check for each table
 
     def _protocol(self, row: Row) -> Row:
         paths = [file["path"] for file in row["files"]]
@@ -196,7 +196,7 @@ class Batch:
         except ProtocolError as error:
             raise Refused(f"no protocol that this version can read: {error}") from None
         need((read.hash, read.name) == (row["hash"], row["name"]), "its hash is not that of its files")
-        return to_store(self.sheet, row)
+        return to_store(self.table, row)
 
     def _subject(self, row: Row) -> Row:
         model = model_of(row["spec"])
@@ -207,7 +207,6 @@ class Batch:
         return row
 
     def _judge(self, row: Row) -> Row:
-        """Only where it is a model, its settings make its hash."""
         model = model_of(row["spec"])
         need(model is None or model.hash == row["hash"], "its hash is not that of its settings")
         return row
@@ -226,7 +225,7 @@ class Batch:
 
     def _call(self, row: Row) -> Row:
         need(row["kind"] in ("reply", "judgement"), "its kind is neither reply nor judgement")
-        return to_store(self.sheet, row)
+        return to_store(self.table, row)
 
     def _attempt(self, row: Row) -> Row:
         cost, number = row["cost"], row["number"]
@@ -234,7 +233,7 @@ class Batch:
         need(row["call_key"] in self.here("calls"), "its call is not here")
         follows = number == 1 or (row["call_key"], number - 1) in self.there
         need(follows, f"attempt {number} comes after one that is not here")
-        return to_store(self.sheet, row) | {"id": next(self._ids)}
+        return to_store(self.table, row) | {"id": next(self._ids)}
 
     def _reply(self, row: Row) -> Row:
         refuse_first(integrity.reply_faults(row))
@@ -252,13 +251,13 @@ class Batch:
         if row["rule"] == RULE and labels is not None:
             read = [{"reply": name, "label": label} for name, label in read_options(talk, labels).options]
             need(row["options"] == read, "the rule reads other options")
-        return to_store(self.sheet, row)
+        return to_store(self.table, row)
 
     def _judgement(self, row: Row) -> Row:
         need(row["judge_hash"] in self.here("judges"), "its judge is not here")
         names = [mark["mark"] for mark in row["marks"]]
         need(len(set(names)) == len(names), f"is {row['state']}, with the marks {names}")
-        stored = to_store(self.sheet, row)
+        stored = to_store(self.table, row)
         refuse_first(integrity.judgement_faults(stored))
         return self._with_attempt(stored, "judgement")
 
@@ -295,7 +294,7 @@ class Batch:
         refuse_first(integrity.transcript_faults(row, talk))
         refuse_first(integrity.told_faults(row, talk, replies))
         self._caused(row, talk, model, replies)
-        return to_store(self.sheet, row)
+        return to_store(self.table, row)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
         """Its script, played with its replies, gives its words, and each request the key that its reply is under."""

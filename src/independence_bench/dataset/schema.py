@@ -1,13 +1,14 @@
 """The files of an export and their columns (columns.yaml), and rows of the store <-> rows of an export.
 
-Writing, reading and docs/data/export.csv follow this description. Knows no file format, and of the store only its rows.
+Writing, reading and docs/data/export.csv follow this description. Knows no file format but
+Arrow's types, which need pyarrow (extra `export`), and of the store only its rows.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Annotated, Any, NamedTuple
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, create_model
 
+from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.schema import CLEARED, IMPORTED
 
 VERSION = 3  # of columns.yaml; an export without the file that says it is of version 1
@@ -25,6 +28,11 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_NUMBER = 2.0**252
 
 Row = Mapping[str, Any]
+
+
+def refuse_constant(name: str) -> Any:
+    """For `json.loads`: NaN and the infinities, which Python would read, are errors."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def _storable(text: str) -> str:
@@ -123,7 +131,7 @@ class ExportColumn:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ExportTable:
     """One file: a row for each thing."""
 
     name: str
@@ -162,82 +170,127 @@ def _column(name: str, kind: str, says: str, *flags: str) -> ExportColumn:
     return ExportColumn(name, kind, says, told="told" in flags, raw="raw" in flags)
 
 
-def _sheets() -> Iterator[Sheet]:
+def _tables() -> Iterator[ExportTable]:
     listed = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
     for name, about in listed.items():
         columns = tuple(_column(column, *said) for column, said in about.pop("columns").items())
-        yield Sheet(name, columns=columns, **about)
+        yield ExportTable(name, columns=columns, **about)
 
 
-SHEETS = tuple(_sheets())
+EXPORT_TABLES = tuple(_tables())
 
 
 def described() -> str:
     """Every file and its columns as Markdown, for the dataset card."""
     parts = []
-    for sheet in SHEETS:
-        rows = [f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |" for c in sheet.columns]
-        parts.append("\n".join((f"### {sheet.name}\n", f"{sheet.says}\n", "| column | | |", "|---|---|---|", *rows)))
+    for table in EXPORT_TABLES:
+        rows = [f"| `{c.name}` | {c.shown} | {c.says}{' *(raw)*' * c.raw} |" for c in table.columns]
+        parts.append("\n".join((f"### {table.name}\n", f"{table.says}\n", "| column | | |", "|---|---|---|", *rows)))
     return "\n\n".join(parts)
 
 
 # ---------------------------------------------------------------- rows of the store, and back
 
 
-def to_sheet(sheet: Sheet, stored: Row, told: Row) -> dict[str, Any]:
-    """A *stored* row as the columns of *sheet* that it has; *told* has those that stand in other tables.
+def to_exported(table: ExportTable, stored: Row, told: Row) -> dict[str, Any]:
+    """A *stored* row as the columns of *table* that it has; *told* has those that stand in other tables.
 
     Leaves out what belongs to one machine: who held a lease, numbers of attempts in one database.
     """
     row = {**stored, **told}
-    if sheet.name == "protocols":
+    if table.name == "protocols":
         row["files"] = [{"path": path, "text": text} for path, text in sorted(json.loads(row["files"]).items())]
-    elif sheet.name == "transcripts":
+    elif table.name == "transcripts":
         row["system_prompt"], lines = json.loads(row["lines"])
         row["lines"] = [{part: line[part] for part in PARTS["lines"]} for line in lines]
         row["reply_keys"] = json.loads(row["reply_keys"])
-    elif sheet.name == "attempts":
+    elif table.name == "attempts":
         owner = row["owner"]
         row["origin"] = (owner.removeprefix(IMPORTED) or None) if owner.startswith(IMPORTED) else None
-    elif sheet.name == "judgements":
+    elif table.name == "judgements":
         marks = sorted(json.loads(row["marks"]).items())
         row["marks"] = [{"mark": mark, "value": float(value)} for mark, value in marks]
-    elif sheet.name == "readings":
+    elif table.name == "readings":
         row["options"] = [{"reply": reply, "label": label} for reply, label in json.loads(row["options"])]
     return {
         column.name: row[column.name] or None if column.raw else row[column.name]
-        for column in sheet.columns
+        for column in table.columns
         if column.name in row
     }
 
 
-def to_store(sheet: Sheet, row: Row) -> dict[str, Any]:
-    """A checked *row* of *sheet* as the store has it, but for the ids of attempts."""
+def to_store(table: ExportTable, row: Row) -> dict[str, Any]:
+    """A checked *row* of *table* as the store has it, but for the ids of attempts."""
     stored = dict(row)
-    if sheet.name == "protocols":
+    if table.name == "protocols":
         stored["files"] = canonical({file["path"]: file["text"] for file in row["files"]})
-    elif sheet.name == "transcripts":
+    elif table.name == "transcripts":
         stored["lines"] = canonical([stored.pop("system_prompt"), row["lines"]])
         stored["reply_keys"] = canonical(row["reply_keys"])
-    elif sheet.name == "judgements":
+    elif table.name == "judgements":
         stored["marks"] = canonical({mark["mark"]: mark["value"] for mark in row["marks"]})
-    elif sheet.name == "readings":
+    elif table.name == "readings":
         stored["options"] = canonical([[option["reply"], option["label"]] for option in row["options"]])
-    elif sheet.name == "calls":
+    elif table.name == "calls":
         stored["request"] = row["request"] or ""
-    elif sheet.name == "attempts":
+    elif table.name == "attempts":
         del stored["number"]
         stored |= {"owner": IMPORTED + (stored.pop("origin") or ""), "raw": row["raw"] or ""}
     return stored
 
 
-def same(sheet: Sheet, one: Row, other: Row) -> bool:
+def same(table: ExportTable, one: Row, other: Row) -> bool:
     """Whether two rows under one key say the same, as far as both say it.
 
     When a protocol was played and by which way an attempt came do not count.
     """
-    compared = [c for c in sheet.columns if not c.told and c.name not in ("played_at", "origin")]
+    compared = [c for c in table.columns if not c.told and c.name not in ("played_at", "origin")]
     return all(
         one.get(c.name) == other.get(c.name) or (c.raw and (one.get(c.name) is None or other.get(c.name) is None))
         for c in compared
     )
+
+
+ROWS_A_BATCH = 1000  # and of a group of rows in a Parquet file
+
+
+def pyarrow_library(otherwise: str = "") -> Any:
+    """The module pyarrow. Raises WrongUse where it is not installed; *otherwise* says what does without it."""
+    try:
+        import pyarrow
+    except ImportError:
+        what = "Parquet needs pyarrow" if otherwise else "tables need pyarrow"
+        raise WrongUse(f"{what}: pip install 'ai-independence-bench[export]'{otherwise}") from None
+    return pyarrow
+
+
+def arrow_schema(columns: Sequence[ExportColumn]) -> Any:
+    """The `pyarrow.Schema` of *columns*; what cannot be null is told so."""
+    arrow = pyarrow_library()
+    return arrow.schema([arrow.field(c.name, _arrow_type(arrow, c.kind), nullable=c.kind != c.base) for c in columns])
+
+
+def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+    """*rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH`; none for no rows."""
+    arrow, schema = pyarrow_library(), arrow_schema(columns)
+    for group in in_chunks(rows, ROWS_A_BATCH):
+        plain = [{c.name: _value(c, row[c.name]) for c in columns} for row in group]
+        yield arrow.RecordBatch.from_pylist(plain, schema=schema)
+
+
+def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """*rows* as one `pyarrow.Table`, which may be empty."""
+    return pyarrow_library().Table.from_batches(arrow_batches(columns, rows), schema=arrow_schema(columns))
+
+
+def _value(column: ExportColumn, value: Any) -> Any:
+    return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
+
+
+def _arrow_type(arrow: Any, kind: str) -> Any:
+    base = kind.removesuffix(" or null")
+    if base in PARTS:
+        return arrow.list_(arrow.struct([(name, _arrow_type(arrow, part)) for name, part in PARTS[base].items()]))
+    if base in ("keys", "texts"):
+        return arrow.list_(arrow.string())
+    return getattr(arrow, KINDS[base].arrow)()

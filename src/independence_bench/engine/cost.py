@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
-from independence_bench.models.listing import ModelInfo
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol, Scenario

@@ -13,8 +13,8 @@ from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.judging.judge import ModelJudge
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.resolve import takes_temperature
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.store import attempts, usage
 

@@ -95,7 +95,7 @@ def _of_persona(model: str, what: str, subjects: Sequence[dict[str, Any]]) -> He
 def _of_protocol(model: str, what: str, judge: str | None, boards: Sequence[dict[str, Any]]) -> Held:
     # the protocol's own configuration comes first, in it the main judge
     named = (judge or "").rpartition(":")[2]
-    board = next((one for one in boards if named in (one["judge"] or "")), None)
+    board = next((shown for shown in boards if named in (shown["judge"] or "")), None)
     if board is None:
         raise NotPlayed(f"no conversations of {what} are judged by {judge}")
     rows = [row for row in (*board["ranked"], *board["incomplete"]) if is_called(row["label"], model)]

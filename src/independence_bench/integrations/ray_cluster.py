@@ -2,6 +2,10 @@
 
 The store is the only truth: Ray retries nothing. A part whose worker was lost is handed out again, and what is stored
 by then is not bought again; claims decide what another worker may send.
+
+One part is carried out in the process of a Ray worker by the same code as `aib run --shard`. What reaches a worker as
+an argument passes through Ray's memory, logs and dashboard, so it holds no secret: keys and the database's password are
+in the environment of the worker.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import asyncio
 import logging
 import os
 import pickle
+import socket
 import sys
 import time
 import warnings
@@ -26,21 +31,99 @@ from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
+from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, resolved, shared_job
-from independence_bench.errors import BenchError, EndpointUnusable, WrongUse
-from independence_bench.integrations.ray_part import Order, PartEnd, Permissions, carry_out
+from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse
 from independence_bench.models.redaction import KNOWN
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
+from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.store import registry
-from independence_bench.store.database import Store
+from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.store.workers import last_attempt, used_since
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """Where keys may go: where they belong, and where a person has allowed it before the order was handed out."""
+
+    given: frozenset[Permission] = frozenset()
+
+    def __call__(self, endpoint: Endpoint) -> None:
+        """Raises WrongUse where it has not been allowed."""
+        if (needed := needed_permission(endpoint, os.environ)) and needed not in self.given:
+            raise WrongUse(f"{needed.variable} may not go to {needed.place}: it was not asked for where `aib` runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What all workers are told. Never holds a secret."""
+
+    version: str  # of this package
+    options: bytes  # `RunOptions`, pickled: read where the versions are the same
+    permissions: Permissions
+    store: str | None  # the database's address; None: it has a password, so workers know it by themselves
+    shown: str  # the same without the password
+    typed: str  # the command, for the record of attempts
+
+
+@dataclass(frozen=True, slots=True)
+class PartEnd:
+    """How a part ended, as far as the store does not say it."""
+
+    host: str
+    failure: str | None = None  # why nothing, or no more, could be done, in one line
+    stopped: str | None = None  # why it ended early, in one line
+    interrupted: bool = False  # by a signal
+    lost: int = 0  # calls that an earlier process left in flight
+    troubles: tuple[tuple[str, str, str], ...] = ()  # subject's label, what could not be completed, why
+
+
+def carry_out(order: Order, number: int, parts: int) -> PartEnd:
+    """Play and judge part *number* of *parts*; what is stored is not asked for again, whoever bought it."""
+    host = socket.gethostname()
+    if order.version != __version__:
+        return PartEnd(host, f"it has version {__version__} of this package, and {order.version} handed out the work")
+    KNOWN.learn_proxies(os.environ)
+    try:
+        # made by this package's driver and carried by Ray, which runs pickled code of whoever may reach it anyway
+        read: RunOptions = pickle.loads(order.options)  # noqa: S301
+        options = replace(read, allow=order.permissions, shard=Shard(number, parts))
+        with _open(order) as store:
+            report = asyncio.run(_play(options, store))
+    except BenchError as error:
+        return PartEnd(host, KNOWN.redacted_message(str(error)))
+    except (KeyboardInterrupt, asyncio.CancelledError):  # before anything was sent, or for the second time
+        return PartEnd(host, interrupted=True)
+    stopped = None if report.stopped is None else KNOWN.redacted_message(str(report.stopped))
+    troubles = tuple((label, one.what, KNOWN.redacted_message(one.why)) for label, one in report.troubles)
+    return PartEnd(host, None, stopped, isinstance(report.stopped, Interrupted), report.lost, troubles)
+
+
+def _open(order: Order) -> Store:
+    if order.store is not None:
+        return open_store(order.store, typed=order.typed)
+    store = open_store(default_store(), typed=order.typed)
+    if store.shown != order.shown:
+        store.close()
+        raise StoreError(f"AIB_STORE is {store.shown} there, not {order.shown}; set it before `ray start`")
+    return store
+
+
+async def _play(options: RunOptions, store: Store) -> Report:
+    async with resolved(options, store) as (plan, session):
+        return await play_spread(plan, session, _unwatched, None)
+
+
+async def _unwatched(_: object) -> None:
+    """The progress is what the store says."""
+
 
 INSTALL = "pip install 'ai-independence-bench[ray,postgres]'"
 MOST_LOST = 5  # times that the worker of one part is lost before the part is left undone
 LOOK = 2.0  # seconds between two looks at the store, at least
-LOOK_SHARE = 10  # times as long as a look took nobody looks again
+LOOK_SHARE = 10  # times as long as a look took, until the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +144,8 @@ async def run_on_ray(
 ) -> Report | None:
     """Play and judge what *options* ask for on *cluster*; None where *approve* said no.
 
-    *watch* runs beside it and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C once:
-    workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
+    *watch* runs at the same time and is cancelled at the end; *tell* is given a line where a worker is lost. Ctrl-C
+    once: workers wait for what is in flight and store it; twice: it is left. Raises WrongUse where the store is not
     PostgreSQL or Ray is not installed, EndpointUnusable where there is no cluster.
     """
     address = store.engine.url
@@ -72,7 +155,7 @@ async def run_on_ray(
     if KNOWN.redacted_text(typed) != typed:
         raise WrongUse("--on ray: Ray's dashboard shows the command line, which has a password; put it into AIB_STORE")
     ray = _ray()
-    asked = _Asked(options.allow)
+    asked = _AskedPermissions(options.allow)
     async with resolved(replace(options, allow=asked), store) as (plan, session):
         if not approve(await preview_of(plan, session)):
             return None
@@ -111,7 +194,7 @@ class HandedOut:
             pending = [find_pending(connection, plan, subject) for subject in plan.subjects]
             used = used_since(connection, report.budget.job or "", self._since)
             report.judge = registry.stored_judges(connection).get(plan.judge.hash) if plan.judge else None
-        report.subjects, report.budget.spent = [one.progress for one in pending], used.cost
+        report.subjects, report.budget.spent = [subject.progress for subject in pending], used.cost
         report.others = Tally(
             calls=used.calls,
             answered=used.answered,
@@ -121,12 +204,12 @@ class HandedOut:
             cost=used.cost,
             unpriced=used.unpriced,
         )
-        return sum(len(one.to_play) + len(one.to_judge) for one in pending)
+        return sum(len(subject.to_play) + len(subject.to_judge) for subject in pending)
 
     async def hand_out(self, parts: _Parts, watch: Callable[[HandedOut], Awaitable[None]]) -> Report:
         """Have all *parts* carried out."""
         report = self.report
-        beside = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
+        watchers = [asyncio.ensure_future(self._keep_looking()), asyncio.ensure_future(watch(self))]
 
         def stop(why: BenchError) -> None:
             report.stopped = why
@@ -136,9 +219,9 @@ class HandedOut:
             with interruptible(report, stop):
                 ends = await parts.carry_out()
         finally:
-            for task in beside:
+            for task in watchers:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            await asyncio.gather(*watchers, return_exceptions=True)
         await asyncio.to_thread(self.look)
         _conclude(report, ends)
         return report
@@ -169,7 +252,7 @@ def _conclude(report: Report, ends: dict[int, PartEnd]) -> None:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _AskedPermissions:
     """Asks *allow* where a key may go, and remembers where a person had to be asked."""
 
     allow: Callable[[Endpoint], None]

@@ -2,7 +2,7 @@
 
 The only module that speaks HTTP. It sends one attempt and says what came of it, as a value; it retries
 nothing, stores nothing, and knows no protocol. The API key is here and nowhere else: it is taken out of every
-text that comes back before anybody else sees it.
+text that comes back before other code sees it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from independence_bench.errors import EndpointUnusable, MissingKey
-from independence_bench.models.listing import ModelInfo, read_models, read_providers
+from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.models.response import FIELDS, one_line, read_completion, read_json
+from independence_bench.models.response import FIELDS, ModelInfo, one_line, read_json
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Allow, is_this_machine
 
@@ -41,7 +41,6 @@ MEGABYTE = 1_000_000
 LARGE_BODY = 1024 * 1024
 LARGEST_LIST = 64 * 1024 * 1024
 LONGEST_RETRY_AFTER = 24 * 3600.0
-ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that OpenRouter's list need not name
 
 
 class Client:
@@ -60,12 +59,13 @@ class Client:
         *price*: dollars a token, prompt and reply, of models whose price the endpoint does not list.
         """
         self.endpoint = endpoint
+        self.dialect = DIALECTS[endpoint.dialect]
         self._connect, self._price = connect, price
         self._largest = largest_reply(os.environ)
         SENT.learn(key)
         SENT.learn_proxies(os.environ)
         # for each request, not for the session: aiohttp shows a session's headers to the proxy as well
-        self._login = {"Authorization": f"Bearer {key}"} if key else {}
+        self._login = self.dialect.login(key)
         self._models: Mapping[str, ModelInfo] | None = None
         self.unlisted: str | None = None  # why its list could not be read, where it is done without
         self._asked = asyncio.Lock()
@@ -101,10 +101,10 @@ class Client:
         if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
             with suppress(EndpointUnusable):
                 providers = await self.providers(request.model.model)
-        body = request.body(self.endpoint.dialect, max_tokens, structure)
+        body = self.dialect.encoded(request, max_tokens, structure)
         if self.endpoint.ours:
             body = b'%s,"seed":%d}' % (body.removesuffix(b"}"), seed)
-        outcome = await self._post(f"{self.endpoint.url}/chat/completions", body)
+        outcome = await self._post(self.endpoint.url + self.dialect.completions_path, body)
         if isinstance(outcome, Completion):
             return _check_pin(request, outcome, providers)
         return outcome
@@ -116,7 +116,8 @@ class Client:
         """
         async with self._asked:
             if self._models is None:
-                self._models = {info.id: info for info in read_models(await self._get("/models"))}
+                answer = await self._get(self.dialect.models_path)
+                self._models = {info.id: info for info in self.dialect.read_models(answer)}
             return self._models
 
     def do_without_list(self, why: EndpointUnusable) -> None:
@@ -133,7 +134,7 @@ class Client:
         offered = await self.models()
         info = offered.get(model)
         if info is None:
-            plain = offered.get(self._without_route(model))
+            plain = offered.get(self.dialect.listed_id(model))
             # who serves it, and for how much, is what a route changes
             info = ModelInfo(model, parameters=plain.parameters) if plain else ModelInfo(model)
         if self._price is not None and (info.prompt_price is None or info.completion_price is None):
@@ -143,22 +144,14 @@ class Client:
     async def offers(self, model: str) -> bool:
         """Whether the endpoint's list has *model*; True where it keeps no list."""
         offered = await self.models()
-        return not offered or model in offered or self._without_route(model) in offered
-
-    def _without_route(self, model: str) -> str:
-        base, _, route = model.rpartition(":")
-        return base if self.endpoint.dialect == "openrouter" and f":{route}" in ROUTES else model
+        return not offered or model in offered or self.dialect.listed_id(model) in offered
 
     async def _structure(self, request: ChatRequest) -> Structure:
-        """How this model is made to answer in JSON; only OpenRouter's list says what a model cannot do."""
-        if self.endpoint.dialect != "openrouter":
-            return Structure.SCHEMA
         parameters = None
-        with suppress(EndpointUnusable):
-            parameters = (await self.info(request.model.model)).parameters
-        if parameters is None or "structured_outputs" in parameters:
-            return Structure.SCHEMA
-        return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
+        if self.dialect.lists_abilities:
+            with suppress(EndpointUnusable):
+                parameters = (await self.info(request.model.model)).parameters
+        return self.dialect.structure(parameters)
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
@@ -174,7 +167,7 @@ class Client:
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
+                        return self.dialect.read_reply(SENT.redacted(data), answer.status, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
                     fault = Fault(Kind.TOO_LARGE, larger, answer.status)
                 else:
@@ -216,9 +209,9 @@ class Client:
 
         Raises EndpointUnusable where nothing answers. Remembered once it is known.
         """
-        if not self._providers.get(model) and self.endpoint.dialect == "openrouter":
-            path = f"/models/{quote(model, safe='/:')}/endpoints"
-            self._providers[model] = read_providers(await self._get(path))
+        path = self.dialect.providers_path(model)
+        if path is not None and not self._providers.get(model):
+            self._providers[model] = self.dialect.read_providers(await self._get(path))
         return self._providers.get(model, {})
 
 
@@ -284,9 +277,9 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
         return None
     key = os.environ.get(endpoint.key_variable, "").strip()
     if not key:
-        if endpoint.dialect == "local":
-            return None
-        raise MissingKey(endpoint.name, endpoint.key_variable)
+        if DIALECTS[endpoint.dialect].needs_key:
+            raise MissingKey(endpoint.name, endpoint.key_variable)
+        return None
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EndpointUnusable(f"{endpoint.key_variable} is not a key: it has spaces or odd characters in it")
     if key in FIELDS:

@@ -1,8 +1,8 @@
 """A Python function of the user's own as a model: ``python:MODULE:FUNCTION``, messages in, text out.
 
-For companions that have memory and tools behind the prompt. The function is called in this process, an ordinary one
-in a thread of its own; what it returns is read like any endpoint's reply, and what goes wrong is a fault of the call,
-of which neither message nor traceback is kept: both may hold a secret that nobody here knows. docs/local-models.md says
+For companions with memory and tools of their own. The function is called in this process, an ordinary one in a thread
+of its own; what it returns is read like any endpoint's reply, and what goes wrong is a fault of the call,
+of which neither message nor traceback is kept: both may hold a secret that is unknown here. docs/local-models.md says
 what a function has to state of itself. Knows nothing of conversations.
 """
 
@@ -28,10 +28,9 @@ from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
 from independence_bench.lookup import near
 from independence_bench.models.client import MEGABYTE, Client
-from independence_bench.models.listing import ModelInfo
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.redaction import SENT
-from independence_bench.models.response import FIELDS, read_completion
+from independence_bench.models.response import FIELDS, ModelInfo, read_completion
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
 
 SECONDS = 600.0  # that a call may take, unless the function says otherwise
@@ -124,7 +123,7 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     number = type(seconds) in (int, float) and 0 < seconds <= MOST_SECONDS
     need(number, f"timeout is a number of seconds; write `{name}.timeout = 120`")
     told = False
-    with suppress(TypeError, ValueError):  # of some callables nobody knows the arguments
+    with suppress(TypeError, ValueError):  # the arguments of some callables are unknown
         told = CONVERSATION in inspect.signature(call).parameters
     need(stateful or not told, f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`")
     return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), told, named)
@@ -160,7 +159,7 @@ class FunctionClient(Client):
         return {}
 
     async def info(self, model: str) -> ModelInfo:
-        """What is known of a function: it costs nothing that anybody here could count."""
+        """What is known of a function: it costs nothing that can be counted here."""
         return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
 
     def resolve(self, spec: ModelSpec) -> ChatModel:
@@ -232,7 +231,7 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
     ended: asyncio.Future[Any] = loop.create_future()
 
     def settle(result: Any, error: Exception | None) -> None:
-        if not ended.done():  # nobody waits for it any more
+        if not ended.done():  # no longer waited for
             ended.set_result(result) if error is None else ended.set_exception(error)
 
     def run() -> None:

@@ -1,13 +1,12 @@
 """The chat-completions format as values: requests, completions, and what went wrong with an attempt.
 
-Knows the wire format of a request in each dialect; knows no HTTP, no store and nothing about conversations. What
-comes back from an endpoint is turned into these values by `response`.
+Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints is in `dialects`.
+What comes back from an endpoint is turned into these values by `response`. Knows no HTTP, no store and nothing about
+conversations.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from independence_bench.hashing import canonical, reply_key
-from independence_bench.models.spec import ChatModel, Dialect, Reasoning
+from independence_bench.models.spec import ChatModel
 
 Json = Mapping[str, Any]
 
@@ -111,71 +110,12 @@ class ChatRequest:
         """The hash of everything that causes the reply, in run *run* (1, 2, ...)."""
         return reply_key(self.record, run)
 
-    def body(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
-        """`wire` as JSON."""
-        rest = _around_messages(self.model, self.tools, self.schema, dialect, max_tokens, structure)
-        return f'{{"messages":{self.encoded},{rest}'.encode("utf-8", "backslashreplace")
 
-    def wire(self, dialect: Dialect, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
-        """What to send, in the words of *dialect*, with *max_tokens* as the limit of this attempt."""
-        model = self.model
-        body: dict[str, Any] = {
-            "model": model.model,
-            "messages": [message.wire() for message in self.messages],
-            "temperature": model.temperature,
-            "max_completion_tokens" if dialect == "openai" else "max_tokens": max_tokens,
-        }
-        if self.tools:
-            body["tools"] = [tool.wire() for tool in self.tools]
-            body["tool_choice"] = "auto"
-        if self.schema and structure is Structure.SCHEMA:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "marks", "strict": True, "schema": json.loads(self.schema)},
-            }
-        elif self.schema and structure is Structure.OBJECT:
-            body["response_format"] = {"type": "json_object"}
-        body |= _reasoning(model, dialect)
-        if model.provider and dialect == "openrouter":
-            body["provider"] = {"only": [model.provider], "allow_fallbacks": False}
-        return body
-
-
-# A subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once.
-
-
+# a subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once
 @lru_cache(maxsize=256)
 def _without_messages(model: ChatModel, tools: tuple[Tool, ...], schema: str) -> str:
-    """The record behind its messages, which canonical order puts first; without what follows its tools."""
+    """The record after its messages, which canonical order puts first; without what follows its tools."""
     return canonical({"model": model.causes(), "schema": schema, "tools": [tool.wire() for tool in tools]})[1:-1]
-
-
-@lru_cache(maxsize=256)
-def _around_messages(
-    model: ChatModel, tools: tuple[Tool, ...], schema: str, dialect: Dialect, max_tokens: int, structure: Structure
-) -> str:
-    """The body behind its messages, from the next key to the closing brace."""
-    body = ChatRequest(model, (), tools, schema).wire(dialect, max_tokens, structure)
-    del body["messages"]
-    return json.dumps(body, ensure_ascii=False)[1:]
-
-
-# OpenAI's older families refuse the parameter; everything newer thinks unless told otherwise
-_OPENAI_WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
-
-
-def _reasoning(model: ChatModel, dialect: Dialect) -> dict[str, Any]:
-    """Reasoning in the words of *dialect*. Off is always said: left out, it means the provider's default."""
-    effort = "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
-    if dialect == "openrouter":
-        return {"reasoning": {"effort": effort}}
-    if dialect == "openai":
-        return {} if _OPENAI_WITHOUT_REASONING.match(model.model) else {"reasoning_effort": effort}
-    # local servers: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort
-    return {
-        "reasoning_effort": effort,
-        "chat_template_kwargs": {"enable_thinking": model.reasoning is not Reasoning.OFF},
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +148,7 @@ class AttemptFacts:
 
 @dataclass(frozen=True, slots=True)
 class Completion(AttemptFacts):
-    """A reply as the endpoint gave it, before anybody asks whether it is an answer."""
+    """A reply as the endpoint gave it, before it is checked whether it is an answer."""
 
     content: str
     tool_calls: tuple[ToolCall, ...]

@@ -12,8 +12,9 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
-from independence_bench.models.addresses import check_url
-from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Dialect, Endpoint, ModelSpec, Roster
+from independence_bench.models.dialects import DialectName
+from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Endpoint, ModelSpec, Roster
+from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
 
 SHIPPED = Path(__file__).with_name("models.yaml")
@@ -29,7 +30,7 @@ class EndpointFile(Strict):
 
     url: OneLine
     key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
-    dialect: Dialect = "local"
+    dialect: DialectName = "local"
     at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
     free: bool = False
     referer: OneLine | None = Field(None, description="address of your application, sent as HTTP-Referer")

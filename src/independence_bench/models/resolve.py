@@ -9,7 +9,7 @@ from independence_bench.errors import NotOffered, SubjectError
 from independence_bench.lookup import instead
 from independence_bench.models.client import Client
 from independence_bench.models.functions import FunctionClient
-from independence_bench.models.listing import ModelInfo
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import AUTO, OWN_TEMPERATURE, ChatModel, ModelSpec, Reasoning
 
 
@@ -23,8 +23,7 @@ async def resolve(
     """
     if isinstance(client, FunctionClient):
         return client.resolve(spec)
-    local = client.endpoint.dialect == "local"
-    if spec.provider and client.endpoint.dialect != "openrouter":
+    if spec.provider and not client.dialect.pins_providers:
         raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
     if not await client.offers(spec.model):
         meant = instead(spec.model, sorted(await client.models()))
@@ -35,19 +34,19 @@ async def resolve(
     else:
         reasoning = _least(spec.model, spec.reasoning, info.always_reasons, info.efforts)
     usual = temperature if takes_temperature(info) else OWN_TEMPERATURE
-    known = identity or (info.identity if local else "")
+    known = identity or (info.identity if client.dialect.identifies_weights else "")
     return spec.resolved(usual, max_tokens, reasoning, known)
 
 
 def takes_temperature(info: ModelInfo) -> bool:
-    """Whether a model can be given a temperature; True where nobody says."""
+    """Whether a model can be given a temperature; True where its endpoint does not say."""
     return info.parameters is None or "temperature" in info.parameters
 
 
 def _least(model: str, asked: str | None, always: bool, efforts: tuple[Reasoning, ...] | None) -> Reasoning:
     """The effort that *asked* means (None: off, if that can be), where *always* says that *model* cannot be off.
 
-    Where it cannot and nobody asked, it is low, or the lowest of *efforts* that it takes (None: all).
+    Where it cannot and none was asked for, it is low, or the lowest of *efforts* that it takes (None: all).
     Raises SubjectError where off was asked for.
     """
     if asked != Reasoning.OFF and asked is not None:

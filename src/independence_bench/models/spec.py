@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
@@ -35,8 +35,6 @@ TITLED = "AI Independence Bench"
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
-Dialect = Literal["openrouter", "openai", "local"]
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -44,7 +42,7 @@ class Endpoint:
 
     name: str
     url: str  # base, without a slash at the end; "" for the embedded model until it is started
-    dialect: Dialect
+    dialect: str  # a name in `dialects.DIALECTS`
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money
@@ -84,7 +82,7 @@ class ChatModel:
 
     @property
     def name(self) -> str:
-        """What the user types: the model id, behind ``ENDPOINT:`` where that is not OpenRouter."""
+        """What the user types: the model id, after ``ENDPOINT:`` where that is not OpenRouter."""
         return self.model if self.endpoint == "openrouter" else f"{self.endpoint}:{self.model}"
 
     @property
@@ -123,7 +121,11 @@ class ChatModel:
     @property
     def spec(self) -> str:
         """All of its settings as JSON, for the store; `read_settings` undoes it."""
-        known = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in self.CAUSES_IF_SET}
+        known = {
+            setting.name: getattr(self, setting.name)
+            for setting in fields(self)
+            if setting.name not in self.CAUSES_IF_SET
+        }
         return canonical(known | self._later())
 
     def _later(self) -> dict[str, object]:
@@ -221,7 +223,7 @@ class Roster:
         return replace(self, endpoints={**self.endpoints, name: replace(self.endpoints[name], url=url)})
 
     def find(self, typed: str, shipped: tuple[ModelSpec, ...] = ()) -> tuple[ModelSpec, ...]:
-        """The specs behind what a user typed: every entry of models.yaml for that model, else the first of
+        """The specs that a user's text means: every entry of models.yaml for that model, else the first of
         *shipped*, active ones before others, else a plain one.
 
         ``ENDPOINT:MODEL`` names an endpoint; a colon inside a model id (``:free``) does not.

@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
+from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
@@ -62,7 +61,7 @@ _SAYS_AI = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PartialSheet:
     """What is known of a character. "" and {}: nothing."""
 
     name: str = ""
@@ -77,7 +76,7 @@ class Description:
     """What was read."""
 
     kind: str  # in words
-    draft: Draft
+    draft: PartialSheet
     notes: tuple[str, ...] = ()  # what was left out, or taken for something
 
     @property
@@ -124,7 +123,6 @@ def _bytes(path: Path) -> bytes:
 
 
 def _in_png(data: bytes, path: Path) -> str:
-    """The card that a picture carries, as JSON text."""
     found: dict[bytes, bytes] = {}
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
@@ -149,7 +147,7 @@ def _in_png(data: bytes, path: Path) -> str:
 
 
 def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:
-    """The text of a chunk, behind its keyword."""
+    """The text of a chunk, after its keyword."""
     packed = kind == b"zTXt"
     if kind == b"zTXt":
         rest = rest[1:]
@@ -237,11 +235,11 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _printable(text: str) -> str:
-    """*text* without what a terminal would obey or nobody would see."""
+    """*text* without what a terminal would obey or a reader would not see."""
     return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
 
 
-def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | None) -> Draft:
+def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | None) -> PartialSheet:
     """What *said*, the descriptive part of *prompt*, tells line by line."""
     items: dict[str, dict[str, str]] = {}
     voice = ""
@@ -255,7 +253,7 @@ def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | Non
             items.setdefault(section, {}).setdefault(topic.lower(), text)
     if not name and (found := _NAMED.search(prompt)) and found[1].split()[0].casefold() not in _NO_NAMES:
         name = found[1].rstrip(".,'’-")[:60]
-    return Draft(name or called, prompt, voice, items, says_ai)
+    return PartialSheet(name or called, prompt, voice, items, says_ai)
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
@@ -268,28 +266,15 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- written down
 
 
-def sheet_text(draft: Draft) -> str:
+def sheet_text(draft: PartialSheet) -> str:
     """*draft* as a sheet's file; what it does not say stands there as a comment."""
-    parts = [_entry({"name": draft.name})]
-    parts.append(_entry({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n")
-    parts.append(_entry({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
+    parts = [yaml_text({"name": draft.name})]
+    parts.append(
+        yaml_text({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n"
+    )
+    parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
     for section, about in SECTIONS.items():
         here = draft.items.get(section)
-        parts.append(_entry({section: dict(here)}) if here else f"# {section}: # {about}\n#   topic: text\n")
-    parts.append(_entry({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
+        parts.append(yaml_text({section: dict(here)}) if here else f"# {section}: # {about}\n#   topic: text\n")
+    parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
     return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(parts)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks."""
-
-
-def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _block)
-
-
-def _entry(content: Mapping[str, Any]) -> str:
-    return yaml.dump(dict(content), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

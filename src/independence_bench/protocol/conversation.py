@@ -16,16 +16,15 @@ from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.choice import RULE, read_choice
 from independence_bench.protocol.definition import CHOOSING
-from independence_bench.protocol.script import Ask, Prefill, Route, Says, Script, asked, fill
+from independence_bench.protocol.script import RULE, Ask, Fork, Prefill, Says, Script, asked, fill, read_choice
 
 Speaker = Literal["human", "model"]
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One reply of a model: what the human hears, and its private notes, which nobody hears."""
+    """One reply of a model: what the human hears, and its private notes, which the human does not hear."""
 
     text: str
     notes: str = ""
@@ -125,7 +124,7 @@ class ConversationState:
     def options(self) -> tuple[str, str] | None:
         """The labels of which the awaited reply is to name one, where what follows depends on that."""
         route = self.left[1] if len(self.left) == 2 else None
-        return route.labels if isinstance(route, Route) else None
+        return route.labels if isinstance(route, Fork) else None
 
     def answered(self, words: Words) -> ConversationState:
         """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
@@ -167,7 +166,7 @@ def _advance(transcript: Transcript, left: Script) -> ConversationState:
                 transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
             case Prefill():
                 transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
-            case Route():
+            case Fork():
                 taken = read_choice(transcript.reply(step.reply), step.labels)
                 return _advance(transcript, step.otherwise if taken is None else dict(step.options)[taken])
     return ConversationState(transcript, ())

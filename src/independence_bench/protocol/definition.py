@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
-from independence_bench.protocol.script import Route, Says, Script, asked, fill
+from independence_bench.protocol.script import Fork, Says, Script, asked, fill
 
 Delivery = Literal["user_role", "tool_role"]
 Branch = str  # a name of its protocol's own
@@ -80,7 +80,7 @@ class Scenario(Identified):
     stem: str = ""
     branch: Branch | None = None
     kind: str = ""  # of a stem without options: by which of its protocol's scores it counts
-    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, said to nobody
+    reference: str = ""  # what its rubrics quote as {{reference}}: known to judges, never said to a subject
     own_name: str = ""  # the name that the subject is to go by: what a rule reads of it
     words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
     instead: tuple[str, ...] = ()  # of which one that has given it up has one
@@ -101,7 +101,7 @@ class Scenario(Identified):
     def labels_of(self, run: int) -> tuple[str, str] | None:
         """Of a stem's branch: the labels in *run* of its two descriptions, always in the same order of these."""
         for step in self.script_of(run)[-1:]:
-            if isinstance(step, Route):
+            if isinstance(step, Fork):
                 return step.labels
         return None
 
@@ -317,10 +317,10 @@ class Protocol(Identified):
         written = self.written
         if name is None:
             return written
-        weights = dict({one.name: one for one in self.weightings}[name].weights)
+        weights = dict({weighting.name: weighting for weighting in self.weightings}[name].weights)
         by_name = {dimension.name: dimension for dimension in written.dimensions}
         counted = [replace(by_name[dimension], weight=weight) for dimension, weight in weights.items()]
-        others = [replace(one, weight=0.0) for one in written.dimensions if one.name not in weights]
+        others = [replace(dimension, weight=0.0) for dimension in written.dimensions if dimension.name not in weights]
         return replace(written, dimensions=(*counted, *others), weights=name, _written=written)
 
     @property
@@ -365,7 +365,7 @@ class Protocol(Identified):
     @property
     def branches(self) -> tuple[Branch, ...]:
         """The names of all branches of its stems, in the order of its scenarios; () without stems."""
-        return tuple(dict.fromkeys(one.branch for one in self.written.scenarios if one.branch))
+        return tuple(dict.fromkeys(scenario.branch for scenario in self.written.scenarios if scenario.branch))
 
     def system(self, variant: str) -> str:
         """The system prompt of *variant*; KeyError where there is none of that name."""

@@ -63,7 +63,7 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
 
     In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
     calls in one reply (joined), from a wrong tool name, from a call that the server left standing in the text,
-    and, where there is no call at all, from plain text. Words beside a call are notes and never become words
+    and, where there is no call at all, from plain text. Words next to a call are notes and never become words
     said. A short reply is an answer; one without a letter or a digit is not.
     """
     if completion.finish_reason == "content_filter":
@@ -215,9 +215,9 @@ def _argument(arguments: str, name: str) -> tuple[str, bool]:
 
 
 def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
-    """The text of an object that stops in its string, goes wrong behind it, or has bare quotes in it; or "".
+    """The text of an object that stops in its string, goes wrong after it, or has bare quotes in it; or "".
 
-    With it, whether it is whole although quotes in it are bare. A quote that nobody escaped must not end the
+    With it, whether it is whole although quotes in it are bare. A quote that is not escaped must not end the
     words: a refusal would become its first half.
     """
     opened = re.match(rf'\s*\{{\s*"{re.escape(name)}"\s*:\s*(?=")', arguments)
@@ -230,7 +230,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
         except ValueError:
             continue
         if stop > end or _BEHIND.match(body, stop):
-            return re.sub(r"[\ud800-\udbff]\Z", "", text), False  # half of a pair is nobody's word
+            return re.sub(r"[\ud800-\udbff]\Z", "", text), False  # half of a pair means nothing
         break
     whole = re.fullmatch(r'"(.*)"\s*\}\s*', body, re.DOTALL)
     try:
@@ -239,7 +239,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
         return "", False
 
 
-# what stands behind a string that has ended: the object's end, debris, or another key; no more of the words
+# what stands after a string that has ended: the object's end, debris, or another key; no more of the words
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 
 

@@ -1,17 +1,28 @@
-"""The formats of a protocol's files, as pydantic models: one for each kind of file that a person writes.
+"""The formats of a protocol's files, as pydantic models, and the marks and stem scores that they describe.
 
-Unknown keys are errors. What a model cannot see (whether a named rubric is there, say) is checked by `loader`.
+Unknown keys are errors. What a model cannot see (whether a named rubric is there, say) is checked by `reader`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from independence_bench.protocol.definition import REPLY_TOKENS, Branch, Delivery
+from independence_bench.protocol.definition import (
+    BRANCHES,
+    POSITION,
+    REPLY_TOKENS,
+    Branch,
+    Delivery,
+    LevelRule,
+    Mark,
+    Scenario,
+    ScoreTerm,
+    StemScore,
+)
 from independence_bench.yaml_io import Effort, OneLine, Strict, Text
 
 TOP = "protocol.yaml"
@@ -164,14 +175,14 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
     reply_tokens: int = Field(
         REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
     )
 
 
 class ByChoiceFile(Strict):
-    """A text for each option: what is said to somebody who chose the description of that letter."""
+    """A text for each option: what is said to a subject that chose the description of that letter."""
 
     a: Text
     b: Text
@@ -223,7 +234,7 @@ class OpenStemFile(Strict):
 
     title: OneLine
     kind: Name
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; said to nobody")
+    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
     own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
     words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
     instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")
@@ -264,3 +275,100 @@ FORMATS: Mapping[str, type[Strict]] = {
 def json_schemas() -> dict[str, dict[str, Any]]:
     """JSON Schema of each kind of file, for editors: name -> schema."""
     return {name: model.model_json_schema() for name, model in FORMATS.items()}
+
+
+Need = Callable[[object, str, str, str], None]  # (true, file, key, otherwise what is wrong): raises unless true
+
+
+def read_score(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> StemScore | None:
+    """How stems with options are scored; None for a protocol without them."""
+    if top.score is None or top.branches is None:
+        need(top.score is None and top.branches is None, TOP, "score", "and branches belong together: write both")
+        return None
+    wanted = [branch for branch in BRANCHES if branch != "pressure"]
+    need(set(top.score.rules) == set(wanted), TOP, "score.rules", f"should have {', '.join(wanted)}, and nothing else")
+    return _score(top.score, "", BRANCHES, scenarios, need)
+
+
+def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> tuple[tuple[str, StemScore], ...]:
+    """How each kind of stems without options is scored; () for a protocol without them."""
+    found = []
+    for name, kind in top.kinds.items():
+        where = f"kinds.{name}."
+        mine = [scenario for scenario in scenarios if scenario.kind == name]
+        need(mine, TOP, f"kinds.{name}", "has no stems; delete it, or list one")
+        twice = len(set(kind.branches)) < len(kind.branches)
+        need(not twice, TOP, f"{where}branches", "names one twice")
+        for branch in kind.score.rules:
+            need(branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}")
+        ladders = [branch for branch in kind.branches if branch not in kind.score.rules]
+        need(len(ladders) < 2, TOP, f"{where}score.rules", f"lack {' and '.join(ladders)}: only one can be a ladder")
+        found.append((name, _score(kind.score, where, kind.branches, mine, need)))
+    return tuple(found)
+
+
+def _score(
+    raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
+) -> StemScore:
+    """*raw*, of stems that have *branches*; *where* begins the keys in errors."""
+    rubrics = f"{where or 'branches.'}rubrics"
+    single = next((scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0])
+    known = {mark.name.removesuffix(f"_{single.judged[-1]}"): mark.levels for mark in single.marks}
+    need(known.get(POSITION), TOP, rubrics, f"no rubric has a mark {POSITION} with levels")
+    after = f"{POSITION}_{single.judged[-1]}"
+    need(after in {mark.name for mark in single.marks}, TOP, rubrics, f"{POSITION} needs each_reply")
+    given = set(raw.positions) == set(known[POSITION])
+    need(given, TOP, f"{where}score.positions", f"should give a value to each of {', '.join(known[POSITION])}")
+    adopted = raw.adopted in raw.positions
+    need(adopted, TOP, f"{where}score.adopted", f"{raw.adopted} is not among the positions")
+    for branch, rules in raw.rules.items():
+        for number, rule in enumerate(rules):
+            for mark, level in rule.levels.items():
+                key = f"{where}score.rules.{branch}.{number}.levels.{mark}"
+                need(known.get(mark), TOP, key, "no rubric of the branches has a mark of that name with levels")
+                need(level in known[mark], TOP, key, f"{level} is not one of {', '.join(known[mark])}")
+    counted = {raw.factor, *(branch for term in raw.terms for branch in term.branches)}
+    terms = f"{where}score.terms"
+    for branch in branches:
+        need(branch in counted, TOP, terms, f"leave out {branch}; every branch is played, so let it count")
+    for branch in sorted(counted - set(branches)):
+        need(False, TOP, terms, f"count {branch}, which is not one of their branches")
+    added = sum(term.weight for term in raw.terms)
+    need(abs(added - 1) <= 1e-9, TOP, terms, f"have weights that add up to {added:g}, not to 1")
+    return StemScore(
+        positions=tuple(raw.positions.items()),
+        adopted=raw.adopted,
+        rules=tuple(
+            (branch, tuple(LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]))
+            for branch in branches
+            if branch in raw.rules
+        ),
+        factor=raw.factor,
+        terms=tuple(ScoreTerm(tuple(term.branches), term.weight) for term in raw.terms),
+    )
+
+
+def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
+    """The mark *name* as *file* describes it. *need* raises at what is wrong."""
+    key = f"marks.{name}"
+    need(name != "analysis", file, key, "is the judge's own text; call the mark something else")
+    need(
+        spec.scale or spec.levels,
+        file,
+        f"{key}.scale",
+        "is missing; add it: [low, high] or yes_no, or levels in its place",
+    )
+    need(not (spec.scale and spec.levels), file, f"{key}.levels", "stand in place of a scale; delete one")
+    if spec.scale is None or spec.scale == "yes_no":
+        need(not spec.whole, file, f"{key}.whole", f"is for numbers; {spec.scale or 'a level'} has none")
+    if spec.scale is None:
+        distinct = len(set(spec.levels)) == len(spec.levels) > 1
+        need(distinct, file, f"{key}.levels", "should be two or more names, none of them twice")
+        return Mark(name, "levels", 0, len(spec.levels) - 1, spec.asks, tuple(spec.levels))
+    if spec.scale == "yes_no":
+        return Mark(name, "yes_no", 0, 1, spec.asks)
+    low, high = spec.scale
+    need(low < high, file, f"{key}.scale", f"goes from {low:g} to {high:g}; write [low, high]")
+    whole = low.is_integer() and high.is_integer()
+    need(whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there")
+    return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)

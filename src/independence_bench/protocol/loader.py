@@ -65,11 +65,11 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
 
 
 def _meant(name: str) -> str:
-    """Which shipped protocol, or folder beside this one, may have been meant, else how to list them."""
+    """Which shipped protocol, or folder next to this one, may have been meant, else how to list them."""
     folder = Path(name)
     with suppress(OSError, ValueError):
-        beside = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
-        if close := near(name, [*shipped(), *beside]):
+        siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
+        if close := near(name, [*shipped(), *siblings]):
             return f"; did you mean {' or '.join(close)}?"
     return "; `aib protocols` lists what there is"
 

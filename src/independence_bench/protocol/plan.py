@@ -56,7 +56,10 @@ def every_configuration(protocol: Protocol) -> tuple[Configuration, ...]:
 def groups(protocol: Protocol) -> list[tuple[Configuration, ...]]:
     """What is ranked together: the pooled default, then every configuration that is not the default by itself."""
     default = protocol.configurations
-    return [default, *((one,) for one in every_configuration(protocol) if one not in default)]
+    return [
+        default,
+        *((configuration,) for configuration in every_configuration(protocol) if configuration not in default),
+    ]
 
 
 def runs_that_count(

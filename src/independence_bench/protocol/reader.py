@@ -1,6 +1,6 @@
 """The text of a protocol's files -> a `Protocol`, or everything that is wrong with them. Knows no folders and no disk.
 
-What hangs on a part that is wrong is not checked, so that one mistake is not told as several.
+Errors that follow from another error are not reported: what depends on a wrong part is not checked.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from independence_bench.protocol.file_formats import (
     ScenarioFile,
     StemFile,
     StepFile,
+    read_kinds,
+    read_mark,
+    read_score,
 )
-from independence_bench.protocol.mark_file import read_mark
-from independence_bench.protocol.score_file import read_kinds, read_score
 from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
 from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
 from independence_bench.protocol.texts import Files, ProtocolTexts
@@ -141,7 +142,7 @@ class _Reader(ProtocolTexts):
                 with self.noting():
                     text = self.written(file, "", "is empty; write the system prompt")
                     called = NAME.fullmatch(variant)
-                    self.need(called, file, "", "call the file by a word of small letters, digits and _")
+                    self.need(called, file, "", "call the file by a word of lower-case letters, digits and _")
                 systems.append((variant, text))
         return tuple(systems)
 
@@ -307,7 +308,6 @@ class _Reader(ProtocolTexts):
         self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
 
     def rubrics(self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]) -> tuple[Rubric, ...]:
-        """Those that can be read."""
         found = []
         for name in names:
             with self.noting():
@@ -347,8 +347,8 @@ class _Reader(ProtocolTexts):
             self.need_noted(not getattr(dimension, other), TOP, f"dimensions.{name}.{other}", says)
             self.need_noted(len(set(marks)) == len(marks), TOP, key, "names one twice")
             for mark in marks if scenarios is not None else ():
-                nobody = "there is no experiment" if stems else "no scenario's rubric asks for"
-                self.need_noted(mark in asked, TOP, key, f"{nobody} {mark}; {instead(mark, asked, 'known:')}")
+                unused = "there is no experiment" if stems else "no scenario's rubric asks for"
+                self.need_noted(mark in asked, TOP, key, f"{unused} {mark}; {instead(mark, asked, 'known:')}")
         self.check_sum("dimensions", [dimension.weight for dimension in top.dimensions.values()])
         return tuple(
             Dimension(name, d.title, tuple(d.marks or d.experiments), d.weight, d.inverted)

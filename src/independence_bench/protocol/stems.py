@@ -5,7 +5,7 @@
 Each branch is a scenario whose first words are the same, so the store holds one opening for all five. Which label
 carries which description, which of the two is named first, and which way of asking again is used are dealt by the
 stem's place and the run: a scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 4.
-Knows nothing of what anybody answered.
+Knows nothing of answers.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import BRANCHES, FOLLOW_UP, OPENING, Branch, Scenario
 from independence_bench.protocol.file_formats import StemFile
-from independence_bench.protocol.script import QUOTE, Ask, Route, Says, Script
+from independence_bench.protocol.script import NEUTRAL, QUOTE, Ask, Fork, Says, Script, words
 
 DEALS = 4  # ways to deal two descriptions to two labels, times which is named first
 A, B = "a", "b"  # the two descriptions
@@ -92,8 +91,8 @@ def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) 
     second = B if dealt.first == A else A
     shown = {"first": described(stem, dealt, dealt.first), "second": described(stem, dealt, second)}
     options = tuple((dealt.labels[letter], _branch(stem, dealt, branch, letter, pushes)) for letter in (A, B))
-    again = (Says(stem.follow_up), Ask(FOLLOW_UP), Route(FOLLOW_UP, options, ()))
-    return (Says(filled(stem.opening, shown)), Ask(OPENING), Route(OPENING, options, again))
+    again = (Says(stem.follow_up), Ask(FOLLOW_UP), Fork(FOLLOW_UP, options, ()))
+    return (Says(filled(stem.opening, shown)), Ask(OPENING), Fork(OPENING, options, again))
 
 
 def described(stem: StemFile, dealt: Deal, letter: str) -> str:
@@ -102,7 +101,7 @@ def described(stem: StemFile, dealt: Deal, letter: str) -> str:
 
 
 def _branch(stem: StemFile, dealt: Deal, branch: Branch, letter: str, pushes: Sequence[int]) -> Script:
-    """What *branch* says to somebody who chose the description *letter*, and the replies."""
+    """What *branch* says to a subject that chose the description *letter*, and the replies."""
     names = {"choice": dealt.labels[letter], "other": dealt.labels[B if letter == A else A]}
     match branch:
         case "pressure":

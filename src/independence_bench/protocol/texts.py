@@ -26,7 +26,7 @@ class ProtocolTexts:
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
         self.files, self.broken, self.used = files, broken, set[str]()
         self.problems: list[ProtocolError] = [*broken.values()]
-        self.told = {one.line for one in self.problems}
+        self.told = {problem.line for problem in self.problems}
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -40,13 +40,13 @@ class ProtocolTexts:
                     self.problems.append(one)
 
     def read(self, text: str, model: type[M], file: str) -> M:
-        """*text*, which stands in *file*, as a *model*; what is wrong beside the first mistake is noted."""
+        """*text*, which stands in *file*, as a *model*; further mistakes are noted."""
         others: list[BenchError] = []
         try:
             return read_yaml(text, model, partial(ProtocolError, file), others.append)
         except ProtocolError as error:
             raise ProtocolError(
-                error.file, error.key, error.problem, [one for one in others if isinstance(one, ProtocolError)]
+                error.file, error.key, error.problem, [other for other in others if isinstance(other, ProtocolError)]
             ) from error.__cause__
 
     def need(self, true: object, file: str, key: str, otherwise: str) -> None:
@@ -60,9 +60,9 @@ class ProtocolTexts:
             raise self.broken[file]
         if file not in self.files:
             path = PurePosixPath(file)
-            beside = [one for one in map(PurePosixPath, self.files) if one.parent == path.parent]
-            close = near(path.stem, [one.stem for one in beside if str(one) not in self.used])
-            meant = f"; did you mean {' or '.join(str(path.with_stem(one)) for one in close)}?" if close else ""
+            siblings = [other for other in map(PurePosixPath, self.files) if other.parent == path.parent]
+            close = near(path.stem, [other.stem for other in siblings if str(other) not in self.used])
+            meant = f"; did you mean {' or '.join(str(path.with_stem(stem)) for stem in close)}?" if close else ""
             raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
         self.used.add(file)
         try:

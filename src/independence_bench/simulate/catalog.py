@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.simulate.characters import CHARACTERS, Character
-from independence_bench.simulate.examinees import EXAMINEES
+from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character
+from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
-from independence_bench.simulate.personas import PERSONAS
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
@@ -81,7 +80,7 @@ def endpoints(model: str, prices: Prices) -> dict[str, Any]:
 
 
 def provider_for(pin: str | None) -> str | None:
-    """The display name of who serves a request with that *pin*; None where nobody fits it."""
+    """The display name of who serves a request with that *pin*; None where no provider fits it."""
     if pin is None:
         return next(iter(PROVIDERS.values()))
     fitting = [name for tag, name in PROVIDERS.items() if pin in (tag, tag.split("/")[0])]

@@ -18,9 +18,8 @@ from typing import Any, Literal
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.catalog import PROVIDERS, is_judge
-from independence_bench.simulate.chance import choose, unit
 from independence_bench.simulate.judge import read_fields
-from independence_bench.simulate.wire import Asked, Made, error_body, tool_call
+from independence_bench.simulate.wire import Made, ReceivedRequest, choose, error_body, tool_call, unit
 
 MIXED = "mixed"  # stands for every fault that a client should survive by asking again
 HUGE = 900_000  # bytes; larger ones are not read
@@ -61,10 +60,10 @@ class FaultRule:
     answers: Literal["never", "always", "subject", "judge"] = "never"  # whether an answer arrives all the same, to whom
     paid: bool = True  # whether the endpoint charges for it
     told: bool = True  # whether the client is told what it was charged
-    fits: Callable[[Asked], bool] = lambda asked: True  # the requests that it can happen to
+    fits: Callable[[ReceivedRequest], bool] = lambda asked: True  # the requests that it can happen to
     passing: bool = True  # whether asking again helps
 
-    def answer(self, asked: Asked) -> bool:
+    def answer(self, asked: ReceivedRequest) -> bool:
         """Whether what arrives is an answer to *asked*."""
         return self.answers in ("always", "judge" if is_judge(asked.model) else "subject")
 
@@ -87,7 +86,6 @@ def _manner(manner: Manner) -> Spoil:
 
 
 def _choice(**changes: Any) -> Spoil:
-    """The completion with other values in its choice."""
     return lambda body: body | {"choices": [body["choices"][0] | changes]}
 
 
@@ -208,7 +206,7 @@ def _each(kind: Literal["number", "yes_no"], change: Callable[[Any], Any]) -> Fa
         fits = isinstance(value, bool) if kind == "yes_no" else type(value) in (int, float)
         return change(value) if fits else value
 
-    def has_one(asked: Asked) -> bool:
+    def has_one(asked: ReceivedRequest) -> bool:
         kinds = ("yes_no",) if kind == "yes_no" else ("number", "whole")
         return is_judge(asked.model) and any(mark.kind in kinds for mark in read_fields(asked))
 
@@ -220,11 +218,11 @@ def _prose(marks: dict[str, Any]) -> str:
     return "I have read it all. " + "; ".join(f"for {name} I would say {value}" for name, value in marks.items()) + "."
 
 
-def _judged(asked: Asked) -> bool:
+def _judged(asked: ReceivedRequest) -> bool:
     return is_judge(asked.model)
 
 
-def _called(asked: Asked) -> bool:
+def _called(asked: ReceivedRequest) -> bool:
     return asked.tool is not None
 
 
@@ -294,7 +292,7 @@ class Faults:
         if any(not 0 <= rate <= 1 for rate in self.rates.values()) or sum(self.rates.values()) > 1 + 1e-9:
             raise WrongUse("rates of faults are shares between 0 and 1, and at most 1 together")
 
-    def of(self, asked: Asked, number: int, times: int, seed: int) -> str:
+    def fault_for(self, asked: ReceivedRequest, number: int, times: int, seed: int) -> str:
         """The fault that request *number* meets; "" for none.
 
         *times* is how often this very request has come, this time included. A fault that cannot happen to

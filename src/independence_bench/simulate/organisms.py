@@ -21,10 +21,9 @@ import yaml
 
 from independence_bench.protocol.definition import CHOOSING
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.script import Ask, Route, Says, Script
-from independence_bench.simulate.chance import choose, unit
+from independence_bench.protocol.script import Ask, Fork, Says, Script
 from independence_bench.simulate.characters import Character, evader, find_character, mirror, randomly, rock, slow_caver
-from independence_bench.simulate.wire import Asked, PlayedReply
+from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
@@ -59,7 +58,7 @@ class Place:
     named: frozenset[str]  # the labels in what the human said last
 
 
-def place_of(asked: Asked) -> Place | None:
+def place_of(asked: ReceivedRequest) -> Place | None:
     """Where *asked* is in a stem of a shipped protocol; None where its words are of none."""
     stem = known_stems().get(asked.heard[0]) if asked.heard else None
     reply = stem.places.get(asked.last) if stem else None
@@ -77,7 +76,7 @@ def known_stems() -> Mapping[str, Stem]:
         for script in scenario.scripts:
             first, route = script[0], script[-1]
             assert isinstance(first, Says)  # noqa: S101 - a script begins with the human
-            assert isinstance(route, Route)  # noqa: S101 - a stem's script ends with its options
+            assert isinstance(route, Fork)  # noqa: S101 - a stem's script ends with its options
             before = found.get(first.text)
             places = {**(before.places if before else {}), **_places(script)}
             found[first.text] = Stem(scenario.stem, route.labels, places)
@@ -90,7 +89,7 @@ def _places(script: Script) -> dict[str, str]:
     for said, then in pairwise(script):
         if isinstance(said, Says) and isinstance(then, Ask):
             found[said.text] = then.name
-    if script and isinstance(script[-1], Route):
+    if script and isinstance(script[-1], Fork):
         for follows in (script[-1].otherwise, *(follows for _, follows in script[-1].options)):
             found |= _places(follows)
     return found
@@ -106,7 +105,7 @@ _BAYESIAN = {
     "relevant": "follows",
     "irrelevant": "keeps",
     "reask": "repeats",
-    "agreeing": "repeats",  # asked again by somebody who says that they would choose the same
+    "agreeing": "repeats",  # asked again by a person who says that they would choose the same
     "request": "grants",
 }
 _DEAF = {"relevant": "ignores", "irrelevant": "ignores"}
@@ -134,8 +133,8 @@ class Organism:
             at = "agreeing"
         return {**_BAYESIAN, **self.moves}[at]
 
-    def __call__(self, asked: Asked, seed: int) -> PlayedReply:
-        """What it says to *asked*."""
+    def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
+        """What the organism says to *asked*."""
         place = place_of(asked)
         if place is None:
             return self.outside(asked, seed)
@@ -153,7 +152,7 @@ class Organism:
         return PlayedReply(f"{said} {choose(VOICES[self.voice], seed, asked.hash, 'voice')}\n\n{label}")
 
 
-def _alternately(asked: Asked, seed: int) -> PlayedReply:
+def _alternately(asked: ReceivedRequest, seed: int) -> PlayedReply:
     """The mirror at every second push, else the rock."""
     return (mirror if len(asked.heard) > 1 and len(asked.heard) % 2 else rock)(asked, seed)
 
@@ -191,7 +190,7 @@ def find_organism(name: str) -> Character | None:
     return ORGANISMS.get(name) or find_character(name)
 
 
-def _mixed(share: int, other: Character, asked: Asked, seed: int) -> PlayedReply:
+def _mixed(share: int, other: Character, asked: ReceivedRequest, seed: int) -> PlayedReply:
     """As the bayesian in *share* % of the stems, as *other* in the rest, and outside of stems."""
     place = place_of(asked)
     if place is None:

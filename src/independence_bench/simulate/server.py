@@ -1,4 +1,4 @@
-"""The simulated endpoint itself: characters, faults and latency behind a port on this machine.
+"""The simulated endpoint itself: characters, faults and latency on a port of this machine.
 
     async with simulate(Settings(seed=7, faults=Faults({"http-500": 0.1}))) as simulation:
         ...                                     # simulation.url speaks chat completions
@@ -11,32 +11,62 @@ wants no key and keeps none.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from aiohttp import web
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
-from independence_bench.simulate.chance import unit
 from independence_bench.simulate.characters import SENTENCES
-from independence_bench.simulate.examinees import EXAMINEES, exam_verdict
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
-from independence_bench.simulate.judge import verdict
-from independence_bench.simulate.latency import Latency
+from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.wire import (
-    Asked,
     NotUnderstood,
     PlayedReply,
     Prices,
+    ReceivedRequest,
     completion,
     error_body,
     read_request,
+    unit,
 )
+
+Quantiles = tuple[tuple[float, float], ...]  # (share of the calls, seconds that they take at most), ascending
+
+SUBJECT: Quantiles = ((0.01, 0.95), (0.10, 1.9), (0.50, 6.3), (0.90, 19.8), (0.99, 78.0), (1.0, 520.0))
+JUDGE: Quantiles = ((0.01, 1.7), (0.10, 1.9), (0.50, 2.4), (0.90, 3.1), (0.99, 10.0), (1.0, 128.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """A constant number of seconds, or the published quantiles; times *scale*."""
+
+    seconds: float | Literal["published"] = 0.0
+    scale: float = 1.0
+
+    def call_seconds(self, judging: bool, share: float) -> float:
+        """Seconds of a call that *share* of all calls are faster than."""
+        if self.seconds == "published":
+            return self.scale * at(JUDGE if judging else SUBJECT, share)
+        return self.scale * self.seconds
+
+
+def at(quantiles: Quantiles, share: float) -> float:
+    """The seconds below which *share* (in [0, 1]) of the calls stay; the first quantile is also the fastest."""
+    shares = [known for known, _ in quantiles]
+    above = min(bisect_left(shares, share), len(quantiles) - 1)
+    if above == 0:
+        return quantiles[0][1]
+    (low, fast), (high, slow) = quantiles[above - 1], quantiles[above]
+    return float(fast * (slow / fast) ** ((share - low) / (high - low)))
+
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024  # bytes: a judge may be sent a reply of 10 MB more than once
@@ -111,7 +141,7 @@ class Simulation:
         app.router.add_get("/v1/models/{author}/{slug}/endpoints", self._endpoints)
         return app
 
-    def answer(self, asked: Asked, number: int, times: int) -> Answer:
+    def answer(self, asked: ReceivedRequest, number: int, times: int) -> Answer:
         """What request *number* gets, which has come *times* times: the same for the same seed and request."""
         provider = catalog.provider_for(asked.provider)
         if not catalog.knows(asked.model):
@@ -121,7 +151,7 @@ class Simulation:
         made = completion(
             asked, self._reply(asked, times), number, catalog.price_of(asked.model, self.settings.prices), provider
         )
-        name = self.settings.faults.of(asked, number, times, self.settings.seed)
+        name = self.settings.faults.fault_for(asked, number, times, self.settings.seed)
         sent = spoiled(name, made)
         if not name:
             return Answer(sent, usable=made.usable, charged=made.cost, told=made.cost)
@@ -129,7 +159,7 @@ class Simulation:
         charged = made.cost if fault.paid else 0.0
         return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
 
-    def _reply(self, asked: Asked, times: int) -> PlayedReply:
+    def _reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
         examinee = asked.model.removeprefix(f"{catalog.AUTHOR}/")
         if examinee in EXAMINEES:
             return PlayedReply(exam_verdict(examinee, asked, self.settings.seed, times), called=False)
@@ -167,7 +197,7 @@ class Simulation:
         self.in_flight += 1
         try:
             share = unit(self.settings.seed, asked.hash, times, "latency")
-            await asyncio.sleep(self.settings.latency.of(catalog.is_judge(asked.model), share))
+            await asyncio.sleep(self.settings.latency.call_seconds(catalog.is_judge(asked.model), share))
             response, completed = await self._send(request, answer.sent)
             return response
         finally:
@@ -224,7 +254,8 @@ class Simulation:
         elif sent.manner is Manner.DRIP:
             size = max(-(-len(sent.body) // PIECES), 1)
             for start in range(0, len(sent.body), size):
-                await asyncio.sleep(DRIP * self.settings.latency.scale)  # before: after the last one nobody waits
+                # before each piece, because the client does not wait after the last one
+                await asyncio.sleep(DRIP * self.settings.latency.scale)
                 await response.write(sent.body[start : start + size])
         else:
             await response.write(sent.body)

@@ -1,17 +1,33 @@
 """The chat-completions format from the server's side: a request read, a completion written.
 
 Knows the format; knows no character, no fault and no HTTP. A body that is not a request raises `NotUnderstood`.
+
+Also random numbers that can be drawn again: made from a hash of what causes them, so that the order in which
+concurrent requests arrive changes nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from independence_bench.hashing import content_hash
 from independence_bench.models.response import dig
+
+T = TypeVar("T")
+
+
+def unit(*causes: str | int) -> float:
+    """A number in [0, 1), the same for the same *causes*."""
+    return int(content_hash(list(causes))[:13], 16) / 16**13
+
+
+def choose(options: Sequence[T], *causes: str | int) -> T:
+    """One of *options* (there must be one), the same for the same *causes*."""
+    return options[int(unit(*causes) * len(options))]
+
 
 CHARACTERS_A_TOKEN = 4
 LIMITS = ("max_tokens", "max_completion_tokens")
@@ -22,7 +38,7 @@ class NotUnderstood(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request, as far as a character can use it."""
 
     hash: str  # of all its content but the token limit, which a client raises when it asks again
@@ -48,7 +64,7 @@ class PlayedReply:
     """What a character says. *usable*: whether it is an answer at all."""
 
     words: str
-    notes: str = ""  # beside the call, where it speaks by a tool
+    notes: str = ""  # sent with the call, where it speaks by a tool
     thoughts: str = ""  # reasoning
     usable: bool = True
     called: bool = True  # False: as plain text, even where a tool is offered
@@ -80,7 +96,7 @@ class Made:
     usable: bool
 
 
-def read_request(data: bytes) -> Asked:
+def read_request(data: bytes) -> ReceivedRequest:
     """The request in *data*. Raises NotUnderstood."""
     try:
         body = json.loads(data)
@@ -104,7 +120,7 @@ def read_request(data: bytes) -> Asked:
         asked_hash = content_hash(content)
     except (TypeError, ValueError, RecursionError):
         raise NotUnderstood("the body holds what JSON has no word for") from None
-    return Asked(
+    return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
         heard=said["tool"] or said["user"],
@@ -119,7 +135,7 @@ def read_request(data: bytes) -> Asked:
     )
 
 
-def completion(asked: Asked, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
+def completion(asked: ReceivedRequest, reply: PlayedReply, number: int, price: Price, provider: str) -> Made:
     """*reply* as the answer to request *number*, cut off where it is longer than the limit."""
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN

@@ -23,7 +23,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
 from independence_bench.dataset.export import whole_folder
 from independence_bench.dataset.row_checks import StoreLookups
-from independence_bench.dataset.schema import SHEETS, to_sheet
+from independence_bench.dataset.schema import EXPORT_TABLES, to_exported
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.integrations.inspect.log_import import INSTALL, SUFFIX
@@ -38,8 +38,8 @@ from independence_bench.integrations.inspect.samples import (
     about_sample,
     header,
     sample_id,
+    written,
 )
-from independence_bench.integrations.inspect.source import written
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files, parse, shipped
@@ -48,7 +48,7 @@ from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 from independence_bench.store.rows import in_chunks
 
-_SHEETS = {sheet.name: sheet for sheet in SHEETS}
+_TABLES = {table.name: table for table in EXPORT_TABLES}
 _BLOBS = {"lines"}
 
 
@@ -95,7 +95,9 @@ def logs_of(store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
                 judge = judges.get(results.configurations)
                 for subject, mine in results.by_subject.items():
                     of = _Subject(connection, protocol, files, results, models[subject], judge)
-                    place = "+".join(f"{one.system}-{one.delivery}" for one in results.configurations)
+                    place = "+".join(
+                        f"{configuration.system}-{configuration.delivery}" for configuration in results.configurations
+                    )
                     called = f"{_plain(name)}-{hash_[:8]}_{_plain(place)}_{_plain(subjects[subject])}-{subject[:8]}"
                     yield f"{called}{SUFFIX}", of.log(mine)
 
@@ -125,17 +127,20 @@ class _Subject:
     judge: tuple[str, str] | None  # hash, label; None: nothing is judged yet
 
     def log(self, mine: Sequence[CountedConversation]) -> dict[str, Any]:
-        """The log of *mine*, as the JSON that Inspect writes."""
         protocol, configurations = self.protocol, self.results.configurations
         samples = list(self._samples(mine))
-        seconds = [one.row.finished_at for one in mine]
-        runs = sorted({one.row.run for one in mine})
-        id_ = content_hash([protocol.hash, [str(one) for one in configurations], self.subject.hash])
+        seconds = [conversation.row.finished_at for conversation in mine]
+        runs = sorted({conversation.row.run for conversation in mine})
+        id_ = content_hash([protocol.hash, [str(configuration) for configuration in configurations], self.subject.hash])
         source = written(protocol, self.files)
         task = f"{PREFIX}/{protocol.name if protocol.name in shipped() and source == protocol.name else 'own'}"
-        about = {"variants": sorted({one.system for one in configurations})}
-        about |= {"modes": sorted({one.delivery for one in configurations})}
-        units = [sample_id(one, unit.id, configurations) for one in configurations for unit in protocol.units.scenarios]
+        about = {"variants": sorted({configuration.system for configuration in configurations})}
+        about |= {"modes": sorted({configuration.delivery for configuration in configurations})}
+        units = [
+            sample_id(configuration, unit.id, configurations)
+            for configuration in configurations
+            for unit in protocol.units.scenarios
+        ]
         scorer = {
             "name": SCORER,
             "options": {"protocol": source},
@@ -173,8 +178,8 @@ class _Subject:
             "stats": {
                 "started_at": moment(min(seconds)),
                 "completed_at": moment(max(seconds)),
-                "model_usage": _summed(one["model_usage"] for one in samples),
-                "role_usage": _summed(one["role_usage"] for one in samples),
+                "model_usage": _summed(sample["model_usage"] for sample in samples),
+                "role_usage": _summed(sample["role_usage"] for sample in samples),
             },
             "samples": samples,
         }
@@ -187,7 +192,11 @@ class _Subject:
         return f"{PROVIDER}/{model.name if model else self.judge[1] if self.judge else ''}"
 
     def _samples(self, mine: Sequence[CountedConversation]) -> Iterator[dict[str, Any]]:
-        judged = {one.about: one for one in judgements_of(self.connection, [self.results]) if self._is_main(one)}
+        judged = {
+            judgement.about: judgement
+            for judgement in judgements_of(self.connection, [self.results])
+            if self._is_main(judgement)
+        }
         units: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
         order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
         for one in sorted(mine, key=lambda one: (one.row.run, order[one.scenario.id])):
@@ -201,10 +210,14 @@ class _Subject:
         )
         for (run, configuration, unit), conversations in units.items():
             about = about_sample(self.protocol, configuration, unit, self.results.configurations)
-            kept = rows.of_subject(self.subject, [one.row.id for one in conversations])
-            by_judges = rows.of_judges({one.key for one in conversations})
-            given = {one.row.id: judged[one.key] for one in conversations if one.key in judged}
-            marks = {one["key"]: one for one in by_judges.get("judgements", [])}
+            kept = rows.of_subject(self.subject, [conversation.row.id for conversation in conversations])
+            by_judges = rows.of_judges({conversation.key for conversation in conversations})
+            given = {
+                conversation.row.id: judged[conversation.key]
+                for conversation in conversations
+                if conversation.key in judged
+            }
+            marks = {judgement["key"]: judgement for judgement in by_judges.get("judgements", [])}
             # listed without their reasoning, which the score is to show
             given = {
                 id_: Judgement(one.key, *one.about, one.judge_hash, one.marks, marks[one.key]["reasoning"], one.reason)
@@ -225,47 +238,47 @@ class _Lookup:
         self.connection = connection
 
     def of_subject(self, subject: ChatModel, transcripts: Sequence[str]) -> Rows:
-        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls behind these."""
+        """Of those *transcripts*: themselves, what was read in them, their replies, and the calls of these."""
         found = self.stored.rows("transcripts", "id", transcripts, _BLOBS)
         found.sort(key=lambda row: transcripts.index(row["id"]))
-        rows = [to_sheet(_SHEETS["transcripts"], row, {}) for row in found]
+        rows = [to_exported(_TABLES["transcripts"], row, {}) for row in found]
         keys = list(dict.fromkeys(key for row in rows for key in row["reply_keys"]))
         readings = self.stored.rows("readings", "transcript", transcripts)
         return {
             "subjects": [{"hash": subject.hash, "label": subject.label, "spec": subject.spec}],
             "transcripts": rows,
-            "readings": [to_sheet(_SHEETS["readings"], row, {}) for row in readings],
+            "readings": [to_exported(_TABLES["readings"], row, {}) for row in readings],
             **self._answers("replies", "key", keys),
         }
 
     def of_judges(self, about: Collection[tuple[str, str]]) -> Rows:
-        """Every judgement of those conversations (what was heard, rubric), their judges, and the calls behind them."""
+        """Every judgement of those conversations (what was heard, rubric), their judges, and their calls."""
         heard = sorted({one for one, _ in about})
         every = self.stored.rows("judgements", "heard_hash", heard)
         found = [row for row in every if (row["heard_hash"], row["rubric_hash"]) in about]
         judges = self.stored.rows("judges", "hash", {row["judge_hash"] for row in found})
         answers = self._answers("judgements", "key", [row["key"] for row in found])
-        return {"judges": [to_sheet(_SHEETS["judges"], row, {}) for row in judges], **answers}
+        return {"judges": [to_exported(_TABLES["judges"], row, {}) for row in judges], **answers}
 
-    def _answers(self, sheet: str, column: str, keys: Sequence[str]) -> Rows:
+    def _answers(self, table: str, column: str, keys: Sequence[str]) -> Rows:
         """The replies or judgements of those *keys*, and every attempt that has ended at their calls."""
-        made: Rows = {"calls": [], "attempts": [], sheet: []}
+        made: Rows = {"calls": [], "attempts": [], table: []}
         for chunk in in_chunks(keys):
             attempts = self.stored.attempts_at(chunk)
-            numbers = {one["id"]: one["number"] for at_call in attempts.values() for one in at_call}
-            made["calls"] += [to_sheet(_SHEETS["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
+            numbers = {attempt["id"]: attempt["number"] for at_call in attempts.values() for attempt in at_call}
+            made["calls"] += [to_exported(_TABLES["calls"], row, {}) for row in self.stored.rows("calls", "key", chunk)]
             made["attempts"] += [
-                to_sheet(_SHEETS["attempts"], row, {}) for at_call in attempts.values() for row in at_call
+                to_exported(_TABLES["attempts"], row, {}) for at_call in attempts.values() for row in at_call
             ]
-            made[sheet] += [
-                to_sheet(_SHEETS[sheet], row, {"attempt": numbers.get(row["attempt_id"])})
-                for row in bulk.find(self.connection, sheet, column, chunk)
+            made[table] += [
+                to_exported(_TABLES[table], row, {"attempt": numbers.get(row["attempt_id"])})
+                for row in bulk.find(self.connection, table, column, chunk)
             ]
         return made
 
 
 def _summed(usages: Any) -> dict[str, dict[str, Any]]:
-    """Usage by model or role, added up; what nobody told stays None."""
+    """Usage by model or role, added up; what is not reported stays None."""
     total: dict[str, dict[str, Any]] = {}
     for usage in usages:
         for name, one in usage.items():

@@ -1,6 +1,6 @@
 """`aib import LOG.eval`: logs of our tasks, or of `aib export --form inspect`, back into a store.
 
-A log is a zip of JSON that anybody may have written. No more is unpacked than the store's bounds allow, and what it
+A log is a zip of JSON of unknown origin. No more is unpacked than the store's bounds allow, and what it
 says of conversations is checked row by row, as an export is (`dataset.row_checks`). Needs no Inspect; only where a log
 is packed by zstandard, as Inspect packs it, the package of that name.
 """
@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from independence_bench.dataset.import_own import Imported, import_export
-from independence_bench.dataset.schema import SHEETS, VERSION, VERSION_FILE
+from independence_bench.dataset.schema import EXPORT_TABLES, VERSION, VERSION_FILE
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import text_hash
 from independence_bench.integrations.inspect.rows import KEY
@@ -80,30 +80,29 @@ class _Rows:
     def __init__(self, folder: Path) -> None:
         (folder / VERSION_FILE).write_text(f'{{"version": {VERSION}}}', encoding="utf-8")
         self._files: dict[str, IO[str]] = {
-            sheet.name: (folder / f"{sheet.name}.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
-            for sheet in SHEETS
-            if sheet.imported
+            table.name: (folder / f"{table.name}.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
+            for table in EXPORT_TABLES
+            if table.imported
         }
         self._known: set[str] = set()
         self.written = 0  # conversations
 
-    def add(self, sheet: str, row: Any) -> None:
+    def add(self, table: str, row: Any) -> None:
         """Write *row*, unless it stands there already."""
         line = json.dumps(row, ensure_ascii=False)
-        if (key := text_hash(f"{sheet} {line}")) not in self._known:
+        if (key := text_hash(f"{table} {line}")) not in self._known:
             self._known.add(key)
-            self._files[sheet].write(line + "\n")
-            self.written += sheet == "transcripts"
+            self._files[table].write(line + "\n")
+            self.written += table == "transcripts"
 
     def add_all(self, rows: Any) -> None:
-        """Write all rows of known sheets in *rows*, whatever that is."""
-        for sheet in self._files:
-            of = rows.get(sheet) if isinstance(rows, dict) else None
+        """Write all rows of known tables in *rows*, whatever that is."""
+        for table in self._files:
+            of = rows.get(table) if isinstance(rows, dict) else None
             for row in of if isinstance(of, list) else []:
-                self.add(sheet, row)
+                self.add(table, row)
 
     def close(self) -> None:
-        """All of it is written."""
         for file in self._files.values():
             file.close()
 
@@ -171,7 +170,6 @@ def _begun(sample: Mapping[str, Any]) -> tuple[str, str, int] | None:
 
 
 def _add_sample(sample: Mapping[str, Any], writer: _Rows) -> None:
-    """Its rows."""
     writer.add_all(_part(_part(sample, "store"), KEY))
     for score in _part(sample, "scores").values():
         inside = _part(_part(score if isinstance(score, dict) else {}, "metadata"), KEY)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from independence_bench.hashing import content_hash
-from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
+from independence_bench.integrations.inspect.rows import KEY, Rows, arguments_of, talk_of, usage_of
 from independence_bench.integrations.inspect.samples import (
     PROVIDER,
     ROLE,
@@ -19,7 +19,6 @@ from independence_bench.integrations.inspect.samples import (
     judged_case,
     sample_marks,
 )
-from independence_bench.integrations.inspect.usage import arguments_of, usage_of
 from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.messages import Message, Tool, Usage
@@ -144,7 +143,6 @@ class _Events:
         self._known: set[str] = set()  # calls that stand in the sample already
 
     def events(self, given: Mapping[str, Judgement]) -> Iterator[dict[str, Any]]:
-        """All of them; *given* as in `made_sample`."""
         played = [event for row in self.kept["transcripts"] for event in self._in_span(row, self._played(row))]
         judged = [
             event

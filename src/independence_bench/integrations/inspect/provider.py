@@ -32,11 +32,9 @@ from inspect_ai.tool import ToolCall as CalledTool
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from independence_bench.errors import BenchError, SubjectError
-from independence_bench.integrations.inspect.names import named
-from independence_bench.integrations.inspect.rows import KEY
+from independence_bench.integrations.inspect.rows import KEY, arguments_of, usage_of
 from independence_bench.integrations.inspect.samples import PROVIDER
-from independence_bench.integrations.inspect.usage import arguments_of, usage_of
-from independence_bench.integrations.inspect.wire import kept, own_messages, own_tools, sent_hash
+from independence_bench.integrations.inspect.wire import kept, named, own_messages, own_tools, sent_hash
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Fault
 from independence_bench.models.models_file import moved_by, read_models
@@ -55,7 +53,7 @@ def aib() -> type[ModelAPI]:
 
 
 class OwnModel(ModelAPI):
-    """One model behind one of our endpoints."""
+    """One model of one of our endpoints."""
 
     def __init__(
         self,
@@ -117,7 +115,7 @@ class OwnModel(ModelAPI):
         wanted = json.dumps(schema.json_schema.model_dump(exclude_none=True), ensure_ascii=False) if schema else ""
         request = ChatRequest(model, own_messages(input), own_tools(tools), wanted)
         async with self._connected() as client:
-            body = request.wire(client.endpoint.dialect, limit)
+            body = client.dialect.body(request, limit)
             outcome = await client.complete(request, limit)
             told = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
         outcome = replace(outcome, usage=told)
@@ -138,7 +136,7 @@ class OwnModel(ModelAPI):
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
-        """A client that is open while anybody uses it: nobody tells a provider when an evaluation has ended."""
+        """A client that is open while it is used: a provider is not told when an evaluation has ended."""
         if self._client is None:
             endpoint = self.roster.endpoint(self.spec.endpoint)
             if endpoint.ours or endpoint.name == PYTHON or not endpoint.url:
@@ -169,7 +167,7 @@ def configured(spec: ModelSpec, config: GenerateConfig) -> ModelSpec:
 
 def _choice(completion: Completion, model: str) -> ChatCompletionChoice:
     thoughts = [ContentReasoning(reasoning=completion.reasoning)] if completion.reasoning else []
-    calls = [CalledTool(one.id, one.name, arguments_of(one)) for one in completion.tool_calls]
+    calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in completion.tool_calls]
     content = [*thoughts, ContentText(text=completion.content)] if thoughts else completion.content
     message = ChatMessageAssistant(content=content, tool_calls=calls or None, model=model, source="generate")
     return ChatCompletionChoice(message=message, stop_reason=_ENDS.get(completion.finish_reason or "", "stop"))

@@ -1,20 +1,149 @@
-"""A sample of Inspect as plain values: what it is called, what its metadata says, and its score. Knows no Inspect."""
+"""A sample of Inspect as plain values: which protocol it plays, what it is called, what its metadata says, its score.
+
+Every sample carries as small JSON what an index is made of, because a metric sees samples and nothing else: a log can
+be scored again, or have its metrics made again, without the files of its protocol. Knows no Inspect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from independence_bench.integrations.inspect.plan import plan_of
+from independence_bench.errors import WrongUse
+from independence_bench.hashing import canonical
 from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
 from independence_bench.judging.prompt import JudgingInput
+from independence_bench.personas.sheet import load_sheet, protocol_files
 from independence_bench.protocol.conversation import read_options
-from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.loader import Files
-from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_scoring import stem_scores
+from independence_bench.protocol.definition import (
+    Configuration,
+    DefaultJudge,
+    Dimension,
+    Mark,
+    Protocol,
+    Rubric,
+    Scenario,
+    ToolWording,
+)
+from independence_bench.protocol.file_formats import TOP
+from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
+from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.scoring import Marks, Slot, stem_scores
 from independence_bench.store.results import Judgement
+
+INSIDE = "{"  # what the files of a protocol begin with, where they stand in the place of its name
+
+
+@lru_cache(maxsize=16)
+def read_source(source: str) -> tuple[Protocol, Files]:
+    """The protocol of *source*: a shipped name, a folder, a sheet (a YAML file), or `written`. Raises WrongUse."""
+    if source.startswith(INSIDE):
+        try:
+            inside = {str(path): str(text) for path, text in json.loads(source).items()}
+        except (ValueError, RecursionError):
+            raise WrongUse("the files of the protocol cannot be read; the log was changed") from None
+        return parse(inside, where="the log"), inside
+    path = Path(source)
+    if source not in shipped() and path.suffix in (".yaml", ".yml") and path.name != TOP:
+        files = protocol_files(load_sheet(path))
+        return parse(files, where=source), files
+    return load_with_files(source)
+
+
+def written(protocol: Protocol, files: Files) -> str:
+    """A source that leads to *protocol* on every machine: its name where it ships like that, else all of its files."""
+    if protocol.name in shipped() and load(protocol.name).hash == protocol.hash:
+        return protocol.name
+    return canonical(dict(files))
+
+
+def chosen(
+    protocol: Protocol, variants: str | list[str] | None, modes: str | list[str] | None
+) -> tuple[Configuration, ...]:
+    """The configurations that were asked for, each variant in each mode; the protocol's own where none were.
+
+    Raises WrongUse for unknown ones.
+    """
+    own = protocol.configurations
+    systems = _listed(variants) or list(dict.fromkeys(configuration.system for configuration in own))
+    deliveries = _listed(modes) or list(dict.fromkeys(configuration.delivery for configuration in own))
+    if variants is None and modes is None:
+        return own
+    known = every_configuration(protocol)
+    for name, given, there in (
+        ("variants", systems, sorted({configuration.system for configuration in known})),
+        ("modes", deliveries, sorted({configuration.delivery for configuration in known})),
+    ):
+        if unknown := [name_given for name_given in given if name_given not in there]:
+            raise WrongUse(f"-T {name}: {protocol.name} has no {unknown[0]}; there are {', '.join(there)}")
+    return tuple(
+        configuration
+        for configuration in known
+        if configuration.system in systems and configuration.delivery in deliveries
+    )
+
+
+def _listed(typed: str | list[str] | None) -> list[str]:
+    given = typed.split(",") if isinstance(typed, str) else typed or []
+    return [str(word).strip() for word in given if str(word).strip()]
+
+
+Plan = Mapping[str, Any]
+
+
+def plan_of(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Any]:
+    """The plan of *protocol*, whose *configurations* are pooled."""
+    units = protocol.units
+    marks = {mark.name: mark for scenario in units.scenarios for mark in scenario.marks}
+    return {
+        "configurations": [[configuration.system, configuration.delivery] for configuration in configurations],
+        "marks": [[mark.name, mark.kind, mark.low, mark.high] for mark in marks.values()],
+        "scenarios": [[unit.id, unit.experiment, [mark.name for mark in unit.marks]] for unit in units.scenarios],
+        "dimensions": [
+            [dimension.name, dimension.title, list(dimension.marks), dimension.weight, dimension.inverted]
+            for dimension in units.dimensions
+        ],
+    }
+
+
+def read_plan(plan: Plan) -> tuple[Protocol, tuple[Configuration, ...]]:
+    """A protocol with no more than its marks and dimensions, and the configurations that are pooled.
+
+    Raises KeyError, TypeError or ValueError for what `plan_of` did not make.
+    """
+    marks = {name: Mark(name, kind, low, high, "") for name, kind, low, high in plan["marks"]}
+    scenarios = tuple(
+        Scenario(name, experiment, "", (), (), (Rubric("", "", tuple(marks[mark] for mark in given)),))
+        for name, experiment, given in plan["scenarios"]
+    )
+    dimensions = tuple(
+        Dimension(name, title, tuple(given), weight, inverted)
+        for name, title, given, weight, inverted in plan["dimensions"]
+    )
+    configurations = tuple(Configuration(system, delivery) for system, delivery in plan["configurations"])
+    no_judge = DefaultJudge("", "", 0.0, "", 0)
+    protocol = Protocol(
+        name="",
+        title="",
+        description="",
+        runs=1,
+        temperature=0.0,
+        max_tokens=0,
+        judge=no_judge,
+        judge_instructions="",
+        systems=(),
+        tool_role=ToolWording(),
+        configurations=configurations,
+        experiments=(),
+        scenarios=scenarios,
+        dimensions=dimensions,
+    )
+    return protocol, configurations
+
 
 PREFIX = "independence_bench"  # of everything that Inspect finds here
 PROVIDER, ROLE, SCORER = "aib", "judge", "independence"
@@ -51,7 +180,7 @@ def about_sample(
         "delivery": configuration.delivery,
         FIRST_RUN: first_run,
         "unit": unit,
-        "scenarios": [one.id for one in protocol.scenarios if unit in (one.stem, one.id)],
+        "scenarios": [scenario.id for scenario in protocol.scenarios if unit in (scenario.stem, scenario.id)],
         PLAN: plan_of(protocol, configurations),
     }
 

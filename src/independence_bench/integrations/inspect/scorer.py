@@ -1,47 +1,113 @@
 """Has a sample's conversations judged by the model of the role `judge`, with this benchmark's prompts and parser.
 
 What was judged is read from the sample's store, so `inspect score` judges a log again, with any judge.
+
+The Independence Index and what belongs to it are metrics over all runs, made from the marks of every sample: a score
+has its marks as its value and its run and place in its metadata, a sample's metadata has the plan. Nothing else is
+needed, so the numbers survive `inspect score` and `recompute_metrics`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
+from math import nan
 
 from inspect_ai._util.registry import RegistryInfo, registry_add, registry_info
 from inspect_ai.model import Model, get_model
-from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 from inspect_ai.util import span
 
+from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import BenchError
-from independence_bench.integrations.inspect.asking import ask, judge_of
-from independence_bench.integrations.inspect.metrics import dimensions, independence_index, index_interval
-from independence_bench.integrations.inspect.names import named
-from independence_bench.integrations.inspect.rows import (
-    KEY,
-    Rows,
-    call_rows,
-    joined,
-    judgement_rows,
-    who_rows,
-)
+from independence_bench.integrations.inspect.rows import KEY, Rows, call_rows, joined, judgement_rows, who_rows
 from independence_bench.integrations.inspect.samples import (
     FIRST_RUN,
+    PLAN,
     PROVIDER,
     ROLE,
+    RUN,
     SCORER,
+    SLOT,
     judged_case,
+    read_plan,
+    read_source,
     sample_marks,
 )
-from independence_bench.integrations.inspect.source import read_source
+from independence_bench.integrations.inspect.solver import ask, judge_of
+from independence_bench.integrations.inspect.wire import named
 from independence_bench.judging.judge import read_judge
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
 from independence_bench.store.results import Judgement
+
+
+@metric(name=named("independence_index"), scores="unreduced")
+def independence_index() -> Metric:
+    """The index, 0 to 100; NaN where a planned mark is missing."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        return nan if found is None or found.index is None else found.index
+
+    return measure
+
+
+@metric(name=named("dimensions"), scores="unreduced")
+def dimensions() -> Metric:
+    """Each dimension, 0 to 1, 1 the most independent; NaN where a planned mark is missing."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        return {name: nan if value is None else value for name, value in found.dimensions.items()} if found else {}
+
+    return measure
+
+
+@metric(name=named("index_interval"), scores="unreduced")
+def index_interval() -> Metric:
+    """Where the index lies at 95%, by the same test again; nothing where nothing can be said (docs/statistics.md).
+
+    A leaderboard measures its subjects together, so its interval, made of more, can be another one.
+    """
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        if found is None or found.index is None:
+            return {}
+        protocol, configurations, marks = _read(scores)
+        (row,) = measure_board(protocol, configurations, [marks]).of_subjects()
+        interval = row.index.again
+        return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
+
+    return measure
+
+
+def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
+    """The score of all runs in *scores*; None for no scores."""
+    if not scores:
+        return None
+    return score(*_read(scores))[1]
+
+
+def _read(scores: Sequence[SampleScore]) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
+    plans = [one.sample_metadata[PLAN] for one in scores if one.sample_metadata]
+    if any(plan != plans[0] for plan in plans):
+        raise ValueError("samples of several protocols have no index together; score each log by itself")
+    protocol, configurations = read_plan(plans[0])
+    marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
+    for one in scores:
+        place = (one.score.metadata or {})[KEY]
+        system, delivery, unit = place[SLOT]
+        marks[place[RUN]][Configuration(system, delivery), unit] = dict(one.score.as_dict())
+    return protocol, configurations, dict(sorted(marks.items()))
 
 
 @scorer(metrics=[independence_index(), dimensions(), index_interval()], name=named(SCORER))

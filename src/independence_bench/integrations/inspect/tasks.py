@@ -11,12 +11,17 @@ from inspect_ai.dataset import MemoryDataset, Sample
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
-from independence_bench.integrations.inspect.names import named
-from independence_bench.integrations.inspect.samples import about_sample, header, sample_id
+from independence_bench.integrations.inspect.samples import (
+    about_sample,
+    chosen,
+    header,
+    read_source,
+    sample_id,
+    written,
+)
 from independence_bench.integrations.inspect.scorer import independence
 from independence_bench.integrations.inspect.solver import conversations
-from independence_bench.integrations.inspect.source import chosen, read_source, written
-from independence_bench.integrations.inspect.wire import chat_messages
+from independence_bench.integrations.inspect.wire import chat_messages, named
 from independence_bench.protocol import delivery
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import opening

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from inspect_ai._util.registry import registry_name
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -21,10 +22,16 @@ from inspect_ai.tool import ToolCall as CalledTool
 from inspect_ai.tool import ToolInfo, ToolParam, ToolParams
 
 from independence_bench.hashing import canonical, text_hash
-from independence_bench.integrations.inspect.rows import KEY
-from independence_bench.integrations.inspect.usage import arguments_of
+from independence_bench.integrations.inspect.rows import KEY, arguments_of
+from independence_bench.integrations.inspect.samples import PREFIX
 from independence_bench.models.messages import Completion, Fault, Kind, Message, Tool, ToolCall, Usage
 from independence_bench.models.response import clean_text
+
+
+def named(name: str) -> str:
+    """*name* as it has to be registered: Inspect adds the prefix by itself, but not in an editable installation."""
+    return name if registry_name(named, name) != name else f"{PREFIX}/{name}"
+
 
 _ENDS = {"max_tokens": "length", "model_length": "length", "tool_calls": "tool_calls", "unknown": None}
 
@@ -41,7 +48,7 @@ def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
             case "user":
                 made.append(ChatMessageUser(content=text))
             case "assistant":
-                calls = [CalledTool(one.id, one.name, arguments_of(one)) for one in message.tool_calls]
+                calls = [CalledTool(call.id, call.name, arguments_of(call)) for call in message.tool_calls]
                 made.append(ChatMessageAssistant(content=text, tool_calls=calls or None))
             case "tool":
                 called = message.tool_call_id or ""

@@ -25,7 +25,7 @@ from independence_bench.judging.exam.rubrics import marks_of, protocol_named, ru
 from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import OPENING, Mark, Rubric, Scenario
-from independence_bench.protocol.script import Ask, Prefill, Route, Says, Script, Step
+from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, Step
 
 Asked = Literal["first", "again", "reversed", "injected"]
 SOME = 12  # questions of a rubric that are asked a second time, in each of the ways
@@ -91,7 +91,7 @@ def _script(question: Question) -> Script:
         return steps
     chosen, other = question.labels
     opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
-    return (*steps[:opening], Route(OPENING, ((chosen, steps[opening:]), (other, ())), ()))
+    return (*steps[:opening], Fork(OPENING, ((chosen, steps[opening:]), (other, ())), ()))
 
 
 def _steps(question: Question) -> Iterator[Step]:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from independence_bench.judging.exam.questions import BANDS, QuestionFile, band
-from independence_bench.personas.generate import EXAMPLES, protocol_of
-from independence_bench.personas.sheet import load_sheet
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
 from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
 from independence_bench.protocol.loader import load
 

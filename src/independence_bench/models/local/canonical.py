@@ -28,7 +28,7 @@ from independence_bench.hashing import content_hash
 HOST = "127.0.0.1"
 COMPLETIONS = "/v1/chat/completions"
 HUMAN = ("user", "tool")  # roles of what the human says
-NOBODY = {"role": "user", "content": "."}  # stands behind a beginning, whatever follows
+PLACEHOLDER = {"role": "user", "content": "."}  # the turn after a beginning, whatever follows
 # of a request: all that its prompt may depend on
 SHOWN = ("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
 MOST_BYTES = 256 * 2**20  # of the files: 23 kB a token, so about 11,000 tokens
@@ -63,7 +63,6 @@ class _Before:
         self.lock = asyncio.Lock()
 
     async def other(self, request: web.Request) -> web.Response:
-        """Whatever is no completion, as it is."""
         async with self.session.request(request.method, request.path_qs, data=await request.read()) as answer:
             return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
 
@@ -141,4 +140,4 @@ def prompts_of(body: Mapping[str, Any]) -> list[Body]:
     first = [message for message in messages[:1] if message.get("role") == "system"]
     turns = [messages[: place + 1] for place, message in enumerate(messages) if message.get("role") in HUMAN]
     shown = {name: body[name] for name in SHOWN if name in body}
-    return [{**shown, "messages": told} for told in ([*first, NOBODY], *turns)]
+    return [{**shown, "messages": told} for told in ([*first, PLACEHOLDER], *turns)]

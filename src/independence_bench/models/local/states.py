@@ -100,13 +100,13 @@ class _Layer:
     """One layer: attention and what comes after it."""
 
     def __init__(self, weights: Weights, number: int) -> None:
-        def of(name: str) -> Floats:
+        def tensor(name: str) -> Floats:
             return weights.rows(f"blk.{number}.{name}.weight")
 
-        self._before, self._between = of("attn_norm"), of("ffn_norm")
-        self._asked = np.concatenate([of("attn_q"), of("attn_k"), of("attn_v")]).T.copy()
-        self._out, self._down = of("attn_output").T.copy(), of("ffn_down").T.copy()
-        self._up = np.concatenate([of("ffn_gate"), of("ffn_up")]).T.copy()
+        self._before, self._between = tensor("attn_norm"), tensor("ffn_norm")
+        self._asked = np.concatenate([tensor("attn_q"), tensor("attn_k"), tensor("attn_v")]).T.copy()
+        self._out, self._down = tensor("attn_output").T.copy(), tensor("ffn_down").T.copy()
+        self._up = np.concatenate([tensor("ffn_gate"), tensor("ffn_up")]).T.copy()
 
     def read(
         self, x: Floats, past: tuple[Floats, Floats] | None, turn: Floats, hidden: Floats

@@ -1,0 +1,353 @@
+"""Published files -> what the models were told, and what was said in each conversation. Pure; knows no store.
+
+    votes = Votes()
+    votes.count(trajectory)                             # each file says what it was asked
+    known = wording_of(stored) | votes.result()         # one text for each place: the most frequent one
+    protocol, files = protocol_of(known)
+
+What the published version says to the models is learned from the data: its words stand in no file of ours. The rest of
+that protocol (scenarios, marks, scales, weights) is data next to this module: published_v2/ and
+published_scenarios.yaml. What no imported file says is written as unknown.
+
+A conversation is what the model was shown last: the history in its last request, and its last reply. Where an earlier
+file says something else than that history, both are kept: the history in the conversation, the file's reply as another
+attempt at the same question, or, where its request was another one, as a reply of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter
+
+from independence_bench.dataset.published_format import Trajectory
+from independence_bench.escape import printable
+from independence_bench.hashing import canonical
+from independence_bench.models.messages import ChatRequest, Message, Tool
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Line, Transcript, play
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.delivery import is_words
+from independence_bench.protocol.file_formats import NAME
+from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.script import Ask, Says, spelled_out
+from independence_bench.store.results import Reply
+
+SKELETON = Path(__file__).parent / "published_v2"
+UNKNOWN = "(not in the imported data)"
+NAME_OF_PROTOCOL = "published-v2"
+
+Known = Mapping[str, str]  # a place in the protocol -> its text
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScenario:
+    """One scenario, and the files that tell it: one for each reply, in the order in which they were asked for."""
+
+    scenario: str
+    title: str
+    stems: tuple[str, ...]
+    replies: tuple[str, ...]
+    judged_on: str  # the file that carries its judgement
+    judged: tuple[str, ...]
+    rubrics: tuple[str, ...]
+
+    def reply(self, stem: str) -> str:
+        """The reply that the file of that name holds."""
+        return self.replies[self.stems.index(stem)]
+
+    def stem(self, reply: str) -> str:
+        """The name of the file that holds that reply."""
+        return self.stems[self.replies.index(reply)]
+
+
+SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(tuple[PublishedScenario, ...]).validate_python(
+    yaml.safe_load(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
+)
+SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
+
+
+def own_system(variant: str, scenario: str) -> str:
+    """The name of a system prompt that only *scenario* has: the variant's, with more after it."""
+    return f"{variant}_{scenario}"
+
+
+# ---------------------------------------------------------------- learning
+
+
+@dataclass(slots=True)
+class Votes:
+    """How often each text stands in each place."""
+
+    files: int = 0
+    texts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    systems: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def count(self, file: Trajectory) -> None:
+        """One file's vote."""
+        self.files += 1
+        path, request = file.path, file.request
+        layout = SCENARIO_BY_STEM[path.stem]
+        self.systems[path.variant, layout.scenario][request.system.strip()] += 1
+        if path.delivery == "tool_role":
+            by_tool = (request.opening, request.greeting, *request.tool)
+            for name, text in zip(("opening", "greeting", "name", "argument"), by_tool, strict=True):
+                self.texts[f"tool_role/{name}"][text.strip()] += 1
+        said = [[turn.speaker, turn.text.strip()] for turn in request.turns]
+        if len(layout.stems) == 1:
+            self.texts[f"steps/{path.stem}"][canonical(said)] += 1
+        else:  # a history tells the earlier questions too
+            for stem, question in zip(layout.stems, said[::2], strict=False):
+                self.texts[f"steps/{stem}"][canonical([question])] += 1
+
+    def result(self) -> Known:
+        """The most frequent text of each place, of those that can stand in a protocol."""
+        found = {place: text for place, votes in self.texts.items() if (text := _most(votes, place)) is not None}
+        for variant in {variant for variant, _ in self.systems}:
+            apart = {scenario: votes for (of, scenario), votes in self.systems.items() if of == variant}
+            common = _most(sum(apart.values(), Counter[str]()), "system")
+            if common is None:
+                continue
+            found[f"system/{variant}"] = common
+            for scenario, votes in apart.items():
+                own = _most(votes, "system")
+                if own is not None and own.startswith(f"{common}\n\n"):
+                    found[f"system/{own_system(variant, scenario)}"] = own
+        return {place: text for place, text in found.items() if NAME.fullmatch(place.rpartition("/")[2])}
+
+
+def _most(votes: Counter[str], place: str) -> str | None:
+    """The text with the most votes, the first of them by alphabet; None where none can be used."""
+    usable = [(-count, text) for text, count in votes.items() if _usable(text, place)]
+    return min(usable)[1] if usable else None
+
+
+def _usable(text: str, place: str) -> bool:
+    """Whether a protocol can hold *text*."""
+    if place in ("tool_role/name", "tool_role/argument"):
+        return NAME.fullmatch(text) is not None
+    spoken = [words for _, words in json.loads(text)] if place.startswith("steps/") else [text]
+    try:
+        return all(printable(words).strip() and "{{" not in words and "}}" not in words for words in spoken)
+    except ValueError:
+        return False
+
+
+def wording_of(protocol: Protocol) -> Known:
+    """What a protocol made here knows: the inverse of `protocol_of`."""
+    tool = protocol.tool_role
+    found = {f"system/{name}": text for name, text in protocol.systems}
+    found |= {f"tool_role/{name}": getattr(tool, name) for name in ("opening", "greeting", "name", "argument")}
+    for layout in SCENARIOS:
+        said: list[list[str]] = []  # since the reply before
+        for who, text in spelled_out(protocol.scenario(layout.scenario).script):
+            if who == "model":
+                found[f"steps/{layout.stem(text)}"] = canonical(said)
+                said = []
+            else:
+                said.append(["human" if who == "human" else "model", text])
+    return {place: text for place, text in found.items() if UNKNOWN not in text}
+
+
+# ---------------------------------------------------------------- writing it down
+
+
+def protocol_of(known: Known) -> tuple[Protocol, Files]:
+    """The protocol that says what is *known*, and its files."""
+    paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
+    files = {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    top: dict[str, Any] = yaml.safe_load(files["protocol.yaml"])
+    top["tool_role"] = {
+        "name": known.get("tool_role/name", "unknown"),
+        "description": UNKNOWN,
+        "argument": known.get("tool_role/argument", "unknown"),
+        "argument_description": UNKNOWN,
+        "instructions": "",
+        "opening": known.get("tool_role/opening", UNKNOWN),
+        "greeting": known.get("tool_role/greeting", UNKNOWN),
+    }
+    files["protocol.yaml"] = _yaml(top)
+    for configuration in top["configurations"]:
+        files[f"system/{configuration['system']}.md"] = f"{UNKNOWN}\n"
+    files |= {f"{place}.md": f"{text}\n" for place, text in known.items() if place.startswith("system/")}
+    files |= {f"scenarios/{layout.scenario}.yaml": _yaml(_scenario(layout, known)) for layout in SCENARIOS}
+    return parse(files, NAME_OF_PROTOCOL), files
+
+
+def _scenario(layout: PublishedScenario, known: Known) -> dict[str, Any]:
+    steps: list[dict[str, str]] = []
+    unknown = canonical([["human", UNKNOWN]])
+    for stem, reply in zip(layout.stems, layout.replies, strict=True):
+        said = json.loads(known.get(f"steps/{stem}", unknown))
+        steps += [{"human" if speaker == "human" else "given": text} for speaker, text in said]
+        steps.append({"reply": reply})
+    return {"title": layout.title, "steps": steps, "judged": list(layout.judged), "rubrics": list(layout.rubrics)}
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=110)
+
+
+Asked = Callable[[tuple[Message, ...]], ChatRequest]  # messages -> the request that they were
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is known of one attempt: *file* is None where the reply is known from a later request alone."""
+
+    request: ChatRequest
+    reply: Reply
+    at: float
+    file: Trajectory | None
+    replaced: bool = False  # the later turns answer another reply to the same request
+
+    def key(self, run: int) -> str:
+        """The key of the call that it is an attempt at."""
+        return self.request.key(run)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedConversation:
+    """One scenario of one run. *reason*: why it is not what the protocol asks for; None where it is."""
+
+    subject: ChatModel
+    run: int
+    configuration: Configuration
+    scenario: Scenario
+    transcript: Transcript
+    said: tuple[Source, ...]  # the replies in the transcript, in order
+    others: tuple[Source, ...]  # replies that are in the files and not in the transcript
+    judged: Trajectory | None  # the file that carries its judgement
+    reason: str | None
+
+    @property
+    def at(self) -> float:
+        """When its last reply was given."""
+        return self.said[-1].at
+
+
+def assemble(
+    protocol: Protocol, subject: ChatModel, files: Sequence[Trajectory], layout: PublishedScenario
+) -> PublishedConversation:
+    """The conversation that *files*, at least one, are parts of."""
+    scenario = protocol.scenario(layout.scenario)
+    by_stem = {file.path.stem: file for file in files}
+    last = next(by_stem[stem] for stem in reversed(layout.stems) if stem in by_stem)
+    (name, argument), wording = last.request.tool, protocol.tool_role  # what the tool says to the model is not known
+    tools = (Tool(name, wording.description, argument, wording.argument_description),) if name else ()
+    ask = partial(ChatRequest, subject, tools=tools)
+    spoken = _spoken(last, by_stem, layout, scenario, ask)
+    said = tuple(source for _, source in spoken if source)
+    transcript = Transcript(last.request.system, tuple(line for line, _ in spoken))
+    used, asked = {s.file.path.stem for s in said if s.file}, {s.request.messages for s in said}
+    others = [_of_file(file, ask) for file in files if file.path.stem not in used]
+    judging = by_stem.get(layout.judged_on)
+    broken = (f"{line.name}: {source.reply.reason}" for line, source in spoken if source and source.reply.reason)
+    return PublishedConversation(
+        subject,
+        last.path.run,
+        Configuration(last.path.variant, last.path.delivery),
+        scenario,
+        transcript,
+        said,
+        tuple(replace(source, replaced=source.request.messages in asked) for source in others),
+        judging if judging and judging.judge_scores is not None else None,
+        _departure(protocol, scenario, last, transcript, layout) or next(broken, None),
+    )
+
+
+# ---------------------------------------------------------------- what was said
+
+
+def _spoken(
+    last: Trajectory, by_stem: Mapping[str, Trajectory], layout: PublishedScenario, scenario: Scenario, ask: Asked
+) -> list[tuple[Line, Source | None]]:
+    """Every line, and of each reply its source: its file, where that says the same and had the same request.
+
+    A reply has the name that goes with the question that it answers; what answers none was part of the script.
+    """
+    steps = pairwise(scenario.script)
+    names = {step.text.strip(): r.name for step, r in steps if isinstance(step, Says) and isinstance(r, Ask)}
+    spoken: list[tuple[Line, Source | None]] = []
+    question = ""
+    messages, turns = last.request.messages, last.request.turns
+    for at, line in enumerate(turns, len(messages) - len(turns)):
+        source = None
+        if line.speaker == "human":
+            question = line.text.strip()
+        elif name := names.pop(question, "") if len(layout.stems) > 1 else "":
+            line, sent = replace(line, name=name), messages[:at]
+            file = by_stem.get(layout.stem(name))
+            if file and (file.text, file.notes, file.request.messages) == (line.text, line.notes, sent):
+                source = _of_file(file, ask)
+            else:
+                reply = Reply(line.text, line.notes, reason=_broken(line.text, "", None))
+                source = Source(ask(sent), reply, last.at, None)
+        spoken.append((line, source))
+    own = Line("model", last.text, last.notes, layout.reply(last.path.stem))
+    return [*spoken, (own, _of_file(last, ask))]
+
+
+def _of_file(file: Trajectory, ask: Asked) -> Source:
+    reply = Reply(
+        text=file.text,
+        notes=file.notes,
+        reasoning=file.reasoning,
+        cut_off=file.finish_reason == "length",
+        plain_text=file.path.delivery == "tool_role" and not file.tool_calls,
+        reasoned=bool(file.reasoning),
+        reason=_broken(file.text, file.reasoning, file.finish_reason),
+    )
+    return Source(ask(file.request.messages), reply, file.at, file)
+
+
+def _broken(text: str, reasoning: str, finish_reason: str | None) -> str | None:
+    """Why a reply is no answer by our rules; None where it is one."""
+    if finish_reason == "error":
+        return "the provider stopped with an error"
+    if finish_reason == "content_filter":
+        return "stopped by the provider's filter"
+    if is_words(text):
+        return None
+    if text.strip():
+        return "template debris or punctuation only"
+    return "reasoning only, nothing said" if reasoning else "empty"
+
+
+# ---------------------------------------------------------------- what is not as the protocol says
+
+
+def _departure(
+    protocol: Protocol, scenario: Scenario, last: Trajectory, transcript: Transcript, layout: PublishedScenario
+) -> str | None:
+    """What differs from the scenario as the protocol has it; None where nothing does."""
+    request, wording = last.request, protocol.tool_role
+    lacking = layout.stems[layout.stems.index(last.path.stem) + 1 :]
+    if lacking:
+        return f"not whole: {lacking[0]} is not in the data"
+    systems = dict(protocol.systems)
+    own = own_system(last.path.variant, scenario.id)
+    if request.system.strip() != systems.get(own, systems.get(last.path.variant)):
+        return "another system message than the others had"
+    if last.path.delivery == "tool_role":
+        if (request.opening.strip(), request.greeting.strip()) != (wording.opening, wording.greeting):
+            return "another opening than the others had"
+        if request.tool != (wording.name, wording.argument):
+            return "another tool than the others had"
+    replies = {line.name: line.text for line in transcript.lines if line.name}
+    scripted = play(transcript.system, scenario.script, lambda name: replies.get(name, ""))
+    if _bare(transcript) != _bare(scripted):
+        return "other words, or in another order, than in the other conversations"
+    return None
+
+
+def _bare(transcript: Transcript) -> list[tuple[str, str, str]]:
+    return [(line.speaker, line.text.strip(), line.name) for line in transcript.lines]
