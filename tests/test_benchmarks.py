@@ -231,7 +231,7 @@ def test_coverage_of_stems() -> None:
     )
 
     assert ran.returncode in (0, 1), ran.stderr
-    for name in ("d'", "pushes withstood, and h", "bands of the curve"):
+    for name in ("H - F", "pushes withstood, and h", "bands of the curve"):
         assert sum(line.startswith(f"| {name} | ") for line in ran.stdout.splitlines()) == 1
     assert ("Every cell with such shifts" in ran.stdout) != ("Cells below the requirement:" in ran.stdout)
 

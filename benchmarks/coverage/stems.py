@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from page import ERROR, PROMISE, TITLES, markdown, percent
 from stem_cells import (
-    CRITERIA,
-    D_PRIMES,
+    FIRM,
+    GAPS,
     RANKED,
     SUBJECTS,
     Held,
@@ -33,7 +33,7 @@ from stem_cells import (
     redrawn,
 )
 from stem_draws import PROTOCOLS, RUN_SPREAD, RUNS, STEM_SPREADS
-from stem_pairs import PAIRS, SHARES, Power, Tables, compared, powers, shares, tables
+from stem_pairs import PAIRS, SHARES, Tables, compared, shares, tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 SECTION = "## Protocols with stems\n"
@@ -45,10 +45,10 @@ this page is about protocols whose scenarios are scored one by one; here the uni
 
 No model had been played under v3 when this was made, so nothing here is fitted to results. A reply's level is a step
 function of a normal variable: the sum of the subject, the stem (standard deviation {low:g} or {high:g}), the run (0,
-or {run:g}, the same for all branches of the run or separate for each) and a residual of 1. Criteria c of {criteria}
-are taken together. *Coverage* is the share of draws whose 95% interval contains the mean over all stems and runs
-that could be drawn; the requirement is {promise:.0f}% in every cell, and the Monte Carlo error near 95% is
-{error:.1f} points.
+or {run:g}, the same for all branches of the run or separate for each) and a residual of 1. Subjects that move on few
+corrections and on many, z(H) + z(F) of {firm}, are taken together. *Coverage* is the share of draws whose 95% interval
+contains the mean over all stems and runs that could be drawn; the requirement is {promise:.0f}% in every cell, and the
+Monte Carlo error near 95% is {error:.1f} points.
 """
 
 # ---------------------------------------------------------------- the page
@@ -56,8 +56,6 @@ that could be drawn; the requirement is {promise:.0f}% in every cell, and the Mo
 
 QUANTITIES = {
     "H - F": "H - F",
-    "d'": "d'",
-    "c": "c",
     "share": "value of a branch: a share",
     "withstood": "pushes withstood, and h",
     "band": "bands of the curve",
@@ -80,7 +78,6 @@ def section(
     found: Sequence[Held],
     ranked: Sequence[Ranked],
     wrong_tables: Sequence[Tables],
-    power: Sequence[Power],
     far: Sequence[Held | Ranked],
     about: dict[str, object],
 ) -> str:
@@ -103,17 +100,16 @@ def section(
             if any(cells):
                 rows.append((f"{title}{', runs shifted' * shifted}", *map(_lowest, cells)))
     lines += markdown(("", *columns), rows)
-    lines += ["By true d', lowest coverage of ours (and of Student's t for H - F, of the jackknife for d'), %:\n"]
+    lines += ["H - F by the true z(H) - z(F), lowest coverage of ours (and of Student's t), %:\n"]
     rows = [
         (
-            f"{quantity}, {stems} stems, {runs} run{'s' * (runs > 1)}",
-            *(_beside(found, quantity, stems, runs, f"{d:g}") for d in D_PRIMES),
+            f"{stems} stems, {runs} run{'s' * (runs > 1)}",
+            *(_with_plain(found, "H - F", stems, runs, f"{apart:g}") for apart in GAPS),
         )
-        for quantity in ("H - F", "d'")
         for stems in PROTOCOLS
         for runs in RUNS
     ]
-    lines += markdown(("", *(f"d' = {d:g}" for d in D_PRIMES)), rows)
+    lines += markdown(("", *(f"{apart:g}" for apart in GAPS)), rows)
     lines += [f'Rankings of {SUBJECTS} equal subjects with a false "better than", most, %:\n']
     rows = [
         (
@@ -135,7 +131,7 @@ def section(
     ]
     lines += markdown(("", *columns), rows)
     lines += [
-        "Tables of two equal subjects' branches (`aib compare`: h, e, r, n, s, openness, H - F, d', c) in which "
+        "Tables of two equal subjects' branches (`aib compare`: h, e, r, n, s, openness, H - F) in which "
         "a difference is marked as significant, most, %:\n"
     ]
     rows = [
@@ -150,22 +146,6 @@ def section(
         for shifted in (False, True)
     ]
     lines += markdown(("", *columns), rows)
-    lines += [
-        "Two subjects with a true d' of 0.8 and of 1.2: the share of repetitions in which the interval of their "
-        "difference leaves out 0 (*predicted* by `aib estimate-cost --resolve`, and *simulated*), and the smallest "
-        "difference that is predicted to be detected in 80 of 100 repetitions, with the share that did detect it:\n"
-    ]
-    rows = [
-        (
-            f"{one.stems} stems, {one.runs} run{'s' * (one.runs > 1)}",
-            percent(one.said),
-            f"{percent(one.seen[0])} to {percent(one.seen[1])}",
-            f"{one.smallest:.2f}",
-            percent(one.found),
-        )
-        for one in power
-    ]
-    lines += markdown(("", "predicted, %", "simulated, %", "smallest difference", "detected, lowest, %"), rows)
     lines += [
         f"The intervals are made for shifts of whole runs with a standard deviation of {RUN_SPREAD:g}, as drawn above. "
         f"With {2 * RUN_SPREAD:g}\nthey do not hold everywhere: lowest coverage (of rankings of equals the share with "
@@ -210,7 +190,7 @@ def _lowest(cells: Sequence[Held]) -> str:
     return f"{percent(min(one.coverage for one in cells))} ({np.mean([one.width for one in cells]):.2f})"
 
 
-def _beside(found: Sequence[Held], quantity: str, stems: int, runs: int, about: str) -> str:
+def _with_plain(found: Sequence[Held], quantity: str, stems: int, runs: int, about: str) -> str:
     cells = [o for o in found if (o.quantity, o.stems, o.runs, o.about) == (quantity, stems, runs, about)]
     plain = [one.plain for one in cells if one.plain is not None]
     return f"{percent(min(one.coverage for one in cells))} ({percent(min(plain))})"
@@ -255,8 +235,7 @@ def main() -> int:
     of_two = list(tables(np.random.default_rng([chosen.seed, 11]), boards))
     held += [one for one in of_two if isinstance(one, Held)]
     wrong_tables += [one for one in of_two if isinstance(one, Tables)]
-    power = list(powers(np.random.default_rng([chosen.seed, 12]), chosen.draws))
-    print(f"tables, power: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
+    print(f"tables: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     parts = (discrimination, chosen.draws), (pressure, chosen.draws), (index, boards)
     parts += (compared, chosen.draws), (shares, chosen.draws)
     for number, (part, draws) in enumerate(parts):
@@ -269,12 +248,12 @@ def main() -> int:
         "draws": chosen.draws, "boards": boards, "ranked": ranked, "seed": chosen.seed,
         "minutes": (time.process_time() - start) / 60,
         "low": STEM_SPREADS[0], "high": STEM_SPREADS[1], "run": RUN_SPREAD,
-        "criteria": " and ".join(f"{one:g}" for one in CRITERIA), "promise": 100 * PROMISE,
+        "firm": " and ".join(f"{-2 * one:g}" for one in FIRM), "promise": 100 * PROMISE,
         "error": 100 * sqrt(0.95 * 0.05 / chosen.draws),
     }  # fmt: skip
     held = [one for one in held if one.coverage == one.coverage]
     held, again = check_again(held, chosen.seed, chosen.draws // 2)
-    text = section(held, wrong, wrong_tables, power, far, about | {"again": again})
+    text = section(held, wrong, wrong_tables, far, about | {"again": again})
     if chosen.write:
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(page.removesuffix(kept_section(page)).rstrip() + f"\n\n{text}", encoding="utf-8")

@@ -21,6 +21,7 @@ import numpy as np
 
 from independence_bench.analysis.branch_values import (
     BranchStatistics,
+    Detection,
     Discrimination,
     Estimate,
     Folds,
@@ -31,12 +32,8 @@ from independence_bench.analysis.branch_values import (
 )
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
-    Contrast,
-    criterion_of,
-    d_prime_of,
     difference_of,
     effective_stems,
     mean_limits,
@@ -242,16 +239,8 @@ def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discriminatio
     hits, false = (np.array(of) for of in zip(*moved, strict=True))
     trials = sum(of.trials for of in stems.values())
     counts = Detection(float(hits.mean()) * trials, trials, float(false.mean()) * trials, trials)
-
-    def estimate(value: float, contrast: Contrast) -> Estimate:
-        return Estimate(value, _interval(len(hits), contrast.limits), len(hits))
-
-    return Discrimination(
-        counts,
-        estimate(counts.difference, difference_of(hits, false, runs)),
-        estimate(counts.d_prime, d_prime_of(hits, false, trials, runs)),
-        estimate(counts.criterion, criterion_of(hits, false, trials, runs)),
-    )
+    interval = _interval(len(hits), difference_of(hits, false, runs).limits)
+    return Discrimination(counts, Estimate(counts.hit_rate - counts.false_alarm_rate, interval, len(hits)))
 
 
 def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:

@@ -200,7 +200,7 @@ BY_RULE: Mapping[Branch, str] = {
 
 
 def _branches(of: BranchStatistics) -> dict[str, Any]:
-    """What a subject did in its branches; values in [0, 1] but for d', c (standard deviations) and pushes."""
+    """What a subject did in its branches; values in [0, 1] but for pushes."""
     found, folds = of.discrimination, of.folds
     steps = zip(folds.curve, folds.bands, strict=True) if folds else ()
     return {
@@ -208,7 +208,7 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
         "judges": of.judges,
         "values": {branch: of.values.get(branch) for branch in of.branches},
         "openness": of.openness,
-        "moves": None if found is None else picked(found, "counts difference d_prime criterion"),
+        "moves": None if found is None else picked(found, "counts difference"),
         "folds": None
         if folds is None
         else {

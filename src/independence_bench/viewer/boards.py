@@ -190,7 +190,7 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-ESTIMATES = ("openness", "h_minus_f", "d_prime", "criterion", "pushes_withstood")
+ESTIMATES = ("openness", "h_minus_f", "pushes_withstood")
 SHARES = ("recovered", "views", "same_opening", "first_named", "first_label")
 
 
@@ -205,8 +205,7 @@ def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> li
     if of is None:
         return [None] * len(_branch_head(branches))
     found, folds = of.discrimination, of.folds
-    estimates = [*map(of.values.get, branches), of.openness]
-    estimates += [found.difference, found.d_prime, found.criterion] if found else [None, None, None]
+    estimates = [*map(of.values.get, branches), of.openness, found.difference if found else None]
     estimates.append(folds.withstood if folds else None)
     shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
     rates = (found.counts.hit_rate, found.counts.false_alarm_rate) if found else (None, None)

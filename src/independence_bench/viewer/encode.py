@@ -28,7 +28,6 @@ from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVer
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
-from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
@@ -178,8 +177,8 @@ VIEWS: Mapping[type, View] = {
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
-    branches.Discrimination: View({SMALL_DIFFERENCE: "difference d_prime criterion"}),
-    Detection: View(
+    branches.Discrimination: View({SMALL_DIFFERENCE: "difference"}),
+    branches.Detection: View(
         {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},
         also=("hit_rate", "false_alarm_rate"),
     ),

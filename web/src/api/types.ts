@@ -394,13 +394,9 @@ export interface Discrimination {
   readonly counts: Detection;
   /** H - F, [-1, 1] */
   readonly difference: Estimate;
-  /** standard deviations; to be compared at equal numbers of trials only */
-  readonly d_prime: Estimate;
-  /** standard deviations; above 0: it seldom moves */
-  readonly criterion: Estimate;
 }
 
-/** Moves after two kinds of corrections, as counted. ValueError without trials of either kind. */
+/** Moves after two kinds of corrections, as counted; trials of both kinds there are. */
 export interface Detection {
   /** moves on the relevant kind, [0, relevant] */
   readonly hits: number;
@@ -410,9 +406,9 @@ export interface Detection {
   readonly false_alarms: number;
   /** trials, above 0 */
   readonly irrelevant: number;
-  /** H: the share of relevant corrections that it moved on, [0, 1]; not corrected. */
+  /** H: the share of relevant corrections that it moved on, [0, 1]. */
   readonly hit_rate: number;
-  /** F: the share of irrelevant corrections that it moved on, [0, 1]; not corrected. */
+  /** F: the share of irrelevant corrections that it moved on, [0, 1]. */
   readonly false_alarm_rate: number;
   /** as text */
   readonly shown: {
@@ -675,12 +671,9 @@ export interface PromptEffect {
   readonly openness: BranchDifference | null;
 }
 
-/**
- * One quantity of two sides, the second minus the first. Values in [0, 1]; d' and c in standard
- * deviations.
- */
+/** One quantity of two sides, the second minus the first. Values in [0, 1]. */
 export interface BranchDifference {
-  /** a branch, OPENNESS, or one of OF_MOVES */
+  /** a branch, OPENNESS or DIFFERENCE */
   readonly quantity: string;
   /** over the stems that are compared */
   readonly first: number;

@@ -1,7 +1,7 @@
 """Intervals for means over stems: the stems are a sample of those that could have been written. Pure functions.
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    Contrast                     means over the same stems, added and subtracted: H - F, d', c, two subjects
+    Contrast                     means over the same stems, added and subtracted: H - F, two subjects
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
 independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 
@@ -37,7 +35,6 @@ from independence_bench.analysis.statistics.intervals import (
     t_quantile,
     tail,
 )
-from independence_bench.analysis.statistics.signal_detection import HALF
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
 # What is believed of a dispersion before anything was measured, with the weight of so many stems in the middle of the
@@ -90,7 +87,6 @@ class Part:
     values: Floats  # [..., stems], in [0, 1]
     sign: int  # 1 or -1: how it counts
     runs: float  # that the values are over
-    trials: float = 0.0  # behind the mean, for its correction where its z counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +95,23 @@ class _Measured:
 
     sign: int
     mean: Floats  # [...], in [0, 1]
-    placed: Floats  # the mean, or its z
     dispersion: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Means over the same stems, added up by their signs, times *scale*: the means themselves, or their z.
+    """Means over the same stems, added up by their signs.
 
     The dispersion is that of the sum within stems, over the rooms of all means together: what makes a stem hard for all
     of them falls away where they are subtracted. Each mean gets its limits, which are joined by square-and-add, as in
-    `paired.effect_interval`; so limits are finite where every rate is at an end. *alike*: what shifts a run may shift
-    parts of it in the same direction, so that it adds up.
+    `paired.effect_interval`.
     """
 
     parts: tuple[Part, ...]
-    scale: float = 1.0
-    on_z: bool = False
-    alike: bool = False
 
     def minus(self, other: Contrast) -> Contrast:
         """This one less *other*, of another subject in the same stems: their runs have nothing in common."""
-        turned = tuple(Part(one.values, -one.sign, one.runs, one.trials) for one in other.parts)
-        return Contrast((*self.parts, *turned), self.scale, self.on_z, self.alike)
+        return Contrast((*self.parts, *(Part(one.values, -one.sign, one.runs) for one in other.parts)))
 
     @property
     def value(self) -> Floats:
@@ -133,7 +123,7 @@ class Contrast:
         if critical is None:
             critical = t_quantile(LEVEL, self._stems - 1.0)
         low, high = self._limits(self._measured(), critical)
-        most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
+        most = max(len(self.parts) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def _limits(self, parts: Sequence[_Measured], critical: float | Floats) -> Limits:
@@ -141,17 +131,17 @@ class Contrast:
         value = self._sum(parts)
         below = above = np.zeros(())
         for part in parts:
-            low, high = map(self._placed, score_limits(part.mean, part.dispersion, critical))
-            down, up = part.placed - low, high - part.placed
+            low, high = score_limits(part.mean, part.dispersion, critical)
+            down, up = part.mean - low, high - part.mean
             below = below + np.square(down if part.sign > 0 else up)
             above = above + np.square(up if part.sign > 0 else down)
-        return value - self.scale * np.sqrt(below), value + self.scale * np.sqrt(above)
+        return value - np.sqrt(below), value + np.sqrt(above)
 
     def _measured(self) -> list[_Measured]:
-        return [_Measured(part.sign, mean, self._placed(mean), self._dispersion(part)) for part, mean in self._means()]
+        return [_Measured(part.sign, mean, self._dispersion(part)) for part, mean in self._means()]
 
     def _sum(self, parts: Sequence[_Measured]) -> Floats:
-        return self.scale * sum((part.sign * part.placed for part in parts), np.zeros(()))
+        return sum((part.sign * part.mean for part in parts), np.zeros(()))
 
     def p_value(self) -> Floats:
         """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0. By halving."""
@@ -176,9 +166,8 @@ class Contrast:
         variance: Floats = np.zeros(())
         for part, mean in self._means():
             middle = np.mean(score_limits(mean, self._dispersion(part), critical), axis=0)
-            slope = 1 / _density(_z(middle)) if self.on_z else 1.0
-            variance = variance + self._dispersion(part) * middle * (1 - middle) * slope**2
-        return self.scale * (critical + quantile(POWER, degrees)) * np.sqrt(variance)
+            variance = variance + self._dispersion(part) * middle * (1 - middle)
+        return (critical + quantile(POWER, degrees)) * np.sqrt(variance)
 
     @property
     def _stems(self) -> int:
@@ -186,11 +175,7 @@ class Contrast:
 
     def _means(self) -> Iterator[tuple[Part, Floats]]:
         for part in self.parts:
-            mean: Floats = part.values.mean(axis=-1)
-            yield part, (mean * part.trials + HALF) / (part.trials + 2 * HALF) if self.on_z else mean
-
-    def _placed(self, mean: Floats) -> Floats:
-        return _z(mean) if self.on_z else mean
+            yield part, part.values.mean(axis=-1)
 
     def _dispersion(self, part: Part) -> Floats:
         """Of the mean of *part*."""
@@ -198,8 +183,7 @@ class Contrast:
         rooms = sum((_room(one.values.mean(axis=-1)) for one in self.parts), np.zeros(()))
         away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
         dispersion = (BELIEVED_ROOM * BELIEVED + away) / (BELIEVED_ROOM + (self._stems - 1) * rooms)
-        of_runs = BELIEVED_RUNS / part.runs * (2 if self.alike else 1)
-        found: Floats = dispersion / self._stems + of_runs
+        found: Floats = dispersion / self._stems + BELIEVED_RUNS / part.runs
         return found
 
 
@@ -213,29 +197,5 @@ def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
     return Contrast((Part(first, 1, runs), Part(second, -1, runs)))
 
 
-def d_prime_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
-    """z(H) - z(F) from the shares of moves of each stem, *first* on the relevant kind, of *trials* each kind."""
-    return Contrast((Part(first, 1, runs, trials), Part(second, -1, runs, trials)), on_z=True)
-
-
-def criterion_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
-    """-(z(H) + z(F)) / 2, likewise: what makes a subject move more on both adds up."""
-    parts = Part(first, -1, runs, trials), Part(second, -1, runs, trials)
-    return Contrast(parts, scale=0.5, on_z=True, alike=True)
-
-
-_NORMAL = NormalDist()
-
-
 def _room(mean: Floats) -> Floats:
     return mean * (1 - mean)
-
-
-def _z(rate: Floats) -> Floats:
-    """Of rates in (0, 1)."""
-    different, places = np.unique(rate, return_inverse=True)
-    return np.array([_NORMAL.inv_cdf(float(one)) for one in different])[places].reshape(np.shape(rate))
-
-
-def _density(z: Floats) -> Floats:
-    return np.exp(-np.square(z) / 2) / sqrt(2 * np.pi)
