@@ -184,16 +184,6 @@ def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> No
     assert f"0 of {5 * STEMS * RUNS} ({5 * STEMS * RUNS} without a view)" in detail
 
 
-def test_the_cheapest_test_counts_openings_once(folder: Path) -> None:
-    """156 calls for a run of v3-lite, and what they cost is known."""
-    said = shown(folder, "reliability", "--judge", "judge@", *LITE)
-    found = re.search(r"as played 3 \+ 3 \+ 3 \+ 3 2 1 (\d+) \$(0\.\d+)", said)
-
-    assert found is not None
-    assert int(found[1]) == 2 * 156
-    assert 0.1 < float(found[2]) < 1
-
-
 def test_a_jury_has_branches_of_its_own(folder: Path) -> None:
     """Each judge's levels are read by themselves; the values are means over both."""
     done = aib(folder, "leaderboard", "--json", "--jury", "judge@,judge-3", *LITE)
