@@ -29,7 +29,7 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.statistics.paired import linear_limits
+from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -368,7 +368,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
         index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
         assert index is not None
         assert interval is not None
-        parts.append((weight, index, interval))
+        parts.append((weight, index, interval.low, interval.high))
 
     place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
     spread = next(spread for spread in found.subjects if spread.label == row.label)
@@ -376,7 +376,8 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     assert change is not None
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
-    assert change.again == linear_limits(parts)
+    assert change.again is not None
+    assert (change.again.low, change.again.high) == joined_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:

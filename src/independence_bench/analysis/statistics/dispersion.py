@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
-from independence_bench.analysis.statistics.intervals import NORMAL, Scores, plain_scores
+from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
 from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
@@ -164,15 +164,14 @@ def moderated(own: Variations, pool: Variations, believed: float, most: float) -
 
     The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
     counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
-    a subject at the ceiling, whose own variance says nothing, has the pool's. Empirical Bayes after G. K. Smyth
-    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3).
+    a subject at the ceiling, whose own variance says nothing, has the pool's.
     """
     weight = weight_of(pool, most)
     room = pool.room[pool.known].sum() + BELIEVED_ROOM
     common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
-    average = room / (np.count_nonzero(pool.known) + 1)
-    above = weight * average * common + own.degrees * own.variance
-    return above / (weight * average + own.degrees * own.room), weight
+    believed_room = weight * room / (np.count_nonzero(pool.known) + 1)
+    away, own_room = own.degrees * own.variance, own.degrees * own.room
+    return drawn_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
 def weight_of(pool: Variations, most: float) -> float:
