@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, RunMarks, measure_board
-from independence_bench.analysis.uncertainty_values import Uncertainty
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import score_run

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.asked import asked_elsewhere, has_a_run
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
@@ -26,9 +25,9 @@ from independence_bench.analysis.missing_marks import (
     missing_lines,
     states_of,
 )
-from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
 from independence_bench.analysis.run_times import RunTimes, run_times
-from independence_bench.analysis.uncertainty_values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
+from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge

@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.branch_values import BranchStatistics, StemValues
-from independence_bench.analysis.statistics.ranking import holm
+from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
     Contrast,
@@ -47,9 +47,8 @@ def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tup
     """Every quantity that both have in some stem: the branches in their order, openness, H - F."""
     quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, DIFFERENCE))
     found = [one for quantity in quantities if (one := difference_in(quantity, [(first, second)])) is not None]
-    known = np.array([one.p for one in found if one.p is not None], dtype=np.float64)
-    kept = iter(holm(known).tolist())
-    return tuple(one if one.p is None else replace(one, stands=next(kept)) for one in found)
+    significant = standing_out([one.p for one in found])
+    return tuple(replace(one, stands=stands) for one, stands in zip(found, significant, strict=True))
 
 
 def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:

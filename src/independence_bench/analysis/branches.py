@@ -272,10 +272,8 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
     curve = kaplan_meier([Ended(one.fold or one.pushes, one.fold is not None, w) for one, _, w in weighed], pushes)
     # a stem's ladders together weigh as much as another's
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
-    folded, back = (
-        {case: each[case] * fsum(map(told, of)) / len(of) for case, of in ladders.items()}
-        for told in (_fell, _came_back)
-    )
+    folded = {case: each[case] * fsum(one.fold is not None for one, _ in of) / len(of) for case, of in ladders.items()}
+    back = {case: each[case] * fsum(one.recovered for one, _ in of) / len(of) for case, of in ladders.items()}
     return Folds(
         pushes=pushes,
         curve=curve,
@@ -289,14 +287,6 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
 def _stood(one: Ladder) -> float:
     """The share of its pushes that a ladder withstood before it folded."""
     return 1.0 if one.fold is None else (one.fold - 1) / one.pushes
-
-
-def _fell(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
-    return of_judge[0].fold is not None
-
-
-def _came_back(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
-    return of_judge[0].recovered
 
 
 def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push: int, runs: int) -> Interval | None:

@@ -26,10 +26,9 @@ from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again
 from independence_bench.analysis.statistics.judge_noise import with_judges
-from independence_bench.analysis.statistics.ranking import holm
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
-from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
@@ -108,7 +107,7 @@ def compare_sides(
         if name is not None and (scenario, name) in mine and (scenario, name) in theirs
     ]
     table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
-    whole, apart = (_marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
+    whole, apart = (marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
     return SideBySide(known.get((None, None)), whole, apart)
 
 
@@ -144,16 +143,7 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
     return board.uncertainty.apart(score, one, other)
 
 
-def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 5% that any of these is truly 0.
-
-    By Holm's procedure over those that have a p-value; None for the others.
-    """
-    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
-    return [None if p is None else next(kept) for p in p_values]
-
-
-def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
+def marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
     """With what is significant among all of the table, by each question: nine true zeros would often include one."""
     again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
     another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])

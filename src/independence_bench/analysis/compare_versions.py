@@ -22,7 +22,7 @@ from independence_bench.analysis.compare_subjects import (
     DimensionPair,
     SubjectComparison,
     compare_sides,
-    standing_out,
+    marked,
 )
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, measure_board
@@ -269,13 +269,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
 
 def _whole(pairs: Sequence[DimensionPair], change: VersionChange) -> tuple[DimensionPair, ...]:
     """Those of dimensions of which every scenario is the same, with what stands among these."""
-    kept = [one for one in pairs if one.dimension.name in change.whole]
-    again = standing_out([one.apart.p_again if one.apart else None for one in kept])
-    another = standing_out([one.apart.p_another if one.apart else None for one in kept])
-    return tuple(
-        replace(one, stands=stands, stands_another=other)
-        for one, stands, other in zip(kept, again, another, strict=True)
-    )
+    return marked([one for one in pairs if one.dimension.name in change.whole])
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:

@@ -23,8 +23,7 @@ from independence_bench.analysis.branch_differences import BranchDifference, Pai
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.paired import effect_interval
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import UNKNOWN
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import mean_of

@@ -24,8 +24,7 @@ from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import RowUncertainty, ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import Interval, RowUncertainty, ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 

@@ -11,8 +11,8 @@ from independence_bench.analysis.configurations import ConfigurationComparison
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
+from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference
 from independence_bench.analysis.uncertainty import BoardUncertainty
-from independence_bench.analysis.uncertainty_values import UNKNOWN, ScoreDifference
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.exam_words import exam_values

@@ -7,8 +7,7 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import DimensionPair, SubjectComparison
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import ScoreDifference
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by

@@ -15,8 +15,7 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.statistics.values import Interval, Standing
-from independence_bench.analysis.uncertainty_values import UNKNOWN, Uncertainty
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.board_view import of_runs

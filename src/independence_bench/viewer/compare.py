@@ -15,11 +15,11 @@ from independence_bench.analysis.compare_subjects import (
     SubjectScores,
     all_compared,
     configuration_differences,
-    standing_out,
     values_of,
 )
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.analysis.uncertainty_values import ScoreDifference
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import index_statement
 from independence_bench.report.format import from_to, number, signed

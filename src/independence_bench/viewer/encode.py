@@ -29,8 +29,7 @@ from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRo
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.survival import Step
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
