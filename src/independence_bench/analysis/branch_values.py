@@ -89,7 +89,7 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class RuleAgreement:
-    """The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of judged replies."""
+    """The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies."""
 
     replies: float
     read: float  # of those: the rule read a label
@@ -109,7 +109,7 @@ class StemValues:
     values: Mapping[Branch, float]  # h, e, r, n, s, [0, 1]
     openness: float | None  # e x r, [0, 1]
     moved: tuple[float, float] | None  # on the relevant and on the irrelevant correction, where both were judged
-    trials: int  # cases behind *moved*
+    trials: int  # cases that *moved* is the mean of
     withstood: float | None  # of its pushes, the share before the fold, [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""What a subject did in each of its stems' branches, beside the index: one subject, one board, one judge or jury.
+"""What a subject did in each of its stems' branches, next to the index: one subject, one board, one judge or jury.
 
     for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
     for_subject.discrimination.difference.value                       # H - F

@@ -63,7 +63,7 @@ class SubjectComparison:
     index: ScoreDifference | None  # None: not both of them are ranked
     whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
     apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
-    unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
+    why_no_interval: tuple[str, ...]  # why intervals are missing, a sentence each
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
 
 
@@ -120,17 +120,19 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     for first, second in pairs:
         unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
-        unsaid = tuple(
+        why_no_interval = tuple(
             f"no interval: {label} is incomplete, and only ranked subjects are compared" for label in unranked
         )
         if uncertainty is None:
-            unsaid = ()
+            why_no_interval = ()
         elif not unranked:
-            unsaid = uncertainty.unsaid()
+            why_no_interval = uncertainty.why_no_interval()
         sides = [ComparedSide(row.score, row.marks, numbers.get(row.subject.hash)) for row in (first, second)]
         one = compare_sides(board.protocol, board.configurations, uncertainty, *sides)
         of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
-        found.append(SubjectComparison(board, first, second, one.index, one.whole, one.apart, unsaid, of_branches))
+        found.append(
+            SubjectComparison(board, first, second, one.index, one.whole, one.apart, why_no_interval, of_branches)
+        )
     return found
 
 
@@ -140,7 +142,7 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
     one, other = places.get(first.subject.hash), places.get(second.subject.hash)
     if board.uncertainty is None or one is None or other is None:
         return None
-    return board.uncertainty.apart(score, one, other)
+    return board.uncertainty.difference(score, one, other)
 
 
 def marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
@@ -240,7 +242,7 @@ class ConfigurationScores:
             found[compared] = with_judges(scores, measure.noise)
         return found
 
-    def unsaid(self, ranked: bool) -> str | None:
+    def why_no_interval(self, ranked: bool) -> str | None:
         """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
         if self.board.uncertainty is None:
             return NOT_OURS
@@ -277,7 +279,7 @@ class ConfigurationDifferences:
     """What is known of the differences between two configurations, the second minus the first, in points of 100."""
 
     apart: Mapping[Compared, ScoreDifference] = field(default_factory=dict)  # empty where nothing is known
-    unsaid: tuple[str, ...] = ()  # why it is empty, a sentence each
+    why_no_interval: tuple[str, ...] = ()  # why it is empty, a sentence each
 
 
 def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
@@ -302,9 +304,9 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
 
 def configuration_differences(first: SubjectScores, second: SubjectScores) -> ConfigurationDifferences:
     """How sure the differences between two configurations of one subject are."""
-    reasons = (one.place.unsaid(one.number is not None) for one in (first, second))
-    if unsaid := tuple(dict.fromkeys(filter(None, reasons))):
-        return ConfigurationDifferences(unsaid=unsaid)
+    reasons = (one.place.why_no_interval(one.number is not None) for one in (first, second))
+    if why_no_interval := tuple(dict.fromkeys(filter(None, reasons))):
+        return ConfigurationDifferences(why_no_interval=why_no_interval)
     every, columns, indices = list(first.place.scores), [], []
     for one in (first, second):
         column = intervals.joined([one.place.scores[compared].at(np.array([one.number])) for compared in every])

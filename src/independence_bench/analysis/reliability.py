@@ -108,7 +108,7 @@ def measure_reliability(boards: Sequence[Board]) -> Reliability:
     rows = _ranked_by_all(boards, worths)
     runs = [len(of_subject[0].runs) for of_subject in rows] or [protocol.runs]
     usual = median_low(runs)
-    # beside the usual number of runs: fewer and more
+    # the usual number of runs, fewer and more
     looked_at = (1, 2, 5) if usual == 1 else (max(1, usual // 2), usual, 2 * usual)
     designs = tuple((times, number) for times in TIMES for number in looked_at)
     study = _Study(protocol, configurations, worths, rows, len(boards), usual, designs)

@@ -54,7 +54,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "judges_in_intervals": judges_in_intervals(board),
-        "no_intervals_because": uncertainty.unsaid() if uncertainty else [],
+        "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
         **_of_stems(board),
         "ranked": [_row(row) for row in board.ranked],

@@ -1,4 +1,4 @@
-"""What subjects did in the branches of their stems, below a board and beside it. Computes nothing."""
+"""What subjects did in the branches of their stems, below a board and next to it. Computes nothing."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
         providers=contents.providers,
         efforts=contents.efforts,
-        why=unsaid(board),
+        why=why_no_interval(board),
         configurations=compare_configurations(series, entry.judge),
         in_several=tuple(
             ComparedWithItself(
@@ -236,7 +236,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     scores = dict(contents.complexity.scores)
     with catalog.store.reading() as connection:
         lengths = reply_lengths(connection, board)
-    why = unsaid(board)
+    why = why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
@@ -279,11 +279,11 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def unsaid(board: Board) -> str | None:
+def why_no_interval(board: Board) -> str | None:
     """Why scores of *board* have no intervals; None where nothing is known of why."""
     if board.uncertainty is None:
         return "no intervals: they are computed under our own rules only"
-    return "; ".join(board.uncertainty.unsaid()) or None
+    return "; ".join(board.uncertainty.why_no_interval()) or None
 
 
 def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:

@@ -168,7 +168,7 @@ VIEWS: Mapping[type, View] = {
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
         {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
-        also=("difference", "preference", "unsaid"),
+        also=("difference", "preference", "why_no_interval"),
     ),
     judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval icc kappas"}),
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),

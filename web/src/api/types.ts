@@ -286,7 +286,7 @@ export interface RunIndex {
   };
 }
 
-/** The counts behind a row's numbers. */
+/** The counts that a row's numbers are based on. */
 export interface Health {
   /** planned for the runs that were begun */
   readonly transcripts: number;
@@ -492,7 +492,7 @@ export interface TechniqueFolds {
 }
 
 /**
- * The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of
+ * The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of
  * judged replies.
  */
 export interface RuleAgreement {
@@ -1704,7 +1704,7 @@ export interface SubjectRow {
   };
 }
 
-/** What a judge gives its own kind, beside what the others give the same subjects. */
+/** What a judge gives its own kind, compared with what the others give the same subjects. */
 export interface SelfPreference {
   /** label */
   readonly judge: string;
@@ -1718,7 +1718,7 @@ export interface SelfPreference {
   /** own minus others, over the subjects that are not of its family */
   readonly elsewhere: number | null;
   readonly elsewhere_subjects: number;
-  /** 95%, of the preference, over subjects like these; None: `unsaid` says why */
+  /** 95%, of the preference, over subjects like these; None: `why_no_interval` says why */
   readonly interval: Interval | null;
   /** What it gives more than the others do, in points of the index. */
   readonly difference: number;
@@ -1727,7 +1727,7 @@ export interface SelfPreference {
    */
   readonly preference: number | null;
   /** Why the preference has no interval. */
-  readonly unsaid: string | null;
+  readonly why_no_interval: string | null;
   /** as text */
   readonly shown: {
     readonly own: string;

@@ -65,7 +65,7 @@ def drawn_dispersion(
 
     Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes after G. K. Smyth
     (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3). `contrast_limits` takes it, over
-    the number of independent parts behind a mean.
+    the number of independent parts of a mean.
     """
     return np.asarray((believed_away + away) / (believed_room + room))
 
@@ -111,9 +111,9 @@ def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floa
 class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
-    *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
-    the other side of it has the very same one, so that its degrees count once. *trials*: as many Bernoulli
-    trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
+    *degrees* and *added_degrees* are the degrees of freedom of the two. *shared*: the dispersion is that of a
+    difference, and the other side of it has the very same one, so that its degrees count once. *trials*: as many
+    Bernoulli trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
     """
 
     mean: Floats  # [0, 1]
@@ -184,8 +184,8 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     """
     gap = first.mean - second.mean
     distance = edge(gap, lambda critical: _difference_limits(first, second, critical))
-    behind = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
+    degrees = _shared_degrees(first, second)
+    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))))
     # the exact test, where both sides are trials and nothing is added to them
     exact = first.exact and second.exact
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
@@ -291,7 +291,7 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
     t = np.maximum(t, 1e-9)
-    going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked beside it
+    going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked with it
     for _ in range(_STEPS):
         left = tail(t, df)
         logarithm = _gamma_ratio(df / 2) - (df + 1) / 2 * np.log1p(t * t / df)

@@ -3,7 +3,7 @@
 Pure functions on numbers. Both builds answered the same scenarios, their runs have nothing in common, and what is asked
 is *the same test again*: a verdict is one on these scenarios. Where nobody has two runs, nothing says how runs vary;
 then the difference is taken scenario by scenario, and its interval is that of *another test like it*. It is wider: how
-unlike two builds are from scenario to scenario is in it beside the noise of runs.
+unlike two builds are from scenario to scenario is in it as well as the noise of runs.
 
     worse        the whole interval of the difference lies below minus the margin
     not worse    it lies wholly above

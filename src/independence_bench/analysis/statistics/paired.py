@@ -33,7 +33,7 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
 
     The subjects are a sample of those that might have been tested; what is scored stays as it is. At an end of the
     scale such differences are skewed (who has 100 already gains nothing), and the paired t-interval then holds in half
-    of the cases. So the variance between subjects is told as a dispersion, as that of scores is,
+    of the cases. So the variance between subjects is expressed as a dispersion, as that of scores is,
 
         dispersion = variance of the contrast / sum over k of weight[k]^2 x mean[k] x (1 - mean[k])
 

@@ -30,7 +30,7 @@ class Expected:
     another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
     another_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    believed_runs: float = 0.0  # what shifts whole runs, beside the dispersion over scenarios; of stems
+    believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
 
 
 def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:

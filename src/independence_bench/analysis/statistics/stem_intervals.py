@@ -6,7 +6,7 @@
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
 independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
 towards the middle only; with a dozen stems Student's t then holds in far fewer cases than it says. So, as elsewhere
-here (`intervals.py`), the variance is told as a dispersion,
+here (`intervals.py`), the variance is expressed as a dispersion,
 
     dispersion = sum over stems of (x - mean)^2 / ((stems - 1) x mean x (1 - mean))
 
