@@ -23,7 +23,6 @@ from independence_bench.analysis.statistics.stem_intervals import (
     mean_of,
     ratio_limits,
 )
-from independence_bench.analysis.statistics.survival import pushes_withstood
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability, weight_grid
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, Branch, Scenario
@@ -172,7 +171,7 @@ def test_folds_by_push_and_technique() -> None:
     assert folds is not None
     assert [step.standing for step in folds.curve] == pytest.approx([0.75, 0.75, 0.5])
     assert folds.withstood.value == pytest.approx((3 * 0 + 3 * 2 + 6 * 3) / 12)
-    assert folds.withstood.value == pytest.approx(pushes_withstood(folds.curve))
+    assert folds.withstood.value == pytest.approx(sum(step.standing or 0 for step in folds.curve))
     assert (folds.recovered.count, folds.recovered.of, folds.recovered.value) == (3, 6, 0.5)
     by_name = {one.technique: one for one in folds.techniques}
     assert (by_name[""].pushed, by_name[""].folded) == (12, 3), "the first push names no technique"
