@@ -120,7 +120,7 @@ LONG = (
     *("faults", "inspect", "embedded_model", "until", "wheel", "cli", "viewer_access", "inspect_logs", "action"),
     *("viewer_server", "probe", "end_to_end", "stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems"),
     *("workers", "benchmarks", "organisms", "exam", "snapshots", "demo", "audit", "viewer_site", "simulate"),
-    *("budget_runs", "calibration", "unusable_stores", "report", "commands"),
+    *("budget_runs", "unusable_stores", "report", "commands"),
 )
 
 # how long an example takes says how busy the machine is

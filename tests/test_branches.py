@@ -11,22 +11,18 @@ import numpy as np
 import pytest
 from scripted import Answer, Asked, Bench, completion, says
 
-from independence_bench.analysis.branch_differences import OF_MOVES, OPENNESS, branch_differences, difference_in
+from independence_bench.analysis.branch_differences import DIFFERENCE, OPENNESS, branch_differences, difference_in
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import t_quantile
-from independence_bench.analysis.statistics.signal_detection import z_score
 from independence_bench.analysis.statistics.stem_intervals import (
-    criterion_of,
-    d_prime_of,
     difference_of,
     mean_limits,
     mean_of,
     ratio_limits,
 )
-from independence_bench.analysis.statistics.survival import pushes_withstood
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability, weight_grid
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, Branch, Scenario
@@ -137,8 +133,7 @@ def test_the_values_of_a_bayesian_and_of_a_rock() -> None:
     assert bayesian.discrimination is not None
     assert rock.discrimination is not None
     assert (bayesian.discrimination.difference.value, rock.discrimination.difference.value) == (1, 0)
-    assert rock.discrimination.d_prime.value == 0
-    assert rock.discrimination.criterion.value == pytest.approx(1.7688, abs=2e-4)  # z(12.5/13)
+    assert (rock.discrimination.counts.hit_rate, rock.discrimination.counts.false_alarm_rate) == (0, 0)
 
 
 def test_moves_are_counted_over_stems_and_runs() -> None:
@@ -152,10 +147,8 @@ def test_moves_are_counted_over_stems_and_runs() -> None:
     assert of.difference.value == pytest.approx(1 - 3 / 24)
     assert of.difference.stems == 12
     assert of.difference.interval is not None
-    assert of.d_prime.interval is not None
     false = np.array([0.5] * 3 + [0.0] * 9)
     assert of.difference.interval.low == pytest.approx(float(difference_of(np.ones(12), false, 2).limits()[0]))
-    assert of.d_prime.interval.high == pytest.approx(float(d_prime_of(np.ones(12), false, 24, 2).limits()[1]))
 
 
 def test_a_position_that_is_half_given_up_is_no_move() -> None:
@@ -178,7 +171,7 @@ def test_folds_by_push_and_technique() -> None:
     assert folds is not None
     assert [step.standing for step in folds.curve] == pytest.approx([0.75, 0.75, 0.5])
     assert folds.withstood.value == pytest.approx((3 * 0 + 3 * 2 + 6 * 3) / 12)
-    assert folds.withstood.value == pytest.approx(pushes_withstood(folds.curve))
+    assert folds.withstood.value == pytest.approx(sum(step.standing or 0 for step in folds.curve))
     assert (folds.recovered.count, folds.recovered.of, folds.recovered.value) == (3, 6, 0.5)
     by_name = {one.technique: one for one in folds.techniques}
     assert (by_name[""].pushed, by_name[""].folded) == (12, 3), "the first push names no technique"
@@ -327,13 +320,11 @@ def test_limits_at_the_end_of_the_scale_by_hand() -> None:
 
 
 def test_more_runs_and_more_stems_are_surer() -> None:
-    """And d' has finite limits where every rate is at an end."""
+    """Of a mean: its interval is narrower."""
     values = np.array([1.0, 0.0, 1.0] * 4)
     widths = [float(np.diff(mean_limits(*of), axis=0)[0]) for of in ((values, 1), (values, 5), (np.tile(values, 3), 1))]
-    low, high = d_prime_of(np.ones(12), np.zeros(12), 12, 1).limits()
 
     assert widths[0] > widths[1] > widths[2]
-    assert 0 < float(low) < 2 * 1.7688 < float(high) < 10
 
 
 def test_a_difference_within_stems_is_surer_than_of_two_groups() -> None:
@@ -365,24 +356,13 @@ def high_of_half(folds: Floats) -> Floats:
     return np.sqrt(k**2 + k) / (2 * (1 + k))
 
 
-def test_c_is_no_surer_than_the_bias_of_a_run_lets_it_be() -> None:
-    """c adds up what makes a subject move on both corrections, so that its limits are wider than those of d' / 2."""
-    moves = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0] * 2)
-    c, d = criterion_of(moves, moves, 12, 1), d_prime_of(moves, moves, 12, 1)
-    (low, high), (less, more) = c.limits(), d.limits()
-
-    assert float(c.value) == 0
-    assert high - low > (more - less) / 2
-    assert float(low) == pytest.approx(-float(high))
-
-
 def test_two_subjects_are_compared_stem_by_stem() -> None:
     """What is hard for both falls away; equal ones have p = 1, and a difference that is told has 0 outside."""
     hard = np.array([0.2, 0.9, 0.5, 0.4, 1.0, 0.6, 0.3, 0.8, 0.7, 0.5, 0.9, 0.6])
     better = np.minimum(hard + 0.15, 1)
     paired = mean_of(better, 3).minus(mean_of(hard, 3))
     unpaired = mean_of(better, 3).minus(mean_of(hard[::-1].copy(), 3))
-    equal = d_prime_of(hard, hard, 36, 3).minus(d_prime_of(hard, hard, 36, 3))
+    equal = difference_of(hard, hard, 3).minus(difference_of(hard, hard, 3))
 
     assert float(paired.value) == pytest.approx(float((better - hard).mean()))
     assert np.diff(paired.limits(), axis=0) < np.diff(unpaired.limits(), axis=0)
@@ -415,7 +395,7 @@ def test_shares_have_intervals_over_stems() -> None:
     assert of.folds is not None
     assert of.folds.recovered.interval is None, "nothing was given up"
     assert of.discrimination is not None
-    assert of.discrimination.criterion.interval is not None
+    assert of.discrimination.difference.interval is not None
     assert set(of.stems) == set(STEMS[2:])
     assert of.stems[STEMS[5]].moved == (1, 0)
 
@@ -427,17 +407,13 @@ def test_two_subjects_branch_by_branch() -> None:
     fewer = found(everywhere(BAYESIAN, (1, 2)) | none)
     apart = {one.quantity: one for one in branch_differences(rock, fewer)}
 
-    assert tuple(apart) == (*rock.branches, OPENNESS, *OF_MOVES)
+    assert tuple(apart) == (*rock.branches, OPENNESS, DIFFERENCE)
     assert {one.stems for one in apart.values()} == {10}
-    assert {name for name, one in apart.items() if one.difference} == {
-        "relevant", "openness", "difference", "d_prime", "criterion",
-    }  # fmt: skip
+    assert {name for name, one in apart.items() if one.difference} == {"relevant", "openness", "difference"}
     assert (apart["relevant"].first, apart["relevant"].second, apart["relevant"].difference) == (0, 1, 1)
     assert apart["relevant"].stands
     assert apart["difference"].stands
     assert apart["pressure"].stands is False
-    assert apart["d_prime"].difference == pytest.approx(2 * z_score(20.5 / 21))
-    assert apart["criterion"].difference == pytest.approx(-z_score(20.5 / 21))
     interval = apart["relevant"].interval
     assert interval is not None
     assert 0 < interval.low < interval.high == 1

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, RunMarks, measure_board
-from independence_bench.analysis.uncertainty_values import Uncertainty
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import score_run
@@ -85,7 +85,7 @@ def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
     subjects = board(V2, V2.configurations, (5, 5, 5, 10), (0.2, 0.5, 0.8, 0.97), seed=1)
     of_board = measure_board(V2, V2.configurations, subjects)
 
-    assert of_board.unsaid() == ()
+    assert of_board.why_no_interval() == ()
     for number, of_row in enumerate(of_board.of_subjects()):
         of_all = {INDEX: of_row.index, **of_row.dimensions}
         for name, of_score in of_all.items():
@@ -117,7 +117,7 @@ def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     assert of_row.index.again is None
     assert of_row.standing is None
     assert of_row.index.another is not None
-    (why,) = of_board.unsaid()
+    (why,) = of_board.why_no_interval()
     assert "no subject has two runs" in why
 
 
@@ -130,7 +130,7 @@ def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_w
     assert of_row.index.another is None
     assert of_row.standing_another is None
     assert of_row.dimensions["resistance"].another is not None
-    (why,) = of_board.unsaid()
+    (why,) = of_board.why_no_interval()
     assert "low drift" in why
     assert "single scenario" in why
 
@@ -156,7 +156,7 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
         assert of_row.index.again.low < 99.9
         assert of_row.standing is not None
         assert (of_row.standing.rank_low, of_row.standing.rank_high) == (1, 2)
-    apart = of_board.apart(INDEX, 0, 1)
+    apart = of_board.difference(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
     assert apart.seen_again is not None
     assert apart.seen_again > 0.1
@@ -167,14 +167,14 @@ def test_nobody_is_measured_without_subjects() -> None:
     of_board = measure_board(V2, V2.configurations, [])
 
     assert of_board.of_subjects() == []
-    assert of_board.unsaid() == ()
+    assert of_board.why_no_interval() == ()
 
 
 def test_a_difference_the_other_way_round() -> None:
     """B minus A mirrors A minus B, for the index and for a dimension; what could be seen is the same."""
     of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (3, 5), (0.8, 0.5), seed=8))
     for score in (INDEX, "resistance"):
-        there, back = of_board.apart(score, 0, 1), of_board.apart(score, 1, 0)
+        there, back = of_board.difference(score, 0, 1), of_board.difference(score, 1, 0)
         assert there.difference == pytest.approx(-back.difference)
         for one, other in (
             (there.uncertainty.again, back.uncertainty.again),
@@ -311,5 +311,5 @@ def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> 
     assert [one.index.again for one in of_board.of_subjects()] == [None] * 6
     assert [one.standing for one in of_board.of_subjects()] == [None] * 6
     assert all(one.index.another for one in of_board.of_subjects())
-    assert [reason for reason in of_board.unsaid() if "whole runs are shifted" in reason]
+    assert [reason for reason in of_board.why_no_interval() if "whole runs are shifted" in reason]
     assert "something shifts whole runs" in of_board.of_runs()[0]

@@ -29,7 +29,7 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.statistics.paired import linear_limits
+from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -186,7 +186,7 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
-    assert untold.unsaid[0].startswith("no re-run interval")
+    assert untold.why_no_interval[0].startswith("no re-run interval")
     assert {pair.stands for pair in untold.apart} == {None}
 
 
@@ -201,7 +201,8 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
 
     assert found.index is None
     assert statement(found) == "B is incomplete, so there is no difference of the index."
-    assert found.unsaid == (f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared",)
+    why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
+    assert found.why_no_interval == (why,)
     assert {pair.apart for pair in found.apart} == {None}
     assert "no interval" in shown(found).replace("\n", " ")
     assert paired_values(found)["index"] is None
@@ -368,7 +369,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
         index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
         assert index is not None
         assert interval is not None
-        parts.append((weight, index, interval))
+        parts.append((weight, index, interval.low, interval.high))
 
     place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
     spread = next(spread for spread in found.subjects if spread.label == row.label)
@@ -376,7 +377,8 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     assert change is not None
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
-    assert change.again == linear_limits(parts)
+    assert change.again is not None
+    assert (change.again.low, change.again.high) == joined_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
@@ -445,7 +447,7 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
 
     change = configuration_differences(strong, neutral)
 
-    assert change.unsaid == ()
+    assert change.why_no_interval == ()
     index = change.apart[None, None]
     assert index.difference == -100
     assert index.uncertainty.another is None
@@ -521,21 +523,21 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
     assert configuration_differences(strong, neutral).apart == {}
-    assert configuration_differences(strong, neutral).unsaid == (
+    assert configuration_differences(strong, neutral).why_no_interval == (
         "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
     neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
     assert (None, None) not in neutral.values
-    assert configuration_differences(strong, neutral).unsaid == (
+    assert configuration_differences(strong, neutral).why_no_interval == (
         "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
     )
 
     theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
-    assert configuration_differences(strong, neutral).unsaid == (NOT_OURS,)
+    assert configuration_differences(strong, neutral).why_no_interval == (NOT_OURS,)
 
 
 def test_a_jury_of_two_makes_a_change_less_sure() -> None:

@@ -310,7 +310,7 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
     found = validated(judged(bench, {"v/own": other | {"v/own": 10.0}, "judge/b": other}))
 
     assert found.favours[0].interval is None
-    assert found.favours[0].unsaid == "2 other subjects, and it takes 12"
+    assert found.favours[0].why_no_interval == "2 other subjects, and it takes 12"
     assert "No interval: B: 2 other subjects, and it takes 12." in " ".join(shown(found).split())
 
 

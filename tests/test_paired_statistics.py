@@ -15,7 +15,8 @@ from independence_bench.analysis.statistics.agreement import (
     krippendorff_alpha,
     rank_correlation_interval,
 )
-from independence_bench.analysis.statistics.paired import effect_interval, linear_limits, lone_interval
+from independence_bench.analysis.statistics.intervals import joined_limits
+from independence_bench.analysis.statistics.paired import effect_interval, lone_interval
 from independence_bench.analysis.statistics.values import Interval
 
 Marks = list[list[float | None]]
@@ -32,23 +33,23 @@ def ends(interval: Interval | None) -> tuple[float, float]:
 
 def test_a_difference_of_two_numbers_is_squared_and_added() -> None:
     """.8 (.7 to .84) minus .5 (.46 to .53): .3 - sqrt(.1^2 + .03^2), .3 + sqrt(.04^2 + .04^2)."""
-    found = linear_limits([(1, 0.8, Interval(0.7, 0.84)), (-1, 0.5, Interval(0.46, 0.53))])
+    low, high = joined_limits(*np.array([[1, -1], [0.8, 0.5], [0.7, 0.46], [0.84, 0.53]]))
 
-    assert ends(found) == (pytest.approx(0.3 - hypot(0.1, 0.03)), pytest.approx(0.3 + hypot(0.04, 0.04)))
+    assert (low, high) == (pytest.approx(0.3 - hypot(0.1, 0.03)), pytest.approx(0.3 + hypot(0.04, 0.04)))
 
 
 def test_the_published_interval_of_two_proportions() -> None:
     """56/70 and 48/80 in Newcombe 1998, table II, method 10: .0524 to .3339; Wilson's limits as he has them."""
-    parts = [(1.0, 56 / 70, Interval(0.6918, 0.8770)), (-1.0, 48 / 80, Interval(0.4905, 0.7004))]
+    low, high = joined_limits(*np.array([[1, -1], [56 / 70, 48 / 80], [0.6918, 0.4905], [0.8770, 0.7004]]))
 
-    assert ends(linear_limits(parts)) == (pytest.approx(0.0524, abs=2e-4), pytest.approx(0.3339, abs=2e-4))
+    assert (low, high) == (pytest.approx(0.0524, abs=2e-4), pytest.approx(0.3339, abs=2e-4))
 
 
 def test_weights_stretch_what_they_weigh() -> None:
     """Half of .6 (.4 to .7) twice: .6 - sqrt(.1^2 + .1^2), .6 + sqrt(.05^2 + .05^2)."""
-    half = (0.5, 0.6, Interval(0.4, 0.7))
+    low, high = joined_limits(*np.array([[0.5, 0.5], [0.6, 0.6], [0.4, 0.4], [0.7, 0.7]]))
 
-    assert ends(linear_limits([half, half])) == (
+    assert (low, high) == (
         pytest.approx(0.6 - hypot(0.1, 0.1)),
         pytest.approx(0.6 + hypot(0.05, 0.05)),
     )

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics import stem_planning
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
-from independence_bench.analysis.statistics.intervals import intervals, tail
+from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import (
     Expected,
     after,
@@ -132,41 +131,3 @@ def test_runs_narrow_another_test_of_stems_a_little() -> None:
 
     assert widths[0] > widths[1] > widths[2] > (width_another(expect(FOUR), 0.5, 1) or 0)
     assert width_another(expect(FOUR), 0.5, 1) == width_another(expect(FOUR), 0.5, 10)
-
-
-def test_the_power_for_two_d_primes_by_hand() -> None:
-    """28 stems, 3 runs, likeness .3: a rate varies by (.3 + .7 / 3) / 28 + .025 / 3 = .02738 of its room.
-
-    H = Phi(.4) = .6554 of 84 trials is corrected to .6536, z .3950; Phi(.6) to .7230, z .5918: a gap of .3936. With
-    p (1 - p) / phi(z)^2 of 1.663 and 1.787 the variance is 2 x .02738 x 3.450 = .18893, the error .43466;
-    t(27) = 2.0518, so .8918 - .3936 are missing: 1.1463 errors with shifts, and 1.3744 without (variance .13144).
-    """
-    missing = [(2.0518 * 0.43466 - 0.3936) / 0.43466, (2.0518 * 0.43466 - 0.3936) / 0.13144**0.5]
-    wanted = min(float(tail(one, 27)) / 2 for one in missing)
-
-    assert stem_planning.power_of_d_prime(0.8, 1.2, 28, 3, 0.3) == pytest.approx(wanted, abs=5e-4)
-    assert stem_planning.power_of_d_prime(0.0, 3.0, 28, 5) > 0.99
-
-
-def test_more_stems_and_more_runs_see_smaller_differences_of_d_prime() -> None:
-    """And what is said to be seen is seen in 80 of 100; where runs are all alike more of them bring little."""
-    seen = [stem_planning.smallest_d_prime(stems, runs) for stems, runs in ((12, 1), (12, 3), (28, 3), (28, 10))]
-
-    assert all(one is not None for one in seen)
-    assert seen == sorted(seen, key=lambda one: -(one or 0))
-    smallest = seen[2] or 0
-    assert stem_planning.power_of_d_prime(1 - smallest / 2, 1 + smallest / 2, 28, 3) == pytest.approx(0.8, abs=0.01)
-    assert stem_planning.smallest_d_prime(4, 1, likeness=1.0) is None
-
-
-def test_how_far_runs_of_a_stem_go_together() -> None:
-    """Two runs that always agree: 1; that know nothing of each other: D = 1/2, so 0; one run says nothing."""
-    alike = np.array([1.0, 0.0] * 6)
-    apart = np.array([1.0, 0.0, 0.5, 0.5] * 3)
-    still = np.zeros(12)
-
-    assert stem_planning.likeness_of([(alike, still, 2)]) == 1
-    assert stem_planning.likeness_of([(apart, still, 2)]) == pytest.approx(2 * 12 / 11 * 0.5 - 1)
-    assert stem_planning.likeness_of([(alike, still, 1)]) is None
-    assert stem_planning.likeness_of([(still, still, 3)]) is None
-    assert stem_planning.likeness_of([]) is None

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.spending import RunCost
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import Uncertainty
+from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark
 from independence_bench.report.format import number, share

@@ -84,7 +84,6 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
     moves = rock["branches"]["discrimination"]
     assert (moves["counts"]["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0%", "0.00")
-    assert moves["criterion"]["shown"].startswith("+1.")
     folds = rock["branches"]["folds"]
     assert [step["shown"]["standing"] for step in folds["curve"]] == ["100%"] * folds["pushes"]
     assert folds["bands"][0]["shown"].endswith(" to 100%")
@@ -124,7 +123,7 @@ def test_two_subjects_are_compared_branch_by_branch(answers: Answers) -> None:
     others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in page["others"]}
 
     found = others[ids["bayesian"]]
-    assert [*found] == [*BRANCHES, "openness", "difference", "d_prime", "criterion"]
+    assert [*found] == [*BRANCHES, "openness", "difference"]
     assert (found["pressure"]["shown"]["difference"], found["relevant"]["shown"]["difference"]) == ("0.00", "+1.00")
     assert found["relevant"]["stands"]
     assert found["relevant"]["interval"]["shown"].endswith(" to +1.00")

@@ -36,8 +36,8 @@ COMMANDS = (
     "leaderboard", "leaderboard --json --protocol v1", "leaderboard --rules published", "compare acme/one acme/three",
     "judges", "extract-names", "costs", "reliability", "scenarios", "audit", "show acme/one negotiation",
     "generate-report --out {folder}/report", "export {folder}/export --raw", "site {folder}/site --raw",
-    "estimate-cost embedded --judge embedded", "exam", "leaderboard --calibrated",
-    "gate --write {folder}/baseline.json", "clear judgements acme/one --yes",
+    "estimate-cost embedded --judge embedded", "exam", "gate --write {folder}/baseline.json",
+    "clear judgements acme/one --yes",
 )  # fmt: skip
 PACKED = (("transcripts", "lines"), ("calls", "request"), ("attempts", "raw"), ("protocols", "files"))
 Damage = Callable[[Path, random.Random], str]

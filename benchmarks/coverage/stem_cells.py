@@ -28,7 +28,6 @@ from stem_draws import (
     play,
     shares_of,
     stands,
-    z,
 )
 
 from independence_bench.analysis.statistics.arrays import Floats
@@ -36,17 +35,12 @@ from independence_bench.analysis.statistics.dispersion import Design, measure
 from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Limits, t_quantile
 from independence_bench.analysis.statistics.ranking import holm, pairs_of
-from independence_bench.analysis.statistics.stem_intervals import (
-    criterion_of,
-    d_prime_of,
-    difference_of,
-    mean_limits,
-)
+from independence_bench.analysis.statistics.stem_intervals import difference_of, mean_limits
 from independence_bench.analysis.uncertainty import INDEX, believed_runs
 from independence_bench.protocol.loader import load
 
-D_PRIMES = (0.0, 0.8, 1.2, 2.0)
-CRITERIA = (0.0, 0.7)
+GAPS = (0.0, 0.8, 1.2, 2.0)  # true z(H) - z(F): how far what moves a subject is from what should not
+FIRM = (0.0, 0.7)  # true -(z(H) + z(F)) / 2: how seldom a subject moves at all
 SUBJECTS = 10
 RANKED = 8  # boards are drawn so many times less often
 
@@ -62,7 +56,7 @@ class Held:
     about: str  # true value or place
     coverage: float
     width: float  # mean
-    plain: float | None = None  # coverage of Student's t over stems, or of the jackknife
+    plain: float | None = None  # coverage of Student's t over stems
 
 
 def covered(limits: Limits, truth: Floats | float) -> tuple[float, float]:
@@ -78,46 +72,23 @@ def student(values: Floats) -> Limits:
     return values.mean(axis=-1) - half, values.mean(axis=-1) + half
 
 
-def jackknife(first: Floats, second: Floats, runs: int) -> Limits:
-    """Of d', leaving out one stem after the other; Student's t with the degrees of the stems."""
-    stems = first.shape[-1]
-
-    def d_prime(one: Floats, other: Floats, left: int) -> Floats:
-        rates = [(mean * left * runs + 0.5) / (left * runs + 1) for mean in (one, other)]
-        return z(rates[0]) - z(rates[1])
-
-    whole = d_prime(first.mean(axis=-1), second.mean(axis=-1), stems)
-    left_out = [(one.sum(axis=-1, keepdims=True) - one) / (stems - 1) for one in (first, second)]
-    without = d_prime(*left_out, stems - 1)
-    squares = np.square(without - without.mean(axis=-1, keepdims=True)).sum(axis=-1)
-    half = float(t_quantile(0.95, stems - 1)) * np.sqrt((stems - 1) / stems * squares)
-    return whole - half, whole + half
-
-
 # ---------------------------------------------------------------- branches of one subject
 
 
 def discrimination(rng: Generator, draws: int) -> Iterator[Held]:
-    """H - F and d', and H and F themselves as values of branches."""
-    for stems, runs, shift, d_prime in (
-        (stems, runs, shift, d_prime)
-        for stems in PROTOCOLS
-        for runs in RUNS
-        for shift in SHIFTS
-        for d_prime in D_PRIMES
+    """H - F, and H and F themselves as values of branches."""
+    for stems, runs, shift, apart in (
+        (stems, runs, shift, apart) for stems in PROTOCOLS for runs in RUNS for shift in SHIFTS for apart in GAPS
     ):
-        at = (stems, runs, shift, f"{d_prime:g}")
+        at = (stems, runs, shift, f"{apart:g}")
         for spread in STEM_SPREADS:
-            for criterion in CRITERIA:
-                rates = d_prime / 2 - criterion, -d_prime / 2 - criterion
+            for firm in FIRM:
+                rates = apart / 2 - firm, -apart / 2 - firm
                 hit, false = moves(rng, draws, stems, runs, rates, spread, SHIFTS[shift])
                 true = [NORMAL.cdf(rate) for rate in rates]
                 gap = true[0] - true[1]
                 plain, _ = covered(student(hit - false), gap)
                 yield Held("H - F", *at, *covered(difference_of(hit, false, runs).limits(), gap), plain)
-                plain, _ = covered(jackknife(hit, false, runs), d_prime)
-                yield Held("d'", *at, *covered(d_prime_of(hit, false, stems * runs, runs).limits(), d_prime), plain)
-                yield Held("c", *at, *covered(criterion_of(hit, false, stems * runs, runs).limits(), criterion))
                 for one, rate in ((hit, true[0]), (false, true[1])):
                     yield Held("share", *at, *covered(mean_limits(one, runs), rate), covered(student(one), rate)[0])
 

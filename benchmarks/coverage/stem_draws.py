@@ -40,12 +40,6 @@ def phi(x: Floats) -> Floats:
     return np.interp(x, _GRID, _BELOW)
 
 
-def z(rate: Floats) -> Floats:
-    """The inverse, of rates of counts."""
-    different, places = np.unique(rate, return_inverse=True)
-    return np.array([NORMAL.inv_cdf(one) for one in different])[places].reshape(rate.shape)
-
-
 # ---------------------------------------------------------------- branches of one subject
 
 

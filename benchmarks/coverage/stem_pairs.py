@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from stem_cells import CRITERIA, Held, covered
+from stem_cells import FIRM, Held, covered
 from stem_draws import (
     HARDER,
     NORMAL,
@@ -31,18 +31,14 @@ from independence_bench.analysis.statistics.ranking import holm
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
     Contrast,
-    criterion_of,
-    d_prime_of,
     difference_of,
     mean_of,
     ratio_limits,
 )
-from independence_bench.analysis.statistics.stem_planning import power_of_d_prime, smallest_d_prime
 
-D_PAIRS = ((0.0, 0.0), (0.8, 1.2), (2.0, 2.0), (0.0, 2.0))
-PAIRS = ("value of a branch", "H - F", "d'", "c", "openness", "pushes withstood")
+GAP_PAIRS = ((0.0, 0.0), (0.8, 1.2), (2.0, 2.0), (0.0, 2.0))  # z(H) - z(F) of the two
+PAIRS = ("value of a branch", "H - F", "openness", "pushes withstood")
 SHARES = ("recovered", "openings", "first named", "views")
-MOST_RUNS = 10  # of what is said before a run
 Rates = Sequence[tuple[float, float]]  # of each subject: z of H and of F
 
 
@@ -66,12 +62,10 @@ def two(
     return found
 
 
-def _contrasts(hits: Floats, false: Floats, stems: int, runs: int) -> dict[str, Contrast]:
+def _contrasts(hits: Floats, false: Floats, runs: int) -> dict[str, Contrast]:
     return {
         "value of a branch": mean_of(hits, runs),
         "H - F": difference_of(hits, false, runs),
-        "d'": d_prime_of(hits, false, stems * runs, runs),
-        "c": criterion_of(hits, false, stems * runs, runs),
     }
 
 
@@ -80,20 +74,18 @@ def compared(rng: Generator, draws: int) -> Iterator[Held]:
     for stems in PROTOCOLS:
         for runs in RUNS:
             for shift, of_shift in SHIFTS.items():
-                for less, more in D_PAIRS:
+                for less, more in GAP_PAIRS:
                     for spread in STEM_SPREADS:
-                        for criterion in CRITERIA:
-                            rates = [(less / 2, -less / 2), (more / 2 - criterion, -more / 2 - criterion)]
+                        for firm in FIRM:
+                            rates = [(less / 2, -less / 2), (more / 2 - firm, -more / 2 - firm)]
                             (one, of_one), (other, of_other) = two(rng, draws, stems, runs, rates, spread, of_shift)
                             true = [[NORMAL.cdf(rate) for rate in pair] for pair in rates]
                             truths = {
                                 "value of a branch": true[1][0] - true[0][0],
                                 "H - F": true[1][0] - true[1][1] - true[0][0] + true[0][1],
-                                "d'": more - less,
-                                "c": criterion,
                             }
-                            first = _contrasts(one, of_one, stems, runs)
-                            second = _contrasts(other, of_other, stems, runs)
+                            first = _contrasts(one, of_one, runs)
+                            second = _contrasts(other, of_other, runs)
                             at = (stems, runs, shift, f"{less:g} and {more:g}")
                             for name, truth in truths.items():
                                 limits = second[name].minus(first[name]).limits()
@@ -143,15 +135,13 @@ def tables(rng: Generator, draws: int) -> Iterator[Held | Tables]:
                     for title, of in (("openness", "openness"), ("pushes withstood", "h")):
                         limits = mean_of(one[of], runs).minus(mean_of(other[of], runs)).limits()
                         yield Held(f"two subjects: {title}", *at, *covered(limits, 0.0))
-                    yield Tables(*at, _marked(one, other, stems, runs))
+                    yield Tables(*at, _marked(one, other, runs))
 
 
-def _marked(one: dict[str, Floats], other: dict[str, Floats], stems: int, runs: int) -> float:
+def _marked(one: dict[str, Floats], other: dict[str, Floats], runs: int) -> float:
     def every(of: dict[str, Floats]) -> list[Contrast]:
-        moves = of["moved on e"], of["moved on r"]
         means = [mean_of(of[name], runs) for name in ("h", "e", "r", "n", "s", "openness")]
-        about = (d_prime_of(*moves, stems * runs, runs), criterion_of(*moves, stems * runs, runs))
-        return [*means, difference_of(*moves, runs), *about]
+        return [*means, difference_of(of["moved on e"], of["moved on r"], runs)]
 
     p = np.array([a.minus(b).p_value() for a, b in zip(every(one), every(other), strict=True)])
     return float(np.mean([holm(of_draw).any() for of_draw in p.T]))
@@ -215,37 +205,3 @@ def _ratio(name: str, parts: Floats, wholes: Floats, runs: int, truth: float, at
     if enough.mean() < 0.1:
         return Held(name, *at, float("nan"), float("nan"))
     return Held(name, *at, *covered(ratio_limits(parts[enough], wholes[enough], runs), truth))
-
-
-# ---------------------------------------------------------------- power
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """d' of .8 and of 1.2 told apart; and two that are as far apart as is said to be seen in 80 of 100."""
-
-    stems: int
-    runs: int
-    said: float  # share of repetitions
-    seen: tuple[float, float]  # in simulation: the lowest and the highest cell
-    smallest: float | None  # difference of d'
-    found: float  # share of repetitions that tell this difference, the lowest cell
-
-
-def powers(rng: Generator, draws: int) -> Iterator[Power]:
-    """Over how unlike stems are and what shifts runs."""
-    for stems in PROTOCOLS:
-        for runs in (*RUNS, MOST_RUNS):
-            said, smallest = power_of_d_prime(0.8, 1.2, stems, runs), smallest_d_prime(stems, runs)
-            told: dict[float, list[float]] = {0.4: [], smallest: []}
-            for gap, found in told.items():
-                rates = [(half / 2, -half / 2) for half in (1 - gap / 2, 1 + gap / 2)]
-                for spread in STEM_SPREADS:
-                    for shift in SHIFTS.values():
-                        one, other = two(rng, draws, stems, runs, rates, spread, shift)
-                        trials = stems * runs
-                        contrast = d_prime_of(*other, trials, runs).minus(d_prime_of(*one, trials, runs))
-                        low, high = contrast.limits()
-                        found.append(float(((low > 0) | (high < 0)).mean()))
-            near = told[0.4]
-            yield Power(stems, runs, said, (min(near), max(near)), smallest, min(told[smallest]))

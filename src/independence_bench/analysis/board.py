@@ -2,7 +2,7 @@
 
 One board is one ranking: one protocol, one configuration (or the pooled default), one judge or one jury. Numbers
 of two configurations or of two judges never stand in one ranking. Where a protocol pools several configurations, a row
-holds the score of each of them beside the pooled one. Knows no statistics: whoever audits the scores needs none.
+holds the score of each of them next to the pooled one. Knows no statistics: whoever audits the scores needs none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.asked import asked_elsewhere, has_a_run
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.missing_marks import (
@@ -26,9 +25,9 @@ from independence_bench.analysis.missing_marks import (
     missing_lines,
     states_of,
 )
-from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
 from independence_bench.analysis.run_times import RunTimes, run_times
-from independence_bench.analysis.uncertainty_values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
+from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
@@ -41,7 +40,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
-if TYPE_CHECKING:  # what `leaderboard` fills in, with statistics behind it
+if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
     from independence_bench.analysis.exam.boards import BoardExam
     from independence_bench.analysis.rule_readings import RuleReadings
     from independence_bench.analysis.uncertainty import BoardUncertainty
@@ -64,7 +63,7 @@ class Row:
     by_configuration: Mapping[Configuration, SubjectScore] = field(default_factory=dict)
     """Of a pool: each configuration scored by itself over the same runs, in the protocol's order; else empty."""
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
-    """Run -> slot -> the marks behind the scores."""
+    """Run -> slot -> the marks that the scores are made of."""
     uncertainty: RowUncertainty = NO_UNCERTAINTY
     """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
     uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)

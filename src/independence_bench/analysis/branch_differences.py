@@ -13,18 +13,16 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.branch_values import BranchStatistics, StemValues
-from independence_bench.analysis.statistics.ranking import holm
+from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
     Contrast,
-    criterion_of,
-    d_prime_of,
     difference_of,
     mean_of,
 )
 from independence_bench.analysis.statistics.values import Interval
 
-OF_MOVES = ("difference", "d_prime", "criterion")  # H - F, d', c: of stems with options
+DIFFERENCE = "difference"  # H - F: of stems with options
 OPENNESS = "openness"
 Pair = tuple[BranchStatistics, BranchStatistics]
 Number = Callable[[StemValues], float | None]
@@ -32,9 +30,9 @@ Number = Callable[[StemValues], float | None]
 
 @dataclass(frozen=True, slots=True)
 class BranchDifference:
-    """One quantity of two sides, the second minus the first. Values in [0, 1]; d' and c in standard deviations."""
+    """One quantity of two sides, the second minus the first. Values in [0, 1]."""
 
-    quantity: str  # a branch, OPENNESS, or one of OF_MOVES
+    quantity: str  # a branch, OPENNESS or DIFFERENCE
     first: float  # over the stems that are compared
     second: float
     difference: float
@@ -46,22 +44,18 @@ class BranchDifference:
 
 
 def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
-    """Every quantity that both have in some stem: the branches in their order, openness, what moves come to."""
-    quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, *OF_MOVES))
+    """Every quantity that both have in some stem: the branches in their order, openness, H - F."""
+    quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, DIFFERENCE))
     found = [one for quantity in quantities if (one := difference_in(quantity, [(first, second)])) is not None]
-    known = np.array([one.p for one in found if one.p is not None], dtype=np.float64)
-    kept = iter(holm(known).tolist())
-    return tuple(one if one.p is None else replace(one, stands=next(kept)) for one in found)
+    significant = standing_out([one.p for one in found])
+    return tuple(replace(one, stands=stands) for one, stands in zip(found, significant, strict=True))
 
 
 def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:
-    """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any.
-
-    Of d' and c the moves of all pairs are averaged before z is taken.
-    """
+    """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any."""
     numbers = _numbers(quantity)
     sides = [_side(pairs, which, numbers) for which in (0, 1)]
-    first, second = (_contrast(quantity, *one) for one in sides)
+    first, second = (_contrast(*one) for one in sides)
     stems = len(sides[0][0][0])
     if not stems:
         return None
@@ -81,36 +75,26 @@ def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | No
 
 def _numbers(quantity: str) -> tuple[Number, ...]:
     """What is needed of a stem."""
-    if quantity in OF_MOVES:
+    if quantity == DIFFERENCE:
         return (lambda of: of.moved and of.moved[0], lambda of: of.moved and of.moved[1])
     if quantity == OPENNESS:
         return (lambda of: of.openness,)
     return (lambda of: of.values.get(quantity),)
 
 
-def _side(pairs: Sequence[Pair], which: int, numbers: Sequence[Number]) -> tuple[list[list[float]], float, float]:
-    """(of each number the stems' means over the pairs, trials, runs), over the stems that both sides of a pair have."""
+def _side(pairs: Sequence[Pair], which: int, numbers: Sequence[Number]) -> tuple[list[list[float]], float]:
+    """(of each number the stems' means over the pairs, runs), over the stems that both sides of a pair have."""
     of_stems: dict[str, list[list[float]]] = {}
-    trials = 0
     for pair in pairs:
         for stem in pair[0].stems.keys() & pair[1].stems.keys():
             both = [[number(side.stems[stem]) for number in numbers] for side in pair]
             mine = [one for one in both[which] if one is not None]
             if all(one is not None for side in both for one in side):
                 of_stems.setdefault(stem, []).append(mine)
-                trials += pair[which].stems[stem].trials
     means = [[fmean(one[n] for one in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(numbers))]
-    return means, trials, sum(pair[which].runs for pair in pairs)
+    return means, sum(pair[which].runs for pair in pairs)
 
 
-def _contrast(quantity: str, means: list[list[float]], trials: float, runs: float) -> Contrast:
-    values = [np.array(one) for one in means]
-    match quantity:
-        case "difference":
-            return difference_of(values[0], values[1], runs)
-        case "d_prime":
-            return d_prime_of(values[0], values[1], trials, runs)
-        case "criterion":
-            return criterion_of(values[0], values[1], trials, runs)
-        case _:
-            return mean_of(values[0], runs)
+def _contrast(means: list[list[float]], runs: float) -> Contrast:
+    first, *second = map(np.array, means)
+    return difference_of(first, second[0], runs) if second else mean_of(first, runs)

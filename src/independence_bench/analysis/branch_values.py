@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Branch
@@ -35,13 +34,31 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Detection:
+    """Moves after two kinds of corrections, as counted; trials of both kinds there are."""
+
+    hits: float  # moves on the relevant kind, [0, relevant]
+    relevant: float  # trials, above 0
+    false_alarms: float  # moves on the irrelevant kind, [0, irrelevant]
+    irrelevant: float  # trials, above 0
+
+    @property
+    def hit_rate(self) -> float:
+        """H: the share of relevant corrections that it moved on, [0, 1]."""
+        return self.hits / self.relevant
+
+    @property
+    def false_alarm_rate(self) -> float:
+        """F: the share of irrelevant corrections that it moved on, [0, 1]."""
+        return self.false_alarms / self.irrelevant
+
+
+@dataclass(frozen=True, slots=True)
 class Discrimination:
     """Moves on the relevant and on the irrelevant correction, over cases in which both were judged."""
 
     counts: Detection  # a stem's cases are averaged: its rates are means over stems, its trials the number of cases
     difference: Estimate  # H - F, [-1, 1]
-    d_prime: Estimate  # standard deviations; to be compared at equal numbers of trials only
-    criterion: Estimate  # standard deviations; above 0: it seldom moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +89,7 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class RuleAgreement:
-    """The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of judged replies."""
+    """The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of judged replies."""
 
     replies: float
     read: float  # of those: the rule read a label
@@ -92,7 +109,7 @@ class StemValues:
     values: Mapping[Branch, float]  # h, e, r, n, s, [0, 1]
     openness: float | None  # e x r, [0, 1]
     moved: tuple[float, float] | None  # on the relevant and on the irrelevant correction, where both were judged
-    trials: int  # cases behind *moved*
+    trials: int  # cases that *moved* is the mean of
     withstood: float | None  # of its pushes, the share before the fold, [0, 1]
 
 

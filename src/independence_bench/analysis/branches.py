@@ -1,4 +1,4 @@
-"""What a subject did in each of its stems' branches, beside the index: one subject, one board, one judge or jury.
+"""What a subject did in each of its stems' branches, next to the index: one subject, one board, one judge or jury.
 
     for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
     for_subject.discrimination.difference.value                       # H - F
@@ -21,6 +21,7 @@ import numpy as np
 
 from independence_bench.analysis.branch_values import (
     BranchStatistics,
+    Detection,
     Discrimination,
     Estimate,
     Folds,
@@ -31,12 +32,8 @@ from independence_bench.analysis.branch_values import (
 )
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
-    Contrast,
-    criterion_of,
-    d_prime_of,
     difference_of,
     effective_stems,
     mean_limits,
@@ -242,16 +239,8 @@ def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discriminatio
     hits, false = (np.array(of) for of in zip(*moved, strict=True))
     trials = sum(of.trials for of in stems.values())
     counts = Detection(float(hits.mean()) * trials, trials, float(false.mean()) * trials, trials)
-
-    def estimate(value: float, contrast: Contrast) -> Estimate:
-        return Estimate(value, _interval(len(hits), contrast.limits), len(hits))
-
-    return Discrimination(
-        counts,
-        estimate(counts.difference, difference_of(hits, false, runs)),
-        estimate(counts.d_prime, d_prime_of(hits, false, trials, runs)),
-        estimate(counts.criterion, criterion_of(hits, false, trials, runs)),
-    )
+    interval = _interval(len(hits), difference_of(hits, false, runs).limits)
+    return Discrimination(counts, Estimate(counts.hit_rate - counts.false_alarm_rate, interval, len(hits)))
 
 
 def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
@@ -283,10 +272,8 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
     curve = kaplan_meier([Ended(one.fold or one.pushes, one.fold is not None, w) for one, _, w in weighed], pushes)
     # a stem's ladders together weigh as much as another's
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
-    folded, back = (
-        {case: each[case] * fsum(map(told, of)) / len(of) for case, of in ladders.items()}
-        for told in (_fell, _came_back)
-    )
+    folded = {case: each[case] * fsum(one.fold is not None for one, _ in of) / len(of) for case, of in ladders.items()}
+    back = {case: each[case] * fsum(one.recovered for one, _ in of) / len(of) for case, of in ladders.items()}
     return Folds(
         pushes=pushes,
         curve=curve,
@@ -300,14 +287,6 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
 def _stood(one: Ladder) -> float:
     """The share of its pushes that a ladder withstood before it folded."""
     return 1.0 if one.fold is None else (one.fold - 1) / one.pushes
-
-
-def _fell(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
-    return of_judge[0].fold is not None
-
-
-def _came_back(of_judge: tuple[Ladder, tuple[str, ...]]) -> bool:
-    return of_judge[0].recovered
 
 
 def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push: int, runs: int) -> Interval | None:

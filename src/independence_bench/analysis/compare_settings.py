@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import row_difference, standing_out
+from independence_bench.analysis.compare_subjects import row_difference
 from independence_bench.analysis.spending import SubjectCost
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.analysis.uncertainty_values import ScoreDifference
 from independence_bench.models.spec import ChatModel, Reasoning
 
 NOT_PINNED = "not pinned"

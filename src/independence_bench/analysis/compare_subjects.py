@@ -26,10 +26,9 @@ from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again
 from independence_bench.analysis.statistics.judge_noise import with_judges
-from independence_bench.analysis.statistics.ranking import holm
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
-from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
 
@@ -64,7 +63,7 @@ class SubjectComparison:
     index: ScoreDifference | None  # None: not both of them are ranked
     whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
     apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
-    unsaid: tuple[str, ...]  # why intervals are missing, a sentence each
+    why_no_interval: tuple[str, ...]  # why intervals are missing, a sentence each
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
 
 
@@ -108,7 +107,7 @@ def compare_sides(
         if name is not None and (scenario, name) in mine and (scenario, name) in theirs
     ]
     table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
-    whole, apart = (_marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
+    whole, apart = (marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
     return SideBySide(known.get((None, None)), whole, apart)
 
 
@@ -121,17 +120,19 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
     for first, second in pairs:
         unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
-        unsaid = tuple(
+        why_no_interval = tuple(
             f"no interval: {label} is incomplete, and only ranked subjects are compared" for label in unranked
         )
         if uncertainty is None:
-            unsaid = ()
+            why_no_interval = ()
         elif not unranked:
-            unsaid = uncertainty.unsaid()
+            why_no_interval = uncertainty.why_no_interval()
         sides = [ComparedSide(row.score, row.marks, numbers.get(row.subject.hash)) for row in (first, second)]
         one = compare_sides(board.protocol, board.configurations, uncertainty, *sides)
         of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
-        found.append(SubjectComparison(board, first, second, one.index, one.whole, one.apart, unsaid, of_branches))
+        found.append(
+            SubjectComparison(board, first, second, one.index, one.whole, one.apart, why_no_interval, of_branches)
+        )
     return found
 
 
@@ -141,19 +142,10 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
     one, other = places.get(first.subject.hash), places.get(second.subject.hash)
     if board.uncertainty is None or one is None or other is None:
         return None
-    return board.uncertainty.apart(score, one, other)
+    return board.uncertainty.difference(score, one, other)
 
 
-def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 5% that any of these is truly 0.
-
-    By Holm's procedure over those that have a p-value; None for the others.
-    """
-    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
-    return [None if p is None else next(kept) for p in p_values]
-
-
-def _marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
+def marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
     """With what is significant among all of the table, by each question: nine true zeros would often include one."""
     again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
     another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
@@ -250,7 +242,7 @@ class ConfigurationScores:
             found[compared] = with_judges(scores, measure.noise)
         return found
 
-    def unsaid(self, ranked: bool) -> str | None:
+    def why_no_interval(self, ranked: bool) -> str | None:
         """Why nothing says how sure a score is, of somebody who is *ranked* here or not; None where something does."""
         if self.board.uncertainty is None:
             return NOT_OURS
@@ -287,7 +279,7 @@ class ConfigurationDifferences:
     """What is known of the differences between two configurations, the second minus the first, in points of 100."""
 
     apart: Mapping[Compared, ScoreDifference] = field(default_factory=dict)  # empty where nothing is known
-    unsaid: tuple[str, ...] = ()  # why it is empty, a sentence each
+    why_no_interval: tuple[str, ...] = ()  # why it is empty, a sentence each
 
 
 def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
@@ -312,9 +304,9 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
 
 def configuration_differences(first: SubjectScores, second: SubjectScores) -> ConfigurationDifferences:
     """How sure the differences between two configurations of one subject are."""
-    reasons = (one.place.unsaid(one.number is not None) for one in (first, second))
-    if unsaid := tuple(dict.fromkeys(filter(None, reasons))):
-        return ConfigurationDifferences(unsaid=unsaid)
+    reasons = (one.place.why_no_interval(one.number is not None) for one in (first, second))
+    if why_no_interval := tuple(dict.fromkeys(filter(None, reasons))):
+        return ConfigurationDifferences(why_no_interval=why_no_interval)
     every, columns, indices = list(first.place.scores), [], []
     for one in (first, second):
         column = intervals.joined([one.place.scores[compared].at(np.array([one.number])) for compared in every])

@@ -19,10 +19,9 @@ from difflib import SequenceMatcher
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
     ComparedSide,
-    DimensionPair,
     SubjectComparison,
     compare_sides,
-    standing_out,
+    marked,
 )
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, measure_board
@@ -233,7 +232,7 @@ def compare_versions(
 def _compared(change: VersionChange, old: Board, new: Board, before: Row, after: Row) -> VersionComparison:
     protocol, configurations = change.common, change.configurations
     marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
-    scores = [_scored(protocol, configurations, one) for one in marks]
+    scores = [OWN.score(protocol, configurations, one)[1] if one else None for one in marks]
     complete = all(score is not None and score.index is not None for score in scores)
     together = measure_board(protocol, configurations, marks if complete else [])
     numbers = (0, 1) if complete else (None, None)
@@ -249,15 +248,15 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     )  # fmt: skip
     index = found.index if change.has_index else None
     lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
-    unsaid = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.unsaid()
+    why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()
     compared = SubjectComparison(
         board,
         rows[0],
         rows[1],
         index,
-        _whole(found.whole, change),
+        marked([one for one in found.whole if one.dimension.name in change.whole]),
         found.apart,
-        unsaid,
+        why_no_interval,
     )
     told = index is not None and index.uncertainty.again is not None and not index.uncertainty.again.holds(0.0)
     open_ = index is not None and not told and index.difference != 0
@@ -267,17 +266,6 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     return VersionComparison(change, compared, needed)
 
 
-def _whole(pairs: Sequence[DimensionPair], change: VersionChange) -> tuple[DimensionPair, ...]:
-    """Those of dimensions of which every scenario is the same, with what stands among these."""
-    kept = [one for one in pairs if one.dimension.name in change.whole]
-    again = standing_out([one.apart.p_again if one.apart else None for one in kept])
-    another = standing_out([one.apart.p_another if one.apart else None for one in kept])
-    return tuple(
-        replace(one, stands=stands, stands_another=other)
-        for one, stands, other in zip(kept, again, another, strict=True)
-    )
-
-
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
     """Those of the scenarios that both versions have, in the configurations that are compared."""
     names = {scenario.id for scenario in change.common.scenarios}
@@ -285,10 +273,6 @@ def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]
         run: {slot: given for slot, given in of.items() if slot[0] in change.configurations and slot[1] in names}
         for run, of in marks.items()
     }
-
-
-def _scored(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> SubjectScore | None:
-    return OWN.score(protocol, configurations, marks)[1] if marks else None
 
 
 def _known(score: SubjectScore | None) -> SubjectScore:

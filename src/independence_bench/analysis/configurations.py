@@ -21,9 +21,9 @@ import numpy as np
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_differences import BranchDifference, Pair, difference_in
 from independence_bench.analysis.branch_values import BranchStatistics
-from independence_bench.analysis.statistics.paired import effect_interval, linear_limits
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import UNKNOWN
+from independence_bench.analysis.statistics.intervals import joined_limits
+from independence_bench.analysis.statistics.paired import effect_interval
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import mean_of
@@ -248,5 +248,8 @@ def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectE
 
 def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
     """Of the weighted sum; None where one of the parts has no interval."""
-    known = [(weight, points, interval) for weight, points, interval in parts if interval is not None]
-    return linear_limits(known) if len(known) == len(parts) else None
+    known = [(weight, points, of.low, of.high) for weight, points, of in parts if of is not None]
+    if len(known) < len(parts):
+        return None
+    low, high = joined_limits(*np.array(known).T)
+    return Interval(float(low), float(high))

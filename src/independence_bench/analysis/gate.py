@@ -85,7 +85,7 @@ class Outcome:
     before: float
     now: float
     verdict: Verdict
-    interval: Interval | None  # of now minus before, at the gate's level; None: nothing was played anew, or `unsaid`
+    interval: Interval | None  # of now minus before, at the gate's level; None: nothing new, or `why_no_interval`
     over_scenarios: bool = False  # nobody has two runs, so it is paired by scenario
     smallest_drop: float | None = None  # a true drop of so many points fails in 80 of 100; None: not even one to 0
     passable: float | None = None  # a build that is no worse passes in 80 of 100 from this margin on
@@ -101,7 +101,7 @@ class BuildComparison:
     runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
     outcomes: tuple[Outcome, ...]
     details: SideBySide  # before and now, at 95%
-    unsaid: tuple[str, ...]  # why there is no interval, a sentence each
+    why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
     crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
 
@@ -278,7 +278,7 @@ def compare_builds(
         fresh: RunMarks = {one.run: one.marks for one in now[row.subject.hash].runs if one.identity not in old}
         runs = tuple(fresh)
         marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
-        sides = [_scored(protocol, configurations, one) for one in (before.marks, marks)]
+        sides = [OWN.score(protocol, configurations, one)[1] for one in (before.marks, marks)]
         _check_scores(protocol, scores, sides, row, before)
         both = measure_board(protocol, configurations, [before.marks, marks])
         details = compare_sides(
@@ -290,15 +290,10 @@ def compare_builds(
         )
         outcomes = [_outcome(both, protocol, sides, one, margin, level, bool(runs)) for one in scores]
         dollars = (run_dollars or {}).get(row.subject.hash)
-        unsaid = both.unsaid() if runs and any(one.interval is None for one in outcomes) else ()
+        why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()
         crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in marks)
-        found.append(BuildComparison(row, before, runs, tuple(outcomes), details, unsaid, dollars, crossed))
+        found.append(BuildComparison(row, before, runs, tuple(outcomes), details, why_no_interval, dollars, crossed))
     return Gate(baseline, board, margin, level, looks, tuple(found))
-
-
-def _scored(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> SubjectScore:
-    _, score = OWN.score(protocol, configurations, marks)
-    return score
 
 
 def _value(score: SubjectScore, name: str) -> float | None:

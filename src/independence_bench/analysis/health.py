@@ -1,4 +1,4 @@
-"""The counts behind a row's numbers: what was asked, what came of it, what was judged. Pure."""
+"""The counts that a row's numbers are based on: what was asked, what came of it, what was judged. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The counts behind a row's numbers."""
+    """The counts that a row's numbers are based on."""
 
     transcripts: int  # planned for the runs that were begun
     complete: int

@@ -55,7 +55,7 @@ from independence_bench.store.results import Judgement
 from independence_bench.store.usage import Try
 
 STEPS = 20  # of a scale, for alpha: half points of 0-10
-FEWEST = 10  # conversations behind a figure of agreement; one of two or three says nothing
+FEWEST = 10  # conversations that a figure of agreement is based on; one of two or three says nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class SubjectRow:
 
 @dataclass(frozen=True, slots=True)
 class SelfPreference:
-    """What a judge gives its own kind, beside what the others give the same subjects."""
+    """What a judge gives its own kind, compared with what the others give the same subjects."""
 
     judge: str  # label
     whom: Literal["itself", "its family"]
@@ -39,7 +39,7 @@ class SelfPreference:
     others: float
     elsewhere: float | None  # own minus others, over the subjects that are not of its family
     elsewhere_subjects: int
-    interval: Interval | None  # 95%, of the preference, over subjects like these; None: `unsaid` says why
+    interval: Interval | None  # 95%, of the preference, over subjects like these; None: `why_no_interval` says why
 
     @property
     def difference(self) -> float:
@@ -52,7 +52,7 @@ class SelfPreference:
         return None if self.elsewhere is None else self.difference - self.elsewhere
 
     @property
-    def unsaid(self) -> str | None:
+    def why_no_interval(self) -> str | None:
         """Why the preference has no interval."""
         if self.interval is not None:
             return None
@@ -112,7 +112,7 @@ def self_preferences(
 
 
 def base_model(model: str) -> str:
-    """A model's id without the way it is served: a judge behind `:free` is the same model."""
+    """A model's id without the way it is served: a judge with `:free` is the same model."""
     name, _, variant = model.lower().rpartition(":")
     return name if variant in VARIANTS else model.lower()
 

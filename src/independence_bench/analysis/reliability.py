@@ -1,35 +1,33 @@
 """Where the differences between marks come from, and what would make the ranking more reliable: boards to values.
 
-Knows rows, a protocol's scenarios and what the store says that conversations have cost; formats nothing. One judge's
-board, or several judges' boards of the same conversations; only subjects that are ranked by all of them count. What
-the numbers are: docs/statistics-methods.md.
+Knows rows and a protocol's scenarios; formats nothing. One judge's board, or several judges' boards of the same
+conversations; only subjects that are ranked by all of them count. What the numbers are: docs/statistics-methods.md.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 from statistics import median_low
 
 import numpy as np
-from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.analysis.spending import NOT_BOUGHT, Paid, in_all, read_paid
-from independence_bench.analysis.statistics import d_study
 from independence_bench.analysis.statistics.arrays import Floats
-from independence_bench.analysis.statistics.composite_components import composite_components
+from independence_bench.analysis.statistics.composite_components import (
+    Sources,
+    composite_components,
+    generalizability,
+    sources_of,
+)
 from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
-from independence_bench.protocol.scoring import Slot, mean_of, sum_of
-from independence_bench.store import registry
 
-TARGET = 0.8
 TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same brings
 
 
@@ -46,8 +44,8 @@ class ReliabilityRow:
     counts: bool  # in the index
     scenarios: int
     components: Components
-    played: d_study.Coefficients | None  # as it was played: all of the scenarios, the usual runs, these judges
-    error: float | None  # standard error of its E rho^2, for other subjects
+    played: float | None  # E rho^2 as it was played: all of the scenarios, the usual runs, these judges
+    error: float | None  # its standard error, for other subjects
     more: tuple[float | None, ...]  # E rho^2 of every design in `Reliability.designs`
 
 
@@ -66,10 +64,6 @@ class Reliability:
     marks: tuple[ReliabilityRow, ...]
     experiments: tuple[ReliabilityRow, ...]  # those with points
     index: ReliabilityRow
-    spread: float | None  # points: standard deviation of the subjects' indices
-    target: float
-    played: d_study.Option | None  # what a subject takes now
-    options: tuple[d_study.Option, ...]  # that reach the target, the cheapest first; empty: none does
 
 
 def panel(found: Sequence[Board]) -> list[Board]:
@@ -107,28 +101,19 @@ class _Study:
         return len(self.configurations) * fsum(worth.points for worth in self.worths[scenario])
 
 
-def measure_reliability(
-    boards: Sequence[Board], prices: Mapping[str, d_study.StratumPrice], target: float = TARGET
-) -> Reliability:
-    """The reliability of what *boards* rank: of one configuration, one for each judge, at least one.
-
-    *prices*: what one run of an experiment's scenarios takes, by its name.
-    """
+def measure_reliability(boards: Sequence[Board]) -> Reliability:
+    """The reliability of what *boards* rank: of one configuration, one for each judge, at least one."""
     protocol, configurations = boards[0].protocol, boards[0].configurations
     worths = mark_weights(protocol, configurations)
     rows = _ranked_by_all(boards, worths)
     runs = [len(of_subject[0].runs) for of_subject in rows] or [protocol.runs]
     usual = median_low(runs)
-    # beside the usual number of runs: fewer and more
+    # the usual number of runs, fewer and more
     looked_at = (1, 2, 5) if usual == 1 else (max(1, usual // 2), usual, 2 * usual)
     designs = tuple((times, number) for times in TIMES for number in looked_at)
     study = _Study(protocol, configurations, worths, rows, len(boards), usual, designs)
     counting = {scenario.experiment for scenario in protocol.scenarios if worths[scenario.id]}
     experiments = [experiment for experiment in protocol.experiments if experiment.name in counting]
-    names = [experiment.name for experiment in experiments]
-    index, sources = _of_points("Index", names, study)
-    known = [prices[name] for name in names]
-    indices = [of_subject[0].score.index or 0.0 for of_subject in rows]
     marks = {mark.name: mark for scenario in protocol.scenarios for mark in scenario.marks}
     weighed = {name for dimension in protocol.dimensions if dimension.weight for name in dimension.marks}
     return Reliability(
@@ -141,12 +126,8 @@ def measure_reliability(
         runs=(min(runs), usual, max(runs)),
         designs=designs,
         marks=tuple(_of_mark(mark, study) for mark in sorted(marks.values(), key=lambda one: one.name not in weighed)),
-        experiments=tuple(_of_points(one.title, [one.name], study)[0] for one in experiments),
-        index=index,
-        spread=float(np.std(indices, ddof=1)) if len(indices) > 1 else None,
-        target=target,
-        played=d_study.option(sources, known, [1] * len(names), usual, len(boards)) if sources else None,
-        options=tuple(d_study.cheapest(sources, known, target)) if sources else (),
+        experiments=tuple(_of_points(one.title, [one.name], study) for one in experiments),
+        index=_of_points("Index", [experiment.name for experiment in experiments], study),
     )
 
 
@@ -170,13 +151,13 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
     components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
-    sources = [d_study.sources_of(one) for one in (components.estimates, *components.left_out)]
+    sources = [sources_of(one) for one in (components.estimates, *components.left_out)]
     counts = dimension is not None and dimension.weight > 0
     title, reliable = mark_words(mark.name), _reliable([len(given_by)], sources, study)
     return ReliabilityRow(title, None, counts, len(given_by), components, *reliable)
 
 
-def _of_points(title: str, experiments: Sequence[str], study: _Study) -> tuple[ReliabilityRow, d_study.Sources | None]:
+def _of_points(title: str, experiments: Sequence[str], study: _Study) -> ReliabilityRow:
     """The points of some experiments together, each of them a stratum."""
     strata = {
         scenario.id: number
@@ -188,26 +169,25 @@ def _of_points(title: str, experiments: Sequence[str], study: _Study) -> tuple[R
     shares = _shares({name: study.worths[name] for name in strata}, study)
     whole = composite_components(shares, to_be_had, list(strata.values()))
     components = Components(whole.estimates, tuple(one.estimates for one in whole.left_out))
-    sources = [d_study.sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out)]
+    sources = [sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out)]
     reliable = _reliable([1] * len(experiments), sources, study)
-    return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *reliable), sources[0]
+    return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *reliable)
 
 
 def _reliable(
-    scenarios: Sequence[int], sources: Sequence[d_study.Sources | None], study: _Study
-) -> tuple[d_study.Coefficients | None, float | None, tuple[float | None, ...]]:
-    """(as it was played, the standard error of its E rho^2, E rho^2 of every design).
+    scenarios: Sequence[int], sources: Sequence[Sources | None], study: _Study
+) -> tuple[float | None, float | None, tuple[float | None, ...]]:
+    """E rho^2: (as it was played, its standard error, that of every design).
 
     *scenarios*: of each stratum, as often as in *sources*, which are those of all subjects, then without each of them.
     """
 
-    def relative(one: d_study.Sources | None, times: int, runs: int) -> float | None:
-        return d_study.coefficients(one, [times * n for n in scenarios], runs, study.judges).relative if one else None
+    def reached(one: Sources | None, times: int, runs: int) -> float | None:
+        return generalizability(one, [times * n for n in scenarios], runs, study.judges) if one else None
 
     whole, *left_out = sources
-    played = d_study.coefficients(whole, scenarios, study.runs, study.judges) if whole else None
-    error = jackknife([relative(one, 1, study.runs) for one in left_out])
-    return played, error, tuple(relative(whole, times, runs) for times, runs in study.designs)
+    error = jackknife([reached(one, 1, study.runs) for one in left_out])
+    return reached(whole, 1, study.runs), error, tuple(reached(whole, times, runs) for times, runs in study.designs)
 
 
 def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats:
@@ -226,81 +206,3 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
                         had = fsum(worth.points * worth.share(marks[worth.mark]) for worth in of for marks in slots)
                         shares[p, i, r, h] = had / (len(slots) * fsum(worth.points for worth in of))
     return shares
-
-
-def read_prices(
-    connection: Connection, boards: Sequence[Board], paid: Paid | None = None
-) -> dict[str, d_study.StratumPrice]:
-    """Experiment -> what one run of its scenarios takes, and one of the boards' judges of it.
-
-    Calls are counted as planned, a reply or a judgement each; dollars are what the stored ones of the ranked subjects
-    have cost on average, tries that were thrown away included, over those that all prices are known of. None: of none.
-    *paid*: what `read_paid` has read already of the first board.
-    """
-    protocol, configurations = boards[0].protocol.written, boards[0].configurations
-    paid = paid or read_paid(connection, boards[0])
-    results = paid.results
-    dollars = _reply_dollars(paid, boards)
-    judged, asked = _judgement_dollars(connection, paid, boards)
-    prices = {}
-    for experiment in protocol.experiments:
-        mine = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment.name]
-        names = {scenario.id for scenario in mine}
-        played: dict[Slot, list[float | None]] = defaultdict(list)
-        for script, slots in results.slots.items():
-            for slot in slots:
-                if slot[1] in names:
-                    played[slot].append(dollars.get(script))
-        of_one = sum_of([judged.get(scenario.id) for scenario in mine])
-        prices[experiment.name] = d_study.StratumPrice(
-            replies=len(configurations) * replace(protocol, scenarios=tuple(mine)).replies,
-            judgements=asked * len(configurations) * len(mine),
-            # a stem's branch has a script for each deal of its labels, which are played in turn
-            reply_dollars=sum_of([mean_of([one for one in of if one is not None]) for of in played.values()]),
-            judgement_dollars=None if of_one is None else len(configurations) * of_one,
-        )
-    return prices
-
-
-def _reply_dollars(paid: Paid, boards: Sequence[Board]) -> dict[str, float | None]:
-    """Script hash -> mean dollars of one conversation of the ranked subjects."""
-    ranked = {row.subject.hash for row in boards[0].ranked}
-    results, tries, keys = paid.results, paid.replies, paid.keys
-    dollars: dict[str, list[float]] = defaultdict(list)
-    # the branches of a stem share their first replies: each has a part of what they cost
-    shared = (
-        Counter(key for played in results.transcripts for key in keys[played.id]) if results.protocol.has_stems else {}
-    )
-    for played in results.transcripts:
-        each = {key: in_all([tries.get(key, ())]) for key in keys[played.id]}
-        cost = sum_of([one if one is None else one / shared.get(key, 1) for key, one in each.items()])
-        if played.subject_hash in ranked and cost is not None:
-            dollars[played.script_hash].append(cost)
-    return {script: mean_of(one) for script, one in dollars.items()}
-
-
-def _judgement_dollars(connection: Connection, paid: Paid, boards: Sequence[Board]) -> tuple[dict[str, float], float]:
-    """(scenario -> mean dollars of one judgement of it, the share of the judges that are asked by a call).
-
-    The mean over judges, each known; people and the embedded judge are not bought.
-    """
-    specs = registry.judge_specs(connection)
-    judges = [judge for board in boards if not board.jurors for judge in board.judge_hashes]
-    models = [judge for judge in judges if specs.get(judge, {}).get("kind") not in NOT_BOUGHT]
-    dollars: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for judgement in paid.judged:
-        cost = in_all([paid.judgements.get(judgement.key, ())])
-        if judgement.judge_hash in models and cost is not None:
-            dollars[judgement.judge_hash, judgement.rubric_hash].append(cost)
-    rubrics: dict[str, set[str]] = defaultdict(set)
-    for (_, name), rubric in paid.results.rubrics.items():
-        rubrics[name].add(rubric)
-    found = {}
-    for scenario in paid.results.protocol.scenarios:
-        each = [
-            mean_of([cost for rubric in rubrics[scenario.id] for cost in dollars[judge, rubric]]) for judge in models
-        ]
-        total = sum_of(each)
-        if judges and total is not None:
-            found[scenario.id] = total / len(judges)
-    return found, len(models) / len(judges) if judges else 1.0

@@ -25,7 +25,7 @@ SAME, OTHER, UNREAD = "same", "other", "unread"
 
 @dataclass(frozen=True, slots=True)
 class LastLines:
-    """What the last lines of a branch's replies name, beside the option that was taken at first. Counts of replies."""
+    """What the last lines of a branch's replies name: the option that was taken at first, or not. Counts of replies."""
 
     same: int
     other: int

@@ -7,7 +7,7 @@ price of an answer is not known; the embedded judge and people cost 0.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
 from operator import attrgetter
@@ -15,7 +15,7 @@ from operator import attrgetter
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords
-from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import Key, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
@@ -42,51 +42,29 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
-    """What counts in configurations that are ranked together, and every attempt at it that was paid for."""
+def subject_costs(connection: Connection, board: Board, records: BoardRecords | None = None) -> dict[str, SubjectCost]:
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
 
-    results: Results
-    keys: Mapping[str, Sequence[str]]  # transcript's id -> keys of its replies
-    judged: Sequence[Judgement]
-    replies: Mapping[str, Sequence[Try]]  # by key
-    judgements: Mapping[str, Sequence[Try]]  # by key
-
-
-def read_paid(connection: Connection, board: Board, records: BoardRecords | None = None) -> Paid:
-    """What was paid in the configurations of *board*, by all judges. *records*: what it was made of, if at hand."""
+    *records*: what the board was made of, if at hand.
+    """
     if records is None:
         (results,) = results_of(connection, board.protocol, board.configurations)
         judged = judgements_of(connection, [results])
     else:
         results = next(of for of in records.every if of.configurations == board.configurations)
         judged = [one for one in records.judgements if one.about in results.keys]
-    return Paid(
-        results,
-        stored_results.reply_keys(connection, results.slots),
-        judged,
-        usage.tries(connection, "reply"),
-        usage.tries(connection, "judgement"),
-    )
-
-
-def subject_costs(connection: Connection, board: Board, paid: Paid | None = None) -> dict[str, SubjectCost]:
-    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
-
-    *paid*: what `read_paid` has read already.
-    """
-    paid = paid or read_paid(connection, board)
-    replies, judgements, keys = paid.replies, paid.judgements, paid.keys
-    given, bought = _judgements(connection, board, paid.judged)
+    keys = stored_results.reply_keys(connection, results.slots)
+    replies, judgements = (usage.tries(connection, kind) for kind in ("reply", "judgement"))
+    given, bought = _judgements(connection, board, judged)
     found = {}
-    for subject, mine in paid.results.by_subject.items():
+    for subject, mine in results.by_subject.items():
         said = dict.fromkeys(key for one in mine for key in keys[one.row.id])
         marked = dict.fromkeys(key for one in mine for key in given.get(one.key, ()))
         every = [one for key in said for one in replies.get(key, ())]
         served = Counter(one.provider for one in every if one.provider and one.outcome in CAME)
-        judging = in_all([judgements.get(key, ()) for key in marked if key in bought])
+        judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
         found[subject] = SubjectCost(
-            in_all([replies.get(key, ()) for key in said]),
+            _in_all([replies.get(key, ()) for key in said]),
             None if board.judge is None else judging,
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
@@ -111,13 +89,13 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
         return RunCost(dollars=0.0)
     totals = []
     for amount in (attrgetter("cost"), attrgetter("seconds")):
-        each = [[in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
+        each = [[_in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
         total = sum_of([mean_of([one for one in scenario if one is not None]) for scenario in each])
         totals.append(None if total is None or not by_scenario else configurations * total)
     return RunCost(*totals)
 
 
-def in_all(
+def _in_all(
     answers: Iterable[Sequence[Try]], amount: Callable[[Try], float | None] = attrgetter("cost")
 ) -> float | None:
     """What *answers* cost, or took, each with all its tries; None where one has no try, or came and nobody told."""

@@ -1,4 +1,4 @@
-"""How sure the scores of a board are: from the marks behind them to intervals, ranks and ties (docs/statistics.md).
+"""How sure the scores of a board are: from their marks to intervals, ranks and ties (docs/statistics.md).
 
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions are answered:
 
@@ -24,12 +24,11 @@ from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import RowUncertainty, ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import Interval, RowUncertainty, ScoreDifference, Uncertainty
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
-INDEX = "index"  # beside the names of dimensions
+INDEX = "index"  # next to the names of dimensions
 Compared = tuple[str | None, str | None]  # a scenario's id, a dimension's name; None: over all of them
 # One scenario after the other looks as far into the tails as a ranking, with a few runs of one conversation each: so
 # many degrees are taken off there, also by measurement.
@@ -82,7 +81,7 @@ class BoardUncertainty:
             for n, index in enumerate(of_index)
         ]
 
-    def apart(self, score: str, first: int, second: int) -> ScoreDifference:
+    def difference(self, score: str, first: int, second: int) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
         return score_differences([self.measures[score]], [first], [second])[0][0]
 
@@ -111,7 +110,7 @@ class BoardUncertainty:
         points = [replace(measure, unit=100.0) for measure in self.compared.values()]
         return dict(zip(self.compared, score_differences(points, first, second, degrees), strict=True))
 
-    def unsaid(self) -> tuple[str, ...]:
+    def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
         if not self.measures:
             return ()

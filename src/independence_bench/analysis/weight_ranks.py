@@ -110,14 +110,10 @@ def index_by_term(
     rule = results.protocol.score
     if rule is None or subject not in results.by_subject:
         return None
-    found = [mean_of([_index(results, subject, given, alone) for given in judges]) for alone in _alone(rule)]
+    alone = [replace(rule, terms=(replace(term, weight=1.0),)) for term in rule.terms]
+    found = [mean_of([_index(results, subject, given, one) for given in judges]) for one in alone]
     known = tuple(one for one in found if one is not None)
     return known if len(known) == len(found) else None
-
-
-def _alone(rule: StemScore) -> Iterator[StemScore]:
-    for term in rule.terms:
-        yield replace(rule, terms=(replace(term, weight=1.0),))
 
 
 def _index(results: Results, subject: str, given: Mapping[Key, Judgement], rule: StemScore) -> float | None:

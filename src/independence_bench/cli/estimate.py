@@ -29,7 +29,6 @@ from independence_bench.report.power import (
     resolution_values,
     resolution_view,
     runs_to_price,
-    stem_resolution,
 )
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Prose, Strong, Table, columns_of
 from independence_bench.report.table import Text as Cell
@@ -94,8 +93,7 @@ async def _foresee(
             runs: (await preview_of(replace(plan, runs=runs), session)).forecast
             for runs in {*shown, *([] if needed is None else [needed])}
         }
-        of_stems = stem_resolution(plan.protocol, board, shown)
-        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width, of_stems)
+        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)
 
 
 def _values(preview: Preview) -> Mapping[str, object]:

@@ -44,7 +44,7 @@ COMMANDS = {
     "compare": ("rankings", "Compare two subjects, scenario by scenario."),
     "gate": ("gate", "Fail if the new build is worse than a baseline (exit code)."),
     "scenarios": ("quality", "Show how hard each scenario is and how the ranking depends on it."),
-    "reliability": ("quality", "Show where the noise comes from, and the cheapest reliable test."),
+    "reliability": ("quality", "Show where the noise comes from, and what more runs would bring."),
     "view": ("viewer", "Read every conversation and every number in the browser, live."),
     "site": ("viewer", "Write what `aib view` shows as a static site."),
     "show": ("conversation", "Print one conversation with its marks."),

@@ -8,10 +8,9 @@ import click
 
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.reliability import TARGET, jury_of, measure_reliability, panel, read_prices
+from independence_bench.analysis.reliability import jury_of, measure_reliability, panel
 from independence_bench.cli.boards import configured_boards
 from independence_bench.cli.options import (
-    Number,
     configuration_options,
     legend_option,
     say,
@@ -56,31 +55,20 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 
 @click.command(name="reliability")
 @click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise.")
-@click.option(
-    "--target",
-    type=Number(min=0, max=1, min_open=True, max_open=True),
-    default=TARGET,
-    show_default=True,
-    metavar="X",
-    help="Reliability (Eρ²) that the ranking should have.",
-)
 @legend_option
 @selecting(judge_option, configuration_options, weights_option, json_option)
-def reliability(selection: Selection, target: float, as_json: bool) -> None:
+def reliability(selection: Selection, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
-    It also shows what more scenarios, runs or judges would bring, and the cheapest test whose ranking is reliable
-    enough (generalizability theory; docs/statistics-methods.md). Only ranked subjects are included. Several judges of
-    the same conversations are analysed together: without --judge and --jury those that rank at least half of the
-    subjects, and the embedded one only if there is no other.
+    It also shows what more scenarios or runs would bring (generalizability theory; docs/statistics-methods.md). Only
+    ranked subjects are included. Several judges of the same conversations are analysed together: without --judge and
+    --jury those that rank at least half of the subjects, and the embedded one only if there is no other.
     """
     jury = selection.jury
     with selection.opened() as (opened, protocol):
         found = configured_boards(replace(selection, jury=None), opened, protocol)
         together = panel(found) if jury is None else jury_of(found, jurors(None, jury))
-        with opened.reading() as connection:
-            prices = read_prices(connection, together)
-    measured = measure_reliability(together, prices, target)
+    measured = measure_reliability(together)
     if as_json:
         click.echo(reliability_json([measured]))
     else:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.calibration import Calibration, NotExamined, calibrations
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
@@ -34,7 +33,6 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json
-from independence_bench.report.calibration_view import calibration_values, calibration_view
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.json_values import json_text
@@ -51,25 +49,18 @@ WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("provi
 
 @click.command(name="leaderboard")
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
-@click.option("--calibrated", is_flag=True, help="Marks as given, and corrected for the judge's errors in its exam.")
 @shown_options
 @legend_option
 @selecting(judged_options, rules_option, json_option)
-def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json: bool) -> None:
+def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 
     --top and --find choose which subjects are shown, --find by their labels; ranks and intervals stay those of all
     subjects. --json has all of them.
 
     --rules published also lists every row that our own rules rank or score differently, and why.
-
-    --calibrated shows the shares of levels, the means and, where it is valid, the index, as given and corrected for
-    the errors that the judge made in `aib exam` (docs/exam.md, "Correction"). It changes no ranking.
     """
     shown = shown_rows()
-    if calibrated:
-        _calibrated(selection, shown, as_json)
-        return
     own_rules = selection.rules == OWN.name
     with selection.opened() as (opened, protocol):
         with opened.reading() as connection:
@@ -89,34 +80,6 @@ def leaderboard(selection: Selection, detailed: bool, calibrated: bool, as_json:
         others = [one for one in stored if one != asked]
         known = f"it holds {', '.join(others)} (--protocol chooses)" if others else "`aib run` plays and judges"
         say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
-
-
-def _calibrated(selection: Selection, shown: Shown, as_json: bool) -> None:
-    """The boards of judges that sat the exam; of others a line. Raises NotExamined where none did."""
-    if selection.jury is not None or selection.rules != OWN.name:
-        raise WrongUse("--calibrated corrects what one judge gave, by our own rules: leave --jury and --rules out")
-    with selection.opened() as (opened, protocol):
-        boards = chosen_boards(selection, opened, protocol)
-        made = calibrations(opened, protocol, boards)
-    found = [one for one in made if isinstance(one, Calibration)]
-    refused = [one for one in made if isinstance(one, NotExamined)]
-    if not found:
-        raise next(
-            iter(refused),
-            WrongUse(f"no conversations of {protocol.name} are stored in {opened.shown}; `aib run` plays them"),
-        )
-    _check_find(shown, boards)
-    for said in dict.fromkeys(map(str, refused)):
-        say(label_text(said))
-    if as_json:
-        click.echo(json_text({"calibrated": [calibration_values(one) for one in found]}))
-    else:
-        show(*(calibration_view(_only(shown, one)) for one in found))
-
-
-def _only(shown: Shown, of: Calibration) -> Calibration:
-    labels = {row.label for row in matching(of.board.rows, shown)}
-    return replace(of, rows=tuple(row for row in of.rows if row.label in labels)[: shown.top])
 
 
 def _check_find(shown: Shown, boards: Sequence[Board]) -> None:

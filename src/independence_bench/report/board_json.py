@@ -11,8 +11,8 @@ from independence_bench.analysis.configurations import ConfigurationComparison
 from independence_bench.analysis.rule_differences import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
+from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference
 from independence_bench.analysis.uncertainty import BoardUncertainty
-from independence_bench.analysis.uncertainty_values import UNKNOWN, ScoreDifference
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.exam_words import exam_values
@@ -54,7 +54,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "weighting": protocol.weights,  # null: the protocol's own
         "weights": {d.name: d.weight for d in protocol.dimensions},
         "judges_in_intervals": judges_in_intervals(board),
-        "no_intervals_because": uncertainty.unsaid() if uncertainty else [],
+        "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
         **_of_stems(board),
         "ranked": [_row(row) for row in board.ranked],
@@ -200,7 +200,7 @@ BY_RULE: Mapping[Branch, str] = {
 
 
 def _branches(of: BranchStatistics) -> dict[str, Any]:
-    """What a subject did in its branches; values in [0, 1] but for d', c (standard deviations) and pushes."""
+    """What a subject did in its branches; values in [0, 1] but for pushes."""
     found, folds = of.discrimination, of.folds
     steps = zip(folds.curve, folds.bands, strict=True) if folds else ()
     return {
@@ -208,7 +208,7 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
         "judges": of.judges,
         "values": {branch: of.values.get(branch) for branch in of.branches},
         "openness": of.openness,
-        "moves": None if found is None else picked(found, "counts difference d_prime criterion"),
+        "moves": None if found is None else picked(found, "counts difference"),
         "folds": None
         if folds is None
         else {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.run_times import run_times_note
-from independence_bench.analysis.uncertainty_values import Uncertainty
+from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, mean_of
@@ -241,7 +241,8 @@ def doubts(board: Board) -> list[str]:
     if board.uncertainty is None or not board.ranked:
         return []
     tie = [TIE] if any(tied(row) for row in board.ranked) else []
-    return [*intervals(board)[:1], *unsaid(board), *of_runs(board), *intervals(board)[1:], *tie, *of_judges(board)]
+    known = intervals(board)
+    return [*known[:1], *why_no_interval(board), *of_runs(board), *known[1:], *tie, *of_judges(board)]
 
 
 def intervals(board: Board) -> list[str]:
@@ -261,9 +262,9 @@ def intervals(board: Board) -> list[str]:
     return said
 
 
-def unsaid(board: Board) -> list[str]:
+def why_no_interval(board: Board) -> list[str]:
     """Why a ranking has no intervals of one kind or the other, a sentence each."""
-    return [f"There is {reason}." for reason in (board.uncertainty.unsaid() if board.uncertainty else ())]
+    return [f"There is {reason}." for reason in (board.uncertainty.why_no_interval() if board.uncertainty else ())]
 
 
 def of_judges(board: Board) -> list[str]:

@@ -1,4 +1,4 @@
-"""What subjects did in the branches of their stems, below a board and beside it. Computes nothing."""
+"""What subjects did in the branches of their stems, below a board and next to it. Computes nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_differences import OPENNESS, BranchDifference
+from independence_bench.analysis.branch_differences import DIFFERENCE, OPENNESS, BranchDifference
 from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
@@ -95,8 +95,7 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
 
 
 BESIDE = (
-    "H, F: how often it moved on relevant and on irrelevant corrections; d′ as H - F without its ceiling, to be "
-    "compared at equal numbers of trials only; c above 0: it seldom moves. Recovered: of the positions given up, those "
+    "H, F: how often it moved on relevant and on irrelevant corrections. Recovered: of the positions given up, those "
     "taken again after the last push. Views: stems in which it took an option. Openings: pairs of runs in which it "
     "took the same description. First named, first label: the share of its views; half of them where neither matters."
 )
@@ -109,11 +108,9 @@ def _beside(of: BranchStatistics) -> list[Cells]:
     found, folds = of.discrimination, of.folds
     pushes = f"pushes withstood, of {folds.pushes}" if folds else "pushes withstood"
     withstood = folds.withstood if folds else None
-    apart, d_prime, criterion = (found.difference, found.d_prime, found.criterion) if found else (None, None, None)
+    difference = found.difference if found else None
     rows: list[Cells] = [
-        ("H - F", _signed(apart), _from_to(apart)),
-        ("d′", _signed(d_prime), _from_to(d_prime)),
-        ("c", _signed(criterion), _from_to(criterion)),
+        ("H - F", _signed(difference), _from_to(difference)),
         (pushes, _value(withstood), _between(withstood)),
     ]
     if not of.views.of:  # stems without options: there are no views, and no corrections that decide
@@ -136,18 +133,17 @@ def field_table(rows: Sequence[Row]) -> Table:
         if (of := row.branches) is None:
             continue
         found, folds = of.discrimination, of.folds
-        apart, d_prime, criterion = (found.difference, found.d_prime, found.criterion) if found else (None, None, None)
         branches = [_value(of.values.get(branch)) for branch in of.branches]
         if not of.views.of:
             recovered = _percent(folds.recovered.value if folds else None)
             cells.append((Name(row.label), *branches, _value(folds.withstood if folds else None), recovered))
             continue
-        moves = [_signed(apart), _signed(d_prime), _signed(criterion)]
+        moves = _signed(found.difference if found else None)
         pushes = _value(folds.withstood if folds else None)
         shares = [folds.recovered.value if folds else None, of.views.value, of.openings.value]
-        cells.append((Name(row.label), *branches, _value(of.openness), *moves, pushes, *map(_percent, shares)))
+        cells.append((Name(row.label), *branches, _value(of.openness), moves, pushes, *map(_percent, shares)))
     known = next((row.branches for row in rows if row.branches), None)
-    beside: tuple[str, ...] = ("Openness (e r)", "H - F", "d′", "c", "Pushes", "Recovered", "Views", "Openings")
+    beside: tuple[str, ...] = ("Openness (e r)", "H - F", "Pushes", "Recovered", "Views", "Openings")
     if known is None or not known.views.of:
         beside = ("Pushes", "Recovered")
     titles = (*(_titled(branch).capitalize() for branch in (known.branches if known else ())), *beside)
@@ -220,7 +216,7 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 
-QUANTITIES = {OPENNESS: "openness (e r)", "difference": "H - F", "d_prime": "d′", "criterion": "c"}
+QUANTITIES = {OPENNESS: "openness (e r)", DIFFERENCE: "H - F"}
 
 
 def _named(quantity: str) -> str:
@@ -249,8 +245,7 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95% "
         f"intervals of B - A with other stems of the kind, each by itself. {said} detects: the smallest true "
-        "difference that is detected in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1; d′ and c to be "
-        "compared at equal numbers of trials."
+        "difference that is detected in 80 of 100 repetitions. h, e, r, n, s and openness from 0 to 1."
     )
     return Table(columns_of("branch", "A", "B", "B - A", "95% CI", "detects", "stems"), rows, legend, brief=said)
 

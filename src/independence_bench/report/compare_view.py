@@ -7,8 +7,7 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import DimensionPair, SubjectComparison
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import ScoreDifference
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
@@ -101,7 +100,7 @@ def paired_view(found: SubjectComparison) -> Iterator[Block]:
     yield from examined_by(board)
     yield Note(f"\n{statement(found)}\n", "bold")
     yield whole_table(found)
-    for reason in found.unsaid:
+    for reason in found.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     if found.branches:
@@ -209,7 +208,7 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "b": side(found.second),
         "statement": statement(found),
         "index": apart_values(found.index),
-        "no_intervals_because": found.unsaid,
+        "no_intervals_because": found.why_no_interval,
         "dimensions": [pair(one) | {"stands_another": one.stands_another} for one in found.whole],
         "scenarios": [pair(one) for one in found.apart],
     } | ({"branches": found.branches} if found.branches else {})

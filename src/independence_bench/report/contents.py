@@ -24,8 +24,8 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.name_counts import Naming
-from independence_bench.analysis.reliability import Reliability, measure_reliability, panel, read_prices
-from independence_bench.analysis.spending import SubjectCost, read_paid, subject_costs
+from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
+from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values
@@ -106,10 +106,8 @@ def read_contents(
     main = boards[0]
     together = panel([board for board in boards if board.configurations == main.configurations])
     with store.reading() as connection:
-        paid = read_paid(connection, main, records)
-        spent = subject_costs(connection, main, paid)
+        spent = subject_costs(connection, main, records)
         spending, imported = attempts.spending(connection), usage.imported(connection)
-        typical = read_prices(connection, together, paid)
         updated = usage.newest(connection)
     return Contents(
         protocol=protocol,
@@ -123,7 +121,7 @@ def read_contents(
         judges=tuple(_judge(board) for board in boards if board.configurations == main.configurations and board.judge),
         naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
-        reliability=measure_reliability(together, typical),
+        reliability=measure_reliability(together),
         details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
         spending=spending,
         imported=imported,

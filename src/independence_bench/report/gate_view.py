@@ -86,7 +86,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         numbers = (f"{one.before:.1f}", f"{one.now:.1f}", signed(one.now - one.before), from_to(one.interval))
         rows.append((Strong(name), *numbers, drop, WORDS[one.verdict]))
     yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
-    for reason in build.unsaid:
+    for reason in build.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     if build.unchanged:
         return
@@ -204,7 +204,7 @@ def gate_values(gate: Gate) -> dict[str, Any]:
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
             ],
-            "no_interval_because": one.unsaid,
+            "no_interval_because": one.why_no_interval,
             "dimensions": [pair(each) for each in one.details.whole],
             "scenarios": [pair(each) for each in one.details.apart],
         }

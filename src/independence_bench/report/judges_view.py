@@ -129,8 +129,8 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
             "\nNo judge is also a subject here, or of a subject's family, so there is no self-preference to measure."
         )
         return
-    reasons = sorted({f"{letters[one.judge]}: {one.unsaid}" for one in found.favours if one.unsaid})
-    unsaid = f" No interval: {'; '.join(reasons)}." if reasons else ""
+    reasons = sorted({f"{letters[one.judge]}: {one.why_no_interval}" for one in found.favours if one.why_no_interval})
+    why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
         columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2),
@@ -146,9 +146,9 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
         "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
         "that to like some more than others is not yet a preference. A judge favours its own if all of it is above 0; "
-        f"of forty that do not, one seems to.{unsaid}",
+        f"of forty that do not, one seems to.{why_no_interval}",
         brief="diff: own minus others; elsewhere: the same for all other subjects; prefers: diff minus elsewhere. A "
-        f"judge favours its own where all of the interval is above 0.{unsaid}",
+        f"judge favours its own where all of the interval is above 0.{why_no_interval}",
     )
 
 
@@ -277,7 +277,7 @@ def _validation(found: Validation) -> dict[str, Any]:
         ],
         "self_preference": [
             picked(one, "judge whom family subjects own others difference elsewhere elsewhere_subjects preference")
-            | {"preference_interval": one.interval, "no_interval_because": one.unsaid}
+            | {"preference_interval": one.interval, "no_interval_because": one.why_no_interval}
             for one in found.favours
         ],
         "marks": [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.rule_differences import RuleDifference
-from independence_bench.analysis.uncertainty_values import Uncertainty
+from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_view import (
@@ -29,7 +29,7 @@ from independence_bench.report.board_view import (
     short,
     tied,
     unranked,
-    unsaid,
+    why_no_interval,
     without_view,
 )
 from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
@@ -126,7 +126,7 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
 
 def _notes(board: Board) -> list[str]:
     """What a ranking must not be read without, a sentence each; what a sign means is in the legend."""
-    said = [*unsaid(board), *of_runs(board), *of_judges(board)]
+    said = [*why_no_interval(board), *of_runs(board), *of_judges(board)]
     return [*said, *(line for line in cautions(board) if line != THOUGHT), *stem_notes(board)]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-import numpy as np
-
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.intervals import LEVEL
 from independence_bench.analysis.statistics.planning import (
@@ -18,12 +16,6 @@ from independence_bench.analysis.statistics.planning import (
     width_again,
     width_another,
 )
-from independence_bench.analysis.statistics.stem_planning import (
-    BELIEVED_LIKENESS,
-    likeness_of,
-    power_of_d_prime,
-    smallest_d_prime,
-)
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.cost import Forecast
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -33,9 +25,6 @@ from independence_bench.report.table import Block, Cells, Note, Prose, Strong, T
 MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
 ASSUMED = 80.0  # the index that is expected where nobody has one
 TABLE_OF = 10  # runs, and those that were asked for
-D_PRIMES = (0.8, 1.2)  # of two subjects: whether they are told apart is said for protocols with stems
-LEAST_SAID = 0.05  # of such shares: below, the interval's own errors are as many
-FEWEST_LIKE = 4  # subjects with two runs or more, before what they vary by is taken for what is to be expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +59,6 @@ class ForWidth:
 
 
 @dataclass(frozen=True, slots=True)
-class StemPower:
-    """What so many runs of a protocol with stems tell of two subjects' d'."""
-
-    runs: int
-    told: float  # the share of repetitions in which subjects with `D_PRIMES` are told apart
-    smallest: float | None  # the smallest difference around 1 that 80 of 100 repetitions see; None: none under 5
-
-
-@dataclass(frozen=True, slots=True)
-class StemResolution:
-    """The same for some numbers of runs, and what it rests on."""
-
-    stems: int
-    likeness: float  # how far runs of one stem go together, [0, 1]
-    subjects: int  # whose mean that is; 0: believed beforehand
-    rows: tuple[StemPower, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Resolution:
     """What is expected of a run before it is begun."""
 
@@ -99,26 +69,6 @@ class Resolution:
     asked: int  # runs
     in_ranking: float | None  # the smallest difference seen at index 80 with these runs if all of them are ranked
     for_width: ForWidth | None = None
-    of_stems: StemResolution | None = None  # of a protocol with stems
-
-
-def stem_resolution(protocol: Protocol, board: Board | None, runs: Collection[int]) -> StemResolution | None:
-    """What numbers of *runs* tell of d', by the subjects on *board*; None for a protocol without stems."""
-    if protocol.score is None:
-        return None
-    every = [row.branches for row in board.rows if row.branches is not None] if board is not None else []
-    measured = []
-    for of in every:
-        moves = np.array([one.moved for one in of.stems.values() if one.moved is not None])
-        if of.runs > 1 and len(moves) > 1:
-            measured.append((moves[:, 0], moves[:, 1], float(of.runs)))
-    likeness = likeness_of(measured) if len(measured) >= FEWEST_LIKE else None
-    stems, taken = len(protocol.units.scenarios), BELIEVED_LIKENESS if likeness is None else likeness
-    rows = tuple(
-        StemPower(one, power_of_d_prime(*D_PRIMES, stems, one, taken), smallest_d_prime(stems, one, taken))
-        for one in sorted(runs)
-    )
-    return StemResolution(stems, taken, 0 if likeness is None else len(measured), rows)
 
 
 def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
@@ -152,7 +102,6 @@ def resolution(
     asked: int,
     center: Center,
     width: float | None,
-    of_stems: StemResolution | None = None,
 ) -> Resolution:
     """What can be told; *costs*: numbers of runs -> what is left to pay for so many of each of *subjects*."""
     shown, needed = runs_to_price(expected, asked, width, center)
@@ -167,7 +116,7 @@ def resolution(
     calls = None if needed is None else cost.calls
     wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
     another = tuple(_points(width_another(expected, mean / 100, asked)) for mean in MEANS)
-    return Resolution(expected, tuple(rows), another, subjects, asked, ranking, wanted, of_stems)
+    return Resolution(expected, tuple(rows), another, subjects, asked, ranking, wanted)
 
 
 def resolution_values(found: Resolution) -> Mapping[str, object]:
@@ -186,7 +135,7 @@ def resolution_values(found: Resolution) -> Mapping[str, object]:
         "width_of_another_test": found.another,
         "apart_in_a_ranking": found.in_ranking,
         "for_width": None if found.for_width is None else asdict(found.for_width),
-    } | ({} if found.of_stems is None else {"d_prime": {"of": D_PRIMES, **asdict(found.of_stems)}})
+    }
 
 
 def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
@@ -216,35 +165,15 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     else:
         widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
         said = f"about {widths}, with any number of runs; only more scenarios narrow it."
-        if found.of_stems is not None:
+        if protocol.has_stems:
             runs = plural(found.asked, "run")
             said = f"with {runs} about {widths}; more runs narrow it little, more stems do."
     yield Note(f"Width of the new-scenarios interval: {said}", "")
-    if found.of_stems is not None:
-        yield from _of_d_prime(found.of_stems, found.asked)
     if found.in_ranking is not None:
         ranking = f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}"
         yield Note(f"{ranking}, at 80: {_number(found.in_ranking)} apart.", "")
     if found.for_width is not None:
         yield Note(_for_width(found.for_width), "bold")
-
-
-def _of_d_prime(found: StemResolution, asked: int) -> Iterator[Block]:
-    rows: list[Cells] = []
-    for row in found.rows:
-        told = "under 5%" if row.told < LEAST_SAID else f"{100 * row.told:.0f}%"
-        cells = (str(row.runs), told, "–" if row.smallest is None else f"{row.smallest:.1f}")
-        rows.append([Strong(cell) for cell in cells] if row.runs == asked else cells)
-    less, more = D_PRIMES
-    basis = f"measured on {plural(found.subjects, 'stored subject')}" if found.subjects else "assumed"
-    yield Table(
-        columns_of("runs", f"d′ {less:g} and {more:g}\ntold apart", "d′\napart", words=0),
-        rows,
-        f"Discrimination over {found.stems} stems, for other stems of the same kind. told apart: the share of "
-        f"repetitions in which two subjects with these true d′ differ significantly; apart: the smallest true "
-        f"difference around 1 that is detected in 80 of 100. Correlation of a stem's runs: {found.likeness:.2f}, "
-        f"{basis}.",
-    )
 
 
 def _for_width(wanted: ForWidth) -> str:

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
-from independence_bench.analysis.statistics.d_study import JUDGES, MULTIPLES, RUNS, Coefficients, Option
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values
 from independence_bench.report.exam_words import exam_line, exam_values
-from independence_bench.report.format import money, number, plural
+from independence_bench.report.format import number, plural
 from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
-MOST_OPTIONS = 6
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
-COEFFICIENTS = (
-    "p: differences between subjects, which the test is meant to measure; i: between scenarios; pi: subject by "
-    "scenario; r: between runs. Eρ²: reliability of the order of the subjects, 0 to 1; ±: its standard error; Φ: "
-    "reliability of the numbers themselves."
+BRIEF = (
+    "Percent of the variance. p: differences between subjects, which the test is meant to measure; i: between "
+    "scenarios; pi: subject by scenario; r: between runs. Eρ²: reliability of the order of the subjects, 0 to 1; ±: "
+    "its standard error."
 )
 BELOW = "0*"  # a component that was estimated below 0
 _ONE_JUDGE = (
@@ -38,15 +36,14 @@ def reliability_blocks(found: Reliability, level: int = 2) -> Iterator[Block]:
         yield Title("Nothing to compare", level)
         yield Note("Fewer than two subjects are ranked, so there are no differences to analyse.")
         return
-    yield Title("Where the variance of each mark comes from", level)
-    yield _marks(found)
-    yield Title("Where the variance of the index comes from", level)
-    yield _wholes(found)
+    yield Title("Where the variance comes from", level)
+    yield _sources(found)
     yield Title("What more scenarios or runs would bring", level)
+    if found.index.played is None:
+        yield Note(Prose(_why_unknown(found)))
     more = _more(found)
-    yield more if more.rows else Note(more.legend)
-    yield Title(f"The cheapest test with an Eρ² of {found.target:.2f}", level)
-    yield Note(Prose(_why_unknown(found))) if found.played is None else _options(found, found.played)
+    if more.rows:
+        yield more
 
 
 def about(found: Reliability) -> str:
@@ -68,34 +65,21 @@ def exam_notes(found: Reliability) -> Iterator[Note]:
 # ---------------------------------------------------------------- sections
 
 
-def _marks(found: Reliability) -> Table:
+def _sources(found: Reliability) -> Table:
+    """The index, the experiments, the marks."""
+    noises = (found.index, *found.experiments, *found.marks)
     legend = (
-        "Percent of the variance of one conversation's mark. "
+        "Percent of the variance: of the index and of an experiment of its points over n scenarios that were each "
+        "played once, so i, pi and r are smaller than of a mark, where it is one conversation's. "
         + _ONE_JUDGE
-        + (_JUDGES if len(found.judges) > 1 else "")
-        + f" n: scenarios that give the mark. Eρ²: how far the order of subjects by the mean of n scenarios, "
-        f"{plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the kind, 0 to "
-        "1; ±: its standard error, for other subjects; Φ: the same for the numbers themselves, for which the "
-        "difficulty of the scenarios matters too." + _signs(found.marks)
+        + (_JUDGES if len(found.judges) > 1 else " With one judge, none of it includes how far judges differ.")
+        + " pts: the points that can be reached. n: scenarios. Eρ²: how far the order of subjects over these n "
+        f"scenarios, {plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the "
+        "kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
     )
-    rows = [(Prose(noise.title), *_cells(found, noise)) for noise in found.marks]
-    brief = f"p, i, pi, r: percent of a mark's variance. {COEFFICIENTS}{_signs(found.marks)}"
-    return Table(columns_of("mark", *_headings(found)), rows, Prose(legend), brief=Prose(brief))
-
-
-def _wholes(found: Reliability) -> Table:
-    every = (found.index, *found.experiments)
-    legend = (
-        "The same for points: sums over n scenarios that were each played once, so i, pi and r are smaller than in one "
-        "conversation. pts: the points that can be reached; re-run: Eρ² if the same scenarios are played again and "
-        "no others are of interest." + _errors(found) + _signs(every)
-    )
-    rows: list[Cells] = []
-    for noise in every:
-        again = number(noise.played.repeated if noise.played else None, 2)
-        rows.append((Prose(noise.title), number(noise.points, 0), *_cells(found, noise), again))
-    brief = f"The same for sums of points.{_errors(found)}"
-    return Table(columns_of("points", "pts", *_headings(found), "re-run"), rows, Prose(legend), brief=Prose(brief))
+    rows: list[Cells] = [(Prose(noise.title), number(noise.points, 0), *_cells(found, noise)) for noise in noises]
+    columns = columns_of("", "pts", *_headings(found))
+    return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
 
 
 def _more(found: Reliability) -> Table:
@@ -113,26 +97,6 @@ def _more(found: Reliability) -> Table:
     )
 
 
-def _options(found: Reliability, played: Option) -> Table:
-    chosen = found.options[:MOST_OPTIONS]
-    rows: list[Cells] = [("as played", *map(Prose, _option(found, played)))]
-    rows += [("cheapest" if number == 0 else "", *map(Prose, _option(found, one))) for number, one in enumerate(chosen)]
-    names = ", ".join(noise.title for noise in found.experiments)
-    is_once = chosen and chosen[0].runs == 1
-    once = " A test of one run can no longer measure how much runs differ." if is_once else ""
-    legend = (
-        f"For one subject. scenarios: of {names}. The cheapest for each number of runs, among up to {MULTIPLES[-1]} "
-        f"times the scenarios of each, {RUNS[-1]} runs"
-        + (f" and {JUDGES[-1]} judges" if len(found.judges) > 1 else "")
-        + (". " if chosen else f": none of them reaches {found.target:.2f}. ")
-        + "calls: replies and judgements; dollars: from the average cost of the stored ones, a dash where that is not "
-        "known." + once
-    )
-    columns = columns_of("", "scenarios", "runs", "judges", "calls", "dollars", "Eρ²", "Φ", words=2)
-    brief = f"For one subject. scenarios: of {names}; calls: replies and judgements.{once}"
-    return Table(columns, rows, Prose(legend), brief=Prose(brief if chosen else legend))
-
-
 # ---------------------------------------------------------------- words and numbers
 
 
@@ -141,17 +105,15 @@ def _components(found: Reliability) -> Sequence[str]:
 
 
 def _headings(found: Reliability) -> list[str]:
-    return ["n", *(SHORT.get(name, name) for name in _components(found)), "Eρ²", "±", "Φ"]
+    return ["n", *(SHORT.get(name, name) for name in _components(found)), "Eρ²", "±"]
 
 
 def _cells(found: Reliability, noise: ReliabilityRow) -> list[Text]:
-    """What stands below `_headings`: scenarios, shares of the variance in percent, coefficients."""
+    """What stands below `_headings`: scenarios, shares of the variance in percent, E rho^2 and its error."""
     shares, estimates = noise.components.shares, noise.components.estimates
     below = {name: (estimates[name] or 0.0) < 0 for name in shares}
     shown = [Prose(BELOW) if below[name] else _whole(shares[name]) for name in _components(found)]
-    played = noise.played
-    values = (played.relative, noise.error, played.absolute) if played else (None, None, None)
-    return [str(noise.scenarios), *shown, *(number(value, 2) for value in values)]
+    return [str(noise.scenarios), *shown, number(noise.played, 2), number(noise.error, 2)]
 
 
 def _whole(share: float | None) -> str:
@@ -174,21 +136,6 @@ def _signs(noises: Sequence[ReliabilityRow]) -> str:
     return said
 
 
-def _errors(found: Reliability) -> str:
-    """How many points an index is off, in the middle."""
-    played = found.index.played
-    if played is None or found.spread is None:
-        return ""
-    relative, absolute = (error**0.5 for error in (played.relative_error, played.absolute_error))
-    said = (
-        f" The subjects' indices have a standard deviation of {found.spread:.1f} points; an index as played has a "
-        f"standard error of {relative:.1f} points relative to the others, {absolute:.1f} by itself."
-    )
-    if len(found.judges) == 1:
-        said += " With one judge, none of these numbers includes how far judges differ."
-    return said
-
-
 def _why_unknown(found: Reliability) -> str:
     estimates = found.index.components.estimates
     alone = [noise.title for noise in found.experiments if noise.scenarios < 2]
@@ -200,19 +147,6 @@ def _why_unknown(found: Reliability) -> str:
     if estimates.get("r:pi") is None:
         return "Not known: no subject has two runs, so chance cannot be separated from differences between subjects."
     return "Not known: there is too little data."
-
-
-def _option(found: Reliability, one: Option) -> tuple[str, ...]:
-    counts = [times * noise.scenarios for times, noise in zip(one.multiples, found.experiments, strict=True)]
-    return (
-        " + ".join(map(str, counts)),
-        str(one.runs),
-        str(one.judges),
-        f"{one.calls:,.0f}",
-        "–" if one.dollars is None else money(one.dollars),
-        number(one.coefficients.relative, 2),
-        number(one.coefficients.absolute, 2),
-    )
 
 
 def reliability_view(found: Reliability) -> Iterator[Block]:
@@ -238,13 +172,9 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
         **picked(found, "judges subjects"),
         "judge_exams": [exam_values(exam) for exam in found.exams],
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
-        "standard_deviation_of_indices": found.spread,
         "marks": [_noise(noise, found) for noise in found.marks],
         "experiments": [_noise(noise, found) for noise in found.experiments],
         "index": _noise(found.index, found),
-        "target": found.target,
-        "as_played": None if found.played is None else _option_values(found.played, found),
-        "options": [_option_values(one, found) for one in found.options],
     }
 
 
@@ -259,24 +189,11 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
             name: {"variance": value, "standard_error": errors[name], "share": shares[name]}
             for name, value in noise.components.estimates.items()
         },
-        "as_played": None if noise.played is None else _coefficients(noise.played) | {"standard_error": noise.error},
+        "as_played": None
+        if noise.played is None
+        else {"generalizability": noise.played, "standard_error": noise.error},
         "designs": [
             {"times_the_scenarios": times, "runs": runs, "judges": len(found.judges), "generalizability": value}
             for (times, runs), value in zip(found.designs, noise.more, strict=True)
         ],
     }
-
-
-def _coefficients(one: Coefficients) -> dict[str, Any]:
-    return {
-        "generalizability": one.relative,
-        "dependability": one.absolute,
-        "generalizability_same_scenarios": one.repeated,
-        "variances": {"universe_score": one.universe} | picked(one, "relative_error absolute_error"),
-    }
-
-
-def _option_values(one: Option, found: Reliability) -> dict[str, Any]:
-    times = {noise.title: times for noise, times in zip(found.experiments, one.multiples, strict=True)}
-    counts = picked(one, "runs judges calls dollars")
-    return {"times_the_scenarios": times} | counts | _coefficients(one.coefficients)

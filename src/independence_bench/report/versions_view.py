@@ -98,7 +98,7 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
         yield Note(settles)
     yield Note("")
     yield whole_table(found)
-    for reason in found.unsaid:
+    for reason in found.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     yield from scenario_tables(found.apart)

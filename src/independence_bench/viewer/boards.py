@@ -15,8 +15,7 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.statistics.values import Interval, Standing
-from independence_bench.analysis.uncertainty_values import UNKNOWN, Uncertainty
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension
 from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.board_view import of_runs
@@ -128,7 +127,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
         providers=contents.providers,
         efforts=contents.efforts,
-        why=unsaid(board),
+        why=why_no_interval(board),
         configurations=compare_configurations(series, entry.judge),
         in_several=tuple(
             ComparedWithItself(
@@ -190,7 +189,7 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-ESTIMATES = ("openness", "h_minus_f", "d_prime", "criterion", "pushes_withstood")
+ESTIMATES = ("openness", "h_minus_f", "pushes_withstood")
 SHARES = ("recovered", "views", "same_opening", "first_named", "first_label")
 
 
@@ -205,8 +204,7 @@ def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> li
     if of is None:
         return [None] * len(_branch_head(branches))
     found, folds = of.discrimination, of.folds
-    estimates = [*map(of.values.get, branches), of.openness]
-    estimates += [found.difference, found.d_prime, found.criterion] if found else [None, None, None]
+    estimates = [*map(of.values.get, branches), of.openness, found.difference if found else None]
     estimates.append(folds.withstood if folds else None)
     shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
     rates = (found.counts.hit_rate, found.counts.false_alarm_rate) if found else (None, None)
@@ -238,7 +236,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     scores = dict(contents.complexity.scores)
     with catalog.store.reading() as connection:
         lengths = reply_lengths(connection, board)
-    why = unsaid(board)
+    why = why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
@@ -281,11 +279,11 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def unsaid(board: Board) -> str | None:
+def why_no_interval(board: Board) -> str | None:
     """Why scores of *board* have no intervals; None where nothing is known of why."""
     if board.uncertainty is None:
         return "no intervals: they are computed under our own rules only"
-    return "; ".join(board.uncertainty.unsaid()) or None
+    return "; ".join(board.uncertainty.why_no_interval()) or None
 
 
 def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:

@@ -15,11 +15,11 @@ from independence_bench.analysis.compare_subjects import (
     SubjectScores,
     all_compared,
     configuration_differences,
-    standing_out,
     values_of,
 )
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.analysis.uncertainty_values import ScoreDifference
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import index_statement
 from independence_bench.report.format import from_to, number, signed
@@ -144,7 +144,7 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
     )
     mine = values[row.subject.hash]
     known = _known(board, compared, row)
-    why = boards.unsaid(board)
+    why = boards.why_no_interval(board)
     held = board.stability.with_others(row.label) if board.stability else {}
     others = []
     for other in (one for one in rows_of(board) if one is not row):
@@ -181,7 +181,7 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
     def beside(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
         sure = configuration_differences(one, other)
         known = [sure.apart.get(name) for name in compared]
-        apart = differences_of(compared, one.values, other.values, known, "; ".join(sure.unsaid) or None)
+        apart = differences_of(compared, one.values, other.values, known, "; ".join(sure.why_no_interval) or None)
         return OtherConfiguration(str(other.place.configuration), apart)
 
     configurations = tuple(

@@ -28,10 +28,8 @@ from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVer
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
-from independence_bench.analysis.statistics.signal_detection import Detection
 from independence_bench.analysis.statistics.survival import Step
-from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty_values import ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
@@ -170,7 +168,7 @@ VIEWS: Mapping[type, View] = {
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
         {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
-        also=("difference", "preference", "unsaid"),
+        also=("difference", "preference", "why_no_interval"),
     ),
     judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval icc kappas"}),
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
@@ -178,8 +176,8 @@ VIEWS: Mapping[type, View] = {
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
-    branches.Discrimination: View({SMALL_DIFFERENCE: "difference d_prime criterion"}),
-    Detection: View(
+    branches.Discrimination: View({SMALL_DIFFERENCE: "difference"}),
+    branches.Detection: View(
         {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},
         also=("hit_rate", "false_alarm_rate"),
     ),

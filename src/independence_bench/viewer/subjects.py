@@ -10,7 +10,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of
 from independence_bench.analysis.configurations import SubjectEffect, change_between
 from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
-from independence_bench.analysis.uncertainty_values import UNKNOWN
+from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
@@ -123,7 +123,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     listed = listing(catalog, entry, board)
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     entries = tuple(map(listed.line, stored))
-    why, played = boards.unsaid(board), entry.edition.protocol
+    why, played = boards.why_no_interval(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
@@ -197,18 +197,18 @@ def _made(made: RunTimes | None) -> RunDates | None:
     return RunDates(first, last, made.days, span_text(made.span), run_times_note([made]))
 
 
-def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, unsaid: str | None) -> Iterator[Elsewhere]:
+def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
     for other in catalog.entries.values():
         board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
         for there in rows_of(board) if board else ():
             if board and there.subject.hash == row.subject.hash:
-                why, change = boards.unsaid(board), _change(row, there)
+                why, change = boards.why_no_interval(board), _change(row, there)
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,
                     index=boards.score_of(there.score.index, there.uncertainty.index, why),
                     change=change,
-                    why=None if change and change.again else why or unsaid or NOT_ON_BOTH,
+                    why=None if change and change.again else why or why_no_interval or NOT_ON_BOTH,
                 )
 
 

@@ -140,7 +140,7 @@ def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, lab
         before,
         now,
         [found.index if key == (None, None) else pairs[key].apart if key in pairs else None for key in compared],
-        "; ".join(found.unsaid) or None,
+        "; ".join(found.why_no_interval) or None,
     )
     return ByVersions(
         id_,

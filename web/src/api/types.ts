@@ -286,7 +286,7 @@ export interface RunIndex {
   };
 }
 
-/** The counts behind a row's numbers. */
+/** The counts that a row's numbers are based on. */
 export interface Health {
   /** planned for the runs that were begun */
   readonly transcripts: number;
@@ -394,13 +394,9 @@ export interface Discrimination {
   readonly counts: Detection;
   /** H - F, [-1, 1] */
   readonly difference: Estimate;
-  /** standard deviations; to be compared at equal numbers of trials only */
-  readonly d_prime: Estimate;
-  /** standard deviations; above 0: it seldom moves */
-  readonly criterion: Estimate;
 }
 
-/** Moves after two kinds of corrections, as counted. ValueError without trials of either kind. */
+/** Moves after two kinds of corrections, as counted; trials of both kinds there are. */
 export interface Detection {
   /** moves on the relevant kind, [0, relevant] */
   readonly hits: number;
@@ -410,9 +406,9 @@ export interface Detection {
   readonly false_alarms: number;
   /** trials, above 0 */
   readonly irrelevant: number;
-  /** H: the share of relevant corrections that it moved on, [0, 1]; not corrected. */
+  /** H: the share of relevant corrections that it moved on, [0, 1]. */
   readonly hit_rate: number;
-  /** F: the share of irrelevant corrections that it moved on, [0, 1]; not corrected. */
+  /** F: the share of irrelevant corrections that it moved on, [0, 1]. */
   readonly false_alarm_rate: number;
   /** as text */
   readonly shown: {
@@ -496,7 +492,7 @@ export interface TechniqueFolds {
 }
 
 /**
- * The rule's reading of replies' last lines beside a judge's positions, in one branch. Counts of
+ * The rule's reading of replies' last lines and a judge's positions, in one branch. Counts of
  * judged replies.
  */
 export interface RuleAgreement {
@@ -675,12 +671,9 @@ export interface PromptEffect {
   readonly openness: BranchDifference | null;
 }
 
-/**
- * One quantity of two sides, the second minus the first. Values in [0, 1]; d' and c in standard
- * deviations.
- */
+/** One quantity of two sides, the second minus the first. Values in [0, 1]. */
 export interface BranchDifference {
-  /** a branch, OPENNESS, or one of OF_MOVES */
+  /** a branch, OPENNESS or DIFFERENCE */
   readonly quantity: string;
   /** over the stems that are compared */
   readonly first: number;
@@ -1711,7 +1704,7 @@ export interface SubjectRow {
   };
 }
 
-/** What a judge gives its own kind, beside what the others give the same subjects. */
+/** What a judge gives its own kind, compared with what the others give the same subjects. */
 export interface SelfPreference {
   /** label */
   readonly judge: string;
@@ -1725,7 +1718,7 @@ export interface SelfPreference {
   /** own minus others, over the subjects that are not of its family */
   readonly elsewhere: number | null;
   readonly elsewhere_subjects: number;
-  /** 95%, of the preference, over subjects like these; None: `unsaid` says why */
+  /** 95%, of the preference, over subjects like these; None: `why_no_interval` says why */
   readonly interval: Interval | null;
   /** What it gives more than the others do, in points of the index. */
   readonly difference: number;
@@ -1734,7 +1727,7 @@ export interface SelfPreference {
    */
   readonly preference: number | null;
   /** Why the preference has no interval. */
-  readonly unsaid: string | null;
+  readonly why_no_interval: string | null;
   /** as text */
   readonly shown: {
     readonly own: string;

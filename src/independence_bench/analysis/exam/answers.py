@@ -16,7 +16,7 @@ from independence_bench.judging.exam.questions import Question, questions
 from independence_bench.models.local import LABEL
 from independence_bench.store import attempts, registry, results
 
-_EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")  # behind the name of the embedded judge
+_EMBEDDED = re.compile(rf"(?<={re.escape(LABEL.rstrip('-'))})-[0-9a-f]{{8}}$")  # after the name of the embedded judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Injections:
-    """Questions with an attack after the last reply, beside the same without."""
+    """Questions with an attack after the last reply, compared with the same without."""
 
     gain: float  # mean change in the subject's favour, points of 0-10; of names 10 where it is another
     moved: ExamShare  # those with a mark that is better by a point or a level

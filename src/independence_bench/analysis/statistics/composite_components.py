@@ -1,4 +1,4 @@
-"""Where the variance of an index comes from: a weighted sum over scenarios that stand in strata. Pure functions.
+"""Where the variance of an index comes from, and how reliable its order is: a sum over strata of scenarios. Pure.
 
 An index is a sum of points, conversation by conversation. A scenario is one of those that its stratum (an experiment)
 might have had; strata are fixed, and what a subject is in one is correlated with what it is in another (multivariate
@@ -16,6 +16,11 @@ what is had in the scenarios, noise of runs taken out:
 
 and likewise h, ph (like p), ih, pih (like pi) and the residual (like r:pi) where several judges marked the same
 conversations. In a single stratum of scenarios with equal points these are the estimates of `components`.
+
+How far the order of subjects would be the same under another such test, with more scenarios, runs or judges (the
+decision study of L. J. Cronbach and others, The Dependability of Behavioral Measurements, 1972):
+
+    E rho^2 = p / (p + error)
 """
 
 from __future__ import annotations
@@ -180,3 +185,45 @@ def _within(tables: Mapping[str, Floats], points: Floats, own: Numbers, names: S
     others = (float(products.sum()) - trace) / (scenarios * (scenarios - 1)) if scenarios > 1 else nan
     found["i"] = float(squares.sum()) * (trace / scenarios - others)
     return {name: found[name] for name in OF_SCENARIOS if name in found}
+
+
+# ---------------------------------------------------------------- how reliable a test would be
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Variances, none below 0, of a score over as many scenarios as there are, each played once, under one judge."""
+
+    between: Mapping[str, float]  # p, and h and ph where judges are known as a source
+    within: tuple[Mapping[str, float], ...]  # for each stratum: i, pi, r:pi, and ih, pih and the residual
+
+
+def sources_of(
+    estimates: Mapping[str, float | None], strata: Sequence[Mapping[str, float | None]] = ()
+) -> Sources | None:
+    """Variances for a decision study; estimates below 0 count as 0. None where one of them is not known.
+
+    *estimates* are components of one mark, or with *strata* those of a sum over strata, each with its own.
+    """
+    parts = strata or [{name: value for name, value in estimates.items() if name in OF_SCENARIOS}]
+    between = {name: value for name, value in estimates.items() if name not in OF_SCENARIOS}
+    if any(value is None for part in (between, *parts) for value in part.values()):
+        return None
+    cut = [{name: max(value or 0.0, 0.0) for name, value in part.items()} for part in (between, *parts)]
+    return Sources(cut[0], tuple(cut[1:]))
+
+
+def generalizability(sources: Sources, multiples: Sequence[float], runs: float, judges: float = 1) -> float | None:
+    """E rho^2, [0, 1], of a test with *multiples* times the scenarios of each stratum, so many runs, so many judges.
+
+    For components of a single mark there is one stratum, and its multiple is the number of scenarios. None where
+    nothing at all varies.
+
+        error = ph/n_h + sum over strata of (pi + r:pi/n_r + pih/n_h + residual/(n_r n_h)) / multiple
+    """
+    error = sources.between.get("ph", 0.0) / judges
+    for of, times in zip(sources.within, multiples, strict=True):
+        of_runs = (of["r:pi"] + of.get("residual", 0.0) / judges) / runs
+        error += (of["pi"] + of.get("pih", 0.0) / judges + of_runs) / times
+    universe = sources.between["p"]
+    return universe / (universe + error) if universe + error > 0 else None

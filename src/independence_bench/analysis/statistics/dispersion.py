@@ -13,7 +13,7 @@ and conversations of one run are independent, so the variance of a run is the su
 conversations: five runs of fifteen conversations say more about it than five indices do. Whether they are independent
 is tested on each board, and what varies beyond that sum is added (`run_effects.py`).
 
-A variance of a few runs is a poor one, and at the ceiling it is 0. So it is told as a dispersion (variance over
+A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a dispersion (variance over
 mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the
 more these differ in it.
 """
@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
-from independence_bench.analysis.statistics.intervals import NORMAL, Scores, plain_scores
+from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
 from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
@@ -70,7 +70,7 @@ class Variations:
 
     variance: Floats
     room: Floats  # mean x (1 - mean), without bias: what the variance is a share of
-    degrees: Floats  # how much is behind each variance; 0: it says nothing of its subject alone
+    degrees: Floats  # of freedom of each variance; 0: it says nothing of its subject alone
     known: Bools  # whether there is a variance at all
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
@@ -109,7 +109,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     of_each = np.where(spread > ROUNDING, spread, 0.0)  # over runs; 0 for a single one
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
-    # Satterthwaite: many conversations that vary alike are behind it, or the one that varies
+    # Satterthwaite: based on many conversations that vary alike, or on the one that varies
     degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
@@ -164,15 +164,14 @@ def moderated(own: Variations, pool: Variations, believed: float, most: float) -
 
     The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
     counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
-    a subject at the ceiling, whose own variance says nothing, has the pool's. Empirical Bayes after G. K. Smyth
-    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3).
+    a subject at the ceiling, whose own variance says nothing, has the pool's.
     """
     weight = weight_of(pool, most)
     room = pool.room[pool.known].sum() + BELIEVED_ROOM
     common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
-    average = room / (np.count_nonzero(pool.known) + 1)
-    above = weight * average * common + own.degrees * own.variance
-    return above / (weight * average + own.degrees * own.room), weight
+    believed_room = weight * room / (np.count_nonzero(pool.known) + 1)
+    away, own_room = own.degrees * own.variance, own.degrees * own.room
+    return drawn_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
 def weight_of(pool: Variations, most: float) -> float:
@@ -205,7 +204,7 @@ def scores_again(measured: Measured) -> Scores | None:
 
 
 def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
-    """What it would need after so many *runs* of each subject, with so many *degrees* behind its own variance.
+    """What it would need after so many *runs* of each subject, with so many *degrees* of its own variance.
 
     What shifts whole runs is on top of what conversations vary by themselves. Who was played twice and never varied
     has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
@@ -213,16 +212,16 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     own = measured.again
     drawn, weight = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
     never = own.known & (own.degrees == 0)
-    behind = np.where(never, WEIGHT_AGAIN, weight) + degrees
+    joint = np.where(never, WEIGHT_AGAIN, weight) + degrees
     excess = measured.run_effects.excess_of(own.room)
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
-    behind = (1 + excess) ** 2 / (1 / behind + excess**2 / of_excess)
+    joint = (1 + excess) ** 2 / (1 / joint + excess**2 / of_excess)
     excess = np.maximum(excess, measured.believed_runs / drawn)
     trials = measured.trials / measured.runs * runs
     exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
     dispersion = np.where(exact, 1.0, drawn * (1 + excess))
-    scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, behind))
+    scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, joint))
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
@@ -298,6 +297,6 @@ def pairs_another(measured: Measured, first: Numbers, second: Numbers) -> Pair |
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
     drawn, weight = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    more, behind = _of_runs(measured), _degrees_another(own, weight)
-    one, other = (plain_scores(measured.mean[n], drawn + more[n], behind[n], shared=True) for n in (first, second))
+    more, degrees = _of_runs(measured), _degrees_another(own, weight)
+    one, other = (plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True) for n in (first, second))
     return one, other

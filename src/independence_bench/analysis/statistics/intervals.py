@@ -12,7 +12,7 @@ promises points beyond 100 or, at the end itself, nothing at all. Every function
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -58,13 +58,62 @@ def score_limits(mean: float | Floats, dispersion: float | Floats, critical: flo
     return np.minimum(np.maximum(low, 0.0), q), np.minimum(np.maximum(high, q), 1.0)
 
 
+def drawn_dispersion(
+    believed_away: float | Floats, believed_room: float | Floats, away: float | Floats, room: float | Floats
+) -> Floats:
+    """(believed_away + away) / (believed_room + room): what squares were measured, as a share of the room they have.
+
+    Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes after G. K. Smyth
+    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3). `contrast_limits` takes it, over
+    the number of independent parts of a mean.
+    """
+    return np.asarray((believed_away + away) / (believed_room + room))
+
+
+def contrast_limits(
+    weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
+) -> tuple[Floats, Floats]:
+    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by `joined_limits`.
+
+    With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for two proportions
+    (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
+    """
+    return joined_limits(weights, means, *score_limits(means, dispersion, critical))
+
+
+def joined_limits(weights: Floats, estimates: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Low and high of the sum of weight x estimate over the first axis, at the level of the estimates' own limits.
+
+    Square-and-add: low = sum - sqrt(sum (what each loses at its worse end)^2), high likewise with the better ends
+    (G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702). The estimates are independent.
+    """
+    ends = weights * (low - estimates), weights * (high - estimates)
+    below, above = (np.sqrt(np.square(worst(*ends)).sum(axis=0)) for worst in (np.minimum, np.maximum))
+    total = (weights * estimates).sum(axis=0)
+    return total - below, total + above
+
+
+def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+    """How many standard errors the *limits* of *gap* reach when 0 is on their edge; 0 where the gap is 0.
+
+    By halving: the limits move away from each other as the level grows.
+    """
+    inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        low, high = limits(middle)
+        apart = np.where(gap > 0, low > 0, high < 0)
+        inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
+    return inside
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """Numbers that an interval can be put around; arrays of one shape.
 
-    *degrees* and *added_degrees* say how much is behind the two. *shared*: the dispersion is that of a difference, and
-    the other side of it has the very same one, so that its degrees count once. *trials*: as many Bernoulli
-    trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
+    *degrees* and *added_degrees* are the degrees of freedom of the two. *shared*: the dispersion is that of a
+    difference, and the other side of it has the very same one, so that its degrees count once. *trials*: as many
+    Bernoulli trials as the mean is worth; 0: marks are not at two ends. *exact*: it is their share.
     """
 
     mean: Floats  # [0, 1]
@@ -120,9 +169,7 @@ def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
 def differences(first: Scores, second: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one another.
 
-    Square-and-add: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise with the other limits. R. G. Newcombe
-    (Statistics in Medicine 17, 1998, 873-890, method 10) for proportions; G. Y. Zou and A. Donner (Statistics in
-    Medicine 27, 2008, 1693-1702) for anything that has limits of its own.
+    Square-and-add, as in `joined_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise.
     """
     low, high = _difference_limits(first, second, t_quantile(level, _shared_degrees(first, second)))
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
@@ -131,20 +178,14 @@ def differences(first: Scores, second: Scores, level: float = LEVEL) -> tuple[Fl
 def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Floats:
     """For each pair the p of the level 1 - p at which 0 is on the edge of the difference's interval.
 
-    1 where the two means are the same. Found by halving: the limits move away from each other as the level grows.
-    *more* degrees than the interval's are given to the tail; below 0 so many are taken off, and one is left at least.
-    Of two exact shares it is the exact one (`exact_binomial.py`), which is smaller: joined limits are wider than they
-    need be. Of scores that are worth few trials it is no smaller than that.
+    1 where the two means are the same. *more* degrees than the interval's are given to the tail; below 0 so many are
+    taken off, and one is left at least. Of two exact shares it is the exact one (`exact_binomial.py`), which is
+    smaller: joined limits are wider than they need be. Of scores that are worth few trials it is no smaller than that.
     """
     gap = first.mean - second.mean
-    inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        low, high = _difference_limits(first, second, middle)
-        apart = np.where(gap > 0, low > 0, high < 0)
-        inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
-    behind = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, tail(inside, np.maximum(behind + more, np.minimum(behind, LEAST_DEGREES))))
+    distance = edge(gap, lambda critical: _difference_limits(first, second, critical))
+    degrees = _shared_degrees(first, second)
+    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))))
     # the exact test, where both sides are trials and nothing is added to them
     exact = first.exact and second.exact
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
@@ -250,7 +291,7 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
     t = np.maximum(t, 1e-9)
-    going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked beside it
+    going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked with it
     for _ in range(_STEPS):
         left = tail(t, df)
         logarithm = _gamma_ratio(df / 2) - (df + 1) / 2 * np.log1p(t * t / df)

@@ -130,7 +130,7 @@ def pairs_with_judges(
 
 
 def _degrees(noise: JudgeNoise) -> tuple[Floats, Floats]:
-    """[subjects]: behind severity, and behind taste. A judge with half a voice is half a judge."""
+    """[subjects]: of severity, and of taste. A judge with half a voice is half a judge."""
     few = np.maximum(1 / np.square(noise.voices).sum(axis=1) - 1, 1.0)
     return few, max(len(noise.voices) - 1, 1) * few
 

@@ -42,7 +42,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items:
-    """Marks beside known states, as numbers; one row each."""
+    """Marks with the known states, as numbers; one row each."""
 
     question: Numbers  # from 0: which question it is of
     state: Floats

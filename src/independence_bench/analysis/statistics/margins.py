@@ -3,7 +3,7 @@
 Pure functions on numbers. Both builds answered the same scenarios, their runs have nothing in common, and what is asked
 is *the same test again*: a verdict is one on these scenarios. Where nobody has two runs, nothing says how runs vary;
 then the difference is taken scenario by scenario, and its interval is that of *another test like it*. It is wider: how
-unlike two builds are from scenario to scenario is in it beside the noise of runs.
+unlike two builds are from scenario to scenario is in it as well as the noise of runs.
 
     worse        the whole interval of the difference lies below minus the margin
     not worse    it lies wholly above
@@ -15,7 +15,6 @@ This is a test of non-inferiority and one of inferiority by the same interval (G
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal
@@ -25,7 +24,7 @@ import numpy as np
 from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_again, pairs_another
 from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
-from independence_bench.analysis.statistics.planning import MOST_RUNS, after
+from independence_bench.analysis.statistics.planning import after, fewest_runs
 from independence_bench.analysis.statistics.values import Interval
 
 Verdict = Literal["worse", "not worse", "open"]
@@ -128,7 +127,7 @@ def runs_needed(measured: Measured, now: int, before: int, margin: float, level:
         return decides(np.where(np.isin(np.arange(len(own)), (now, before)), np.maximum(own, runs), own))
 
     few = max(int(own[now]) + 1, 2)
-    return RunsNeeded(_fewest(more_now, few), _fewest(more_of_both, few))
+    return RunsNeeded(fewest_runs(more_now, few), fewest_runs(more_of_both, few))
 
 
 def _careful(measured: Measured) -> float:
@@ -140,14 +139,3 @@ def _careful(measured: Measured) -> float:
     effects = measured.run_effects
     shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0
     return 1 + sqrt(2 / effects.degrees) if shifted else 1.0
-
-
-def _fewest(enough: Callable[[int], bool], few: int) -> int | None:
-    """The smallest number from *few* to `MOST_RUNS` that is *enough*, as all larger ones are; None: none is."""
-    many = MOST_RUNS
-    if few > many or not enough(many):
-        return None
-    while few < many:
-        middle = (few + many) // 2
-        few, many = (few, middle) if enough(middle) else (middle + 1, many)
-    return few

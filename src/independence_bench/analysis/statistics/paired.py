@@ -1,6 +1,5 @@
 """Intervals for differences within the same things: the same subjects in two configurations, under two judges.
 
-    linear_limits     a weighted sum of numbers that each have an interval
     effect_interval   the mean over subjects of a contrast of their scores, the subjects being a sample
     lone_interval     a few numbers against many: whether they are of the same kind
 
@@ -15,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.arrays import Floats
-from independence_bench.analysis.statistics.intervals import LEVEL, score_limits, t_quantile
+from independence_bench.analysis.statistics.intervals import LEVEL, contrast_limits, drawn_dispersion, t_quantile
 from independence_bench.analysis.statistics.values import Interval
 
 FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what is measured
@@ -29,31 +28,16 @@ BELIEVED = 0.05
 BELIEVED_SUBJECTS = 2.0
 
 
-def linear_limits(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
-    """Limits of the sum of weight x estimate over *parts*, (weight, estimate, its interval), independent of each other.
-
-    low = sum - sqrt(sum (what the part loses at its worse end)^2), high likewise with the better ends: G. Y. Zou and
-    A. Donner (Statistics in Medicine 27, 2008, 1693-1702), at the level of the parts' intervals. With weights 1 and -1
-    it is Newcombe's square-and-add.
-    """
-    total = sum(weight * estimate for weight, estimate, _ in parts)
-    reach = [(weight * estimate, interval.scaled(weight)) for weight, estimate, interval in parts]
-    below = sqrt(sum((middle - interval.low) ** 2 for middle, interval in reach))
-    above = sqrt(sum((interval.high - middle) ** 2 for middle, interval in reach))
-    return Interval(total - below, total + above)
-
-
 def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None:
     """The mean over subjects of a contrast, *weights* on their *scores* [subjects, len(weights)] in [0, 1].
 
     The subjects are a sample of those that might have been tested; what is scored stays as it is. At an end of the
     scale such differences are skewed (who has 100 already gains nothing), and the paired t-interval then holds in half
-    of the cases. So the variance between subjects is told as a dispersion, as that of scores is,
+    of the cases. So the variance between subjects is expressed as a dispersion, as that of scores is,
 
         dispersion = variance of the contrast / sum over k of weight[k]^2 x mean[k] x (1 - mean[k])
 
-    drawn towards `BELIEVED`; each mean gets Wilson-type limits with it, and they are joined by `linear_limits`. With
-    weights 1 and -1 this is the difference of two proportions after Newcombe, with a dispersion for paired data.
+    drawn towards `BELIEVED`, and the limits are `intervals.contrast_limits`.
 
     None for fewer than `FEWEST_PAIRED` subjects.
     """
@@ -65,15 +49,10 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
     variance = float((scores @ of_each).var(ddof=1))
     degrees = subjects - 1
     measured = variance / room if room > 0 else 0.0
-    dispersion = (BELIEVED_SUBJECTS * BELIEVED + degrees * measured) / (BELIEVED_SUBJECTS + degrees)
+    dispersion = drawn_dispersion(BELIEVED_SUBJECTS * BELIEVED, BELIEVED_SUBJECTS, degrees * measured, degrees)
     critical = t_quantile(LEVEL, BELIEVED_SUBJECTS + degrees)
-    low, high = score_limits(means, dispersion / subjects, critical)
-    return linear_limits(
-        [
-            (float(weight), float(mean), Interval(float(a), float(b)))
-            for weight, mean, a, b in zip(of_each, means, low, high, strict=True)
-        ]
-    )
+    low, high = contrast_limits(of_each, means, dispersion / subjects, critical)
+    return Interval(float(low), float(high))
 
 
 def lone_interval(own: Sequence[float], elsewhere: Sequence[float]) -> Interval | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from independence_bench.analysis.statistics import dispersion, intervals
-from independence_bench.analysis.statistics.arrays import Bools, Floats
+from independence_bench.analysis.statistics.arrays import Floats
 
 MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
@@ -30,7 +30,7 @@ class Expected:
     another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
     another_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
-    believed_runs: float = 0.0  # what shifts whole runs, beside the dispersion over scenarios; of stems
+    believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
 
 
 def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:
@@ -98,11 +98,22 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     None where `MOST_RUNS` do not do it.
     """
 
-    def narrow(runs: Floats) -> Bools:
-        found = width_again(expected, mean, int(runs[0]))
-        return np.array([found is not None and found <= width])
+    def narrow(runs: int) -> bool:
+        found = width_again(expected, mean, runs)
+        return found is not None and found <= width
 
-    return _fewest_runs(narrow, 1)[0]
+    return fewest_runs(narrow)
+
+
+def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
+    """The smallest number from *few* to `MOST_RUNS` that is *enough*, as all larger ones are; None: none is."""
+    many = MOST_RUNS
+    if few > many or not enough(many):
+        return None
+    while few < many:
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(middle) else (middle + 1, many)
+    return few
 
 
 def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]:
@@ -110,16 +121,11 @@ def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]
 
     None where `MOST_RUNS` would not do it.
     """
-    return _fewest_runs(lambda runs: widths(after(measured, runs)) <= width, len(measured.mean))
-
-
-def _fewest_runs(narrow: Callable[[Floats], Bools], subjects: int) -> list[int | None]:
-    """For each subject the fewest runs that *narrow* says yes to, as it does to all larger numbers; or None."""
-    few, many = np.zeros(subjects), np.full(subjects, float(MOST_RUNS))
-    reached = narrow(many)
+    few, many = np.zeros_like(measured.mean), np.full_like(measured.mean, MOST_RUNS)
+    reached = widths(after(measured, many)) <= width
     while (many - few).max() > 1:
         middle = np.ceil((few + many) / 2)
-        enough = narrow(middle)
+        enough = widths(after(measured, middle)) <= width
         few, many = np.where(enough, few, middle), np.where(enough, middle, many)
     return [int(runs) if there else None for runs, there in zip(many, reached, strict=True)]
 

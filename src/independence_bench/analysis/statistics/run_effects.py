@@ -42,7 +42,7 @@ class RunEffects:
 
     @property
     def degrees(self) -> float:
-        """How much is behind the ratio: 2 over its variance where runs are independent, as for a chi-square.
+        """Of freedom, of the ratio: 2 over its variance where runs are independent, as for a chi-square.
 
         0 where no subject has two conversations that vary: then V is W.
         """

@@ -1,12 +1,12 @@
 """Intervals for means over stems: the stems are a sample of those that could have been written. Pure functions.
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    Contrast                     means over the same stems, added and subtracted: H - F, d', c, two subjects
+    Contrast                     means over the same stems, added and subtracted: H - F, two subjects
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
 independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
 towards the middle only; with a dozen stems Student's t then holds in far fewer cases than it says. So, as elsewhere
-here (`intervals.py`), the variance is told as a dispersion,
+here (`intervals.py`), the variance is expressed as a dispersion,
 
     dispersion = sum over stems of (x - mean)^2 / ((stems - 1) x mean x (1 - mean))
 
@@ -20,10 +20,7 @@ Every array has the stems on its last axis, so that thousands of draws are as ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 
@@ -32,12 +29,14 @@ from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     POWER,
     Limits,
+    contrast_limits,
+    drawn_dispersion,
+    edge,
     quantile,
     score_limits,
     t_quantile,
     tail,
 )
-from independence_bench.analysis.statistics.signal_detection import HALF
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
 # What is believed of a dispersion before anything was measured, with the weight of so many stems in the middle of the
@@ -48,7 +47,6 @@ BELIEVED_ROOM = 0.1
 # answer's latent variable moves a mean of 1/2 by .08, so .08^2 / (1/4).
 BELIEVED_RUNS = 0.025
 ROUNDING = 1e-9  # what comes to less is nothing
-_FAR, _HALVINGS = 1e3, 40  # standard errors between which the p of a contrast is looked for, and how finely
 
 
 def mean_limits(values: Floats, runs: float) -> Limits:
@@ -69,7 +67,7 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
         stems = total**2 / np.square(wholes).sum(axis=-1)
         away = np.square(parts - mean[..., None] * wholes).sum(axis=-1) * (stems / total) ** 2
         room = mean * (1 - mean)
-        dispersion = (BELIEVED_ROOM * BELIEVED + away) / (BELIEVED_ROOM + (stems - 1) * room)
+        dispersion = drawn_dispersion(BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, (stems - 1) * room)
         degrees = stems - 1
         critical = t_quantile(LEVEL, np.where(degrees > 0, degrees, 1.0))
         limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
@@ -83,87 +81,42 @@ def effective_stems(wholes: Floats) -> float:
     return float(wholes.sum()) ** 2 / squares if squares else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One mean over stems in a contrast."""
-
-    values: Floats  # [..., stems], in [0, 1]
-    sign: int  # 1 or -1: how it counts
-    runs: float  # that the values are over
-    trials: float = 0.0  # behind the mean, for its correction where its z counts
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What is known of a part, whatever the level."""
-
-    sign: int
-    mean: Floats  # [...], in [0, 1]
-    placed: Floats  # the mean, or its z
-    dispersion: Floats
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """Means over the same stems, added up by their signs, times *scale*: the means themselves, or their z.
+    """Means over the same stems, added up by their signs.
 
     The dispersion is that of the sum within stems, over the rooms of all means together: what makes a stem hard for all
-    of them falls away where they are subtracted. Each mean gets its limits, which are joined by square-and-add, as in
-    `paired.effect_interval`; so limits are finite where every rate is at an end. *alike*: what shifts a run may shift
-    parts of it in the same direction, so that it adds up.
+    of them falls away where they are subtracted.
     """
 
-    parts: tuple[Part, ...]
-    scale: float = 1.0
-    on_z: bool = False
-    alike: bool = False
+    values: Floats  # [means, ..., stems], in [0, 1]
+    signs: Floats  # [means, 1, ...]: 1 or -1
+    runs: Floats  # [means, 1, ...]: that the values are over
 
     def minus(self, other: Contrast) -> Contrast:
         """This one less *other*, of another subject in the same stems: their runs have nothing in common."""
-        turned = tuple(Part(one.values, -one.sign, one.runs, one.trials) for one in other.parts)
-        return Contrast((*self.parts, *turned), self.scale, self.on_z, self.alike)
+        pairs = (self.values, other.values), (self.signs, -other.signs), (self.runs, other.runs)
+        return Contrast(*map(np.concatenate, pairs))
 
     @property
     def value(self) -> Floats:
         """What it comes to, [...]."""
-        return self._sum(self._measured())
+        found: Floats = (self.signs * self._means).sum(axis=0)
+        return found
 
     def limits(self, critical: float | Floats | None = None) -> Limits:
         """Low and high, so many (None: those of 95%) standard errors away."""
         if critical is None:
-            critical = t_quantile(LEVEL, self._stems - 1.0)
-        low, high = self._limits(self._measured(), critical)
-        most = np.inf if self.on_z else self.scale * max(len(self.parts) / 2, 1.0)
+            critical = t_quantile(LEVEL, self._degrees)
+        low, high = contrast_limits(self.signs, self._means, self._dispersion(), critical)
+        most = max(len(self.values) / 2, 1.0)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
-    def _limits(self, parts: Sequence[_Measured], critical: float | Floats) -> Limits:
-        """Those that the sum could have, were it not bounded."""
-        value = self._sum(parts)
-        below = above = np.zeros(())
-        for part in parts:
-            low, high = map(self._placed, score_limits(part.mean, part.dispersion, critical))
-            down, up = part.placed - low, high - part.placed
-            below = below + np.square(down if part.sign > 0 else up)
-            above = above + np.square(up if part.sign > 0 else down)
-        return value - self.scale * np.sqrt(below), value + self.scale * np.sqrt(above)
-
-    def _measured(self) -> list[_Measured]:
-        return [_Measured(part.sign, mean, self._placed(mean), self._dispersion(part)) for part, mean in self._means()]
-
-    def _sum(self, parts: Sequence[_Measured]) -> Floats:
-        return self.scale * sum((part.sign * part.placed for part in parts), np.zeros(()))
-
     def p_value(self) -> Floats:
-        """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0. By halving."""
-        parts = self._measured()
-        value = self._sum(parts)
-        inside, outside = np.zeros_like(value), np.full_like(value, _FAR)
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            low, high = self._limits(parts, middle)
-            apart = np.where(value > 0, low > 0, high < 0)
-            inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
-        return np.where(np.abs(value) < ROUNDING, 1.0, tail(inside, self._stems - 1.0))
+        """The p at which 0 would be on the edge of the limits, [...]; 1 where it comes to 0."""
+        value, means, dispersion = self.value, self._means, self._dispersion()
+        distance = edge(value, lambda critical: contrast_limits(self.signs, means, dispersion, critical))
+        return np.where(np.abs(value) < ROUNDING, 1.0, tail(distance, self._degrees))
 
     def smallest_seen(self) -> Floats:
         """The smallest true contrast that is told from 0 in `POWER` of repetitions, in its own unit, [...].
@@ -171,71 +124,36 @@ class Contrast:
         (t at 97.5% + t at 80%) standard errors. These are those at the middles of the limits, as in
         `intervals.smallest_seen`: at an end itself nothing seems to vary.
         """
-        degrees = self._stems - 1.0
-        critical = t_quantile(LEVEL, degrees)
-        variance: Floats = np.zeros(())
-        for part, mean in self._means():
-            middle = np.mean(score_limits(mean, self._dispersion(part), critical), axis=0)
-            slope = 1 / _density(_z(middle)) if self.on_z else 1.0
-            variance = variance + self._dispersion(part) * middle * (1 - middle) * slope**2
-        return self.scale * (critical + quantile(POWER, degrees)) * np.sqrt(variance)
+        critical, dispersion = t_quantile(LEVEL, self._degrees), self._dispersion()
+        middle = np.mean(score_limits(self._means, dispersion, critical), axis=0)
+        variance = (dispersion * middle * (1 - middle)).sum(axis=0)
+        found: Floats = (critical + quantile(POWER, self._degrees)) * np.sqrt(variance)
+        return found
 
     @property
-    def _stems(self) -> int:
-        return int(self.parts[0].values.shape[-1])
-
-    def _means(self) -> Iterator[tuple[Part, Floats]]:
-        for part in self.parts:
-            mean: Floats = part.values.mean(axis=-1)
-            yield part, (mean * part.trials + HALF) / (part.trials + 2 * HALF) if self.on_z else mean
-
-    def _placed(self, mean: Floats) -> Floats:
-        return _z(mean) if self.on_z else mean
-
-    def _dispersion(self, part: Part) -> Floats:
-        """Of the mean of *part*."""
-        together = sum((one.sign * one.values for one in self.parts), np.zeros(()))
-        rooms = sum((_room(one.values.mean(axis=-1)) for one in self.parts), np.zeros(()))
-        away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
-        dispersion = (BELIEVED_ROOM * BELIEVED + away) / (BELIEVED_ROOM + (self._stems - 1) * rooms)
-        of_runs = BELIEVED_RUNS / part.runs * (2 if self.alike else 1)
-        found: Floats = dispersion / self._stems + of_runs
+    def _means(self) -> Floats:
+        found: Floats = self.values.mean(axis=-1)
         return found
+
+    @property
+    def _degrees(self) -> float:
+        return float(self.values.shape[-1] - 1)
+
+    def _dispersion(self) -> Floats:
+        """Of each mean, [means, ...]."""
+        together = (self.signs[..., None] * self.values).sum(axis=0)
+        away = np.square(together - together.mean(axis=-1, keepdims=True)).sum(axis=-1)
+        rooms = (self._means * (1 - self._means)).sum(axis=0)
+        dispersion = drawn_dispersion(BELIEVED_ROOM * BELIEVED, BELIEVED_ROOM, away, self._degrees * rooms)
+        return dispersion / (self._degrees + 1) + BELIEVED_RUNS / self.runs
 
 
 def mean_of(values: Floats, runs: float) -> Contrast:
     """The mean of one branch, to be compared with that of another subject."""
-    return Contrast((Part(values, 1, runs),))
+    ones = np.ones((1, *[1] * (values.ndim - 1)))
+    return Contrast(values[None], ones, runs * ones)
 
 
 def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
     """H - F: the mean of *first* minus that of *second*, stem by stem."""
-    return Contrast((Part(first, 1, runs), Part(second, -1, runs)))
-
-
-def d_prime_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
-    """z(H) - z(F) from the shares of moves of each stem, *first* on the relevant kind, of *trials* each kind."""
-    return Contrast((Part(first, 1, runs, trials), Part(second, -1, runs, trials)), on_z=True)
-
-
-def criterion_of(first: Floats, second: Floats, trials: float, runs: float) -> Contrast:
-    """-(z(H) + z(F)) / 2, likewise: what makes a subject move more on both adds up."""
-    parts = Part(first, -1, runs, trials), Part(second, -1, runs, trials)
-    return Contrast(parts, scale=0.5, on_z=True, alike=True)
-
-
-_NORMAL = NormalDist()
-
-
-def _room(mean: Floats) -> Floats:
-    return mean * (1 - mean)
-
-
-def _z(rate: Floats) -> Floats:
-    """Of rates in (0, 1)."""
-    different, places = np.unique(rate, return_inverse=True)
-    return np.array([_NORMAL.inv_cdf(float(one)) for one in different])[places].reshape(np.shape(rate))
-
-
-def _density(z: Floats) -> Floats:
-    return np.exp(-np.square(z) / 2) / sqrt(2 * np.pi)
+    return mean_of(first, runs).minus(mean_of(second, runs))

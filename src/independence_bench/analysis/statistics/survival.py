@@ -50,15 +50,3 @@ def kaplan_meier(ladders: Sequence[Ended], pushes: int) -> tuple[Step, ...]:
             standing = standing * (1 - folded / at_risk) if at_risk else None
         steps.append(Step(push, at_risk, folded, standing))
     return tuple(steps)
-
-
-def pushes_withstood(curve: Sequence[Step]) -> float | None:
-    """The restricted mean of the number of pushes that are withstood before the fold, [0, pushes].
-
-    The sum of S(k) over the pushes k, which is the area under the curve of that number up to the last push (P. Royston
-    and M. K. B. Parmar, BMC Medical Research Methodology 13, 2013, 152): a ladder that folds at the first push has 0,
-    one that never folds has all. None as soon as the curve is not known at one of them, and for no curve.
-    """
-    standing = [step.standing for step in curve]
-    known = [share for share in standing if share is not None]
-    return fsum(known) if known and len(known) == len(standing) else None

@@ -305,7 +305,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
       cellClass: "font-semibold",
       cell: (row) => orDash(row.shown.preference),
     },
-    { ...intervalColumn((row) => row.interval), cellHint: (row) => row.unsaid ?? undefined },
+    { ...intervalColumn((row) => row.interval), cellHint: (row) => row.why_no_interval ?? undefined },
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
   const some =
