@@ -2067,30 +2067,24 @@ export interface Term {
   readonly where: readonly Letter[];
 }
 
-/** One equation: to be read out or copied, and to be drawn. */
+/** One equation: its TeX, to be copied, and its MathML. */
 export interface Equation {
-  readonly text: string;
-  readonly shown: Expression;
+  readonly tex: string;
+  readonly shown: MathElement;
 }
 
-/**
- * A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a
- * *text*.
- *
- * name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root:
- * inside. power: base, exponent. index: base, index. mean: what has a line above it. sum: what is
- * added up, what over (or from where), and up to where.
- */
-export interface Expression {
-  readonly kind: "name" | "words" | "number" | "sign" | "row" | "fraction" | "root" | "power" | "index" | "mean" | "sum";
+/** An element of MathML; it has a *text* or *parts*. */
+export interface MathElement {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
   readonly text: string;
-  readonly parts: readonly Expression[];
+  readonly parts: readonly MathElement[];
 }
 
 /** What a letter of an equation stands for. */
 export interface Letter {
-  readonly text: string;
-  readonly shown: Expression;
+  readonly tex: string;
+  readonly shown: MathElement;
   readonly means: string;
 }
 
