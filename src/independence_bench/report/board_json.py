@@ -15,8 +15,8 @@ from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.analysis.uncertainty_values import UNKNOWN, ScoreDifference
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.exam_words import exam_values
-from independence_bench.report.json_values import json_text, picked
 
 
 def boards_json(

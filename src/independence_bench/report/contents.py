@@ -29,8 +29,8 @@ from independence_bench.analysis.spending import SubjectCost, read_paid, subject
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values
+from independence_bench.report.encode import json_text
 from independence_bench.report.exam_words import exam_line
-from independence_bench.report.json_values import json_text
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values

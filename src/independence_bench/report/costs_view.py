@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import money, plural
-from independence_bench.report.json_values import json_text
 from independence_bench.report.table import (
     Block,
     Cells,

@@ -16,8 +16,8 @@ from independence_bench.report.compare_view import (
     told_apart,
     whole_table,
 )
+from independence_bench.report.encode import picked
 from independence_bench.report.format import plural
-from independence_bench.report.json_values import picked
 from independence_bench.report.table import Block, Note, Prose, Title
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
