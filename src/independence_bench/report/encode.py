@@ -89,7 +89,6 @@ PAID, SECONDS = _of(paid), _decimals(1)  # free, or money; 2.3
 Points = Annotated[float, POINTS]
 Whole = Annotated[float, WHOLE]
 SmallDifference = Annotated[float, SMALL_DIFFERENCE]
-Difference = Annotated[float, DIFFERENCE]
 Thousands = Annotated[float, THOUSANDS]
 Share = Annotated[float, SHARE]
 Dollars = Annotated[float, DOLLARS]

@@ -298,11 +298,7 @@ def _validation(found: Validation) -> dict[str, Any]:
             | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in one.marks}}
             for one in found.disputes
         ],
-        "flagged": [
-            _place(one.place)
-            | {"judge": one.judge, "flags": [picked(flag, "kind mark distance why") for flag in one.flags]}
-            for one in found.flagged
-        ],
+        "flagged": [_place(one.place) | {"judge": one.judge, "flags": one.flags} for one in found.flagged],
     }
 
 

@@ -109,13 +109,10 @@ def version_values(one: VersionComparison) -> dict[str, Any]:
     change = one.change
     return paired_values(one.found) | {
         "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
-        "prompts": [
-            {"variant": prompt.variant, "changes": [picked(each, "left before after right") for each in prompt.changes]}
-            for prompt in change.prompts
-        ],
-        "left_out": [str(each) for each in change.same],
+        "prompts": change.prompts,
+        "left_out": change.same,
         "unlike": change.unlike,
         "statement": version_statement(one),
-        "runs_needed": None if one.needed is None else picked(one.needed, "now both"),
+        "runs_needed": one.needed,
         "settles": what_settles(one),
     }
