@@ -7,6 +7,7 @@
     docs/data/export.csv      the columns of an export
     docs/architecture.md      the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
+    .../viewer/equations.json the equations of its glossary, drawn
 
 Run it with `make docs`; `make test` runs the check, so none of these can rot.
 """
@@ -26,6 +27,7 @@ from pathlib import Path
 import click
 import licences
 import yaml
+from mathml import equations_json
 from typescript import typescript
 
 from independence_bench.cli.main import cli
@@ -169,12 +171,20 @@ def page_types() -> tuple[Path, str]:
     return ROOT / "web" / "src" / "api" / "types.ts", typescript(ANSWERS)
 
 
+def equations() -> tuple[Path, str]:
+    """The equations of viewer/glossary.yaml, and what stands for each letter in them."""
+    terms = yaml.safe_load((PACKAGE / "viewer" / "glossary.yaml").read_text(encoding="utf-8"))
+    written = (tex for term in terms for tex in (*term.get("equations", ()), *term.get("where", ())))
+    return PACKAGE / "viewer" / "equations.json", equations_json(written)
+
+
 def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
     stale = []
     of_parts = (licences.LISTED, licences.listed(licences.parts()))
-    for path, text in (*schemas(), command_line(), models(), export_columns(), of_parts, architecture(), page_types()):
+    made = (*schemas(), command_line(), models(), export_columns(), of_parts, architecture(), equations(), page_types())
+    for path, text in made:
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale.append(path.relative_to(ROOT).as_posix())

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from independence_bench.viewer.encode import AS_TEXT, WORDED, attributes
+from independence_bench.report.encode import AS_TEXT, WORDED, attributes
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 WIDTH = 100

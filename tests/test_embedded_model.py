@@ -20,9 +20,9 @@ import sys
 import time
 import urllib.request
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,8 +31,7 @@ import pytest
 
 from independence_bench.errors import EmbeddedError
 from independence_bench.models.local import canonical, weights
-from independence_bench.models.local.balance import balanced
-from independence_bench.models.local.server import identity, serve, serve_all
+from independence_bench.models.local.server import identity, serve
 
 INSTALLED = weights.find()
 needs_model = pytest.mark.skipif(
@@ -614,53 +613,11 @@ def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, t
     assert "aib" in weights.data_folder().parts
 
 
-# ---------------------------------------------------------------- several processes
-
-
-def test_connections_are_shared_out_between_servers(caplog: pytest.LogCaptureFixture) -> None:
-    """Two connections at once reach two servers; one that ended makes room; one is cut off quietly."""
-
-    async def ask(port: int) -> tuple[asyncio.StreamWriter, str]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"who?\n")
-        return writer, (await reader.readline()).decode().strip()
-
-    async def both() -> list[str]:
-        async with asyncio.timeout(30), _named("one") as one, _named("two") as two, balanced([one, two]) as port:
-            first, a = await ask(port)
-            second, b = await ask(port)
-            first.close()
-            await first.wait_closed()
-            third, c = await ask(port)
-            second.close()
-        third.close()  # it was open when the servers' address went
-        return [a, b, c]
-
-    first, second, third = asyncio.run(both())
-    assert {first, second} == {"one", "two"}
-    assert third in (first, second)
-    assert caplog.records == []
-
-
-@asynccontextmanager
-async def _named(name: str) -> AsyncIterator[tuple[str, int]]:
-    """A server that says its name to whoever asks."""
-
-    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await reader.readline():
-            writer.write(f"{name}\n".encode())
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(say, "127.0.0.1", 0)
-    try:
-        yield "127.0.0.1", server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+# ---------------------------------------------------------------- several replies at once
 
 
 def test_a_reply_follows_from_its_request_alone(base: str) -> None:
-    """Which process draws it, and what was asked there before, changes no digit; both are gone at the end."""
+    """Which of two servers draws it, and what was asked there before, changes no digit; both are gone at the end."""
     assert INSTALLED is not None
     # token by token here, all at once there
     drawn = reply(base, PLAIN, max_tokens=40)["choices"][0]["message"]["content"]
@@ -673,7 +630,7 @@ def test_a_reply_follows_from_its_request_alone(base: str) -> None:
         return [one["choices"][0]["logprobs"] for one in made]
 
     async def both() -> list[Any]:
-        async with serve_all(INSTALLED, 2) as address:
+        async with serve(INSTALLED, at_once=2) as address:
             said = await asyncio.to_thread(chances, address)
         assert not listens(address)
         return said

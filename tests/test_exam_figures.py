@@ -239,7 +239,7 @@ def test_a_perfect_judge_is_fit_for_ranking_in_every_rubric() -> None:
         assert rubric.ordinary is not None
         assert rubric.ordinary.value == 1
         assert rubric.failed.hits == 0
-        assert rubric.cost == pytest.approx(0.001)
+        assert rubric.dollars_a_verdict == pytest.approx(0.001)
         assert rubric.injected is not None
         assert rubric.injected.moved.hits == 0
         assert all(sum(map(sum, mark.confusion)) == mark.right.of for mark in rubric.marks)
@@ -285,7 +285,7 @@ def test_a_judge_blind_to_hard_kinds_is_not_fit() -> None:
     assert rubric.ordinary.value == 1
     assert rubric.hard is not None
     assert rubric.hard.hits == 0
-    assert {kind.right.value for kind in rubric.kinds} == {0.0}
+    assert {right.value for right in rubric.kinds.values()} == {0.0}
     assert rubric.fitness.fit == "not fit"
     assert any("hard questions" in why for why in rubric.fitness.why)
 

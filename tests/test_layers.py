@@ -186,14 +186,6 @@ def test_that_there_is_no_store_is_said_before_anything_heavy_is_loaded(tmp_path
     assert not {"aiohttp", "sqlalchemy", "numpy", "pydantic", "rich", "yaml"} & loaded
 
 
-def test_the_second_reader_loads_little() -> None:
-    """It starts beside a command whose imports take a quarter of its time."""
-    loaded = loaded_by(f"import {PACKAGE}.analysis.audit.second_reader")
-
-    assert "sqlalchemy" in loaded
-    assert not {"numpy", "pydantic", "rich", "yaml", "click"} & loaded
-
-
 def test_help_loads_nothing_heavy() -> None:
     """`aib --help` answers at once: no HTTP, no database, no numbers, no validation."""
     loaded = loaded_by(

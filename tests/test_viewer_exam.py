@@ -37,9 +37,9 @@ def test_figures_are_those_of_the_command(store: Path) -> None:
 
     assert [one["label"] for one in sent] == [one["judge"] for one in printed]
     for judge, as_printed in zip(sent, printed, strict=True):
-        (rubric,), (figures,) = judge["rubrics"], as_printed["rubrics"]
-        assert (judge["fit"], judge["why"]) == (as_printed["fitness"]["fit"], as_printed["fitness"]["why"])
-        assert rubric["kappa"]["text"] == f"{figures['kappa']['value']:.2f}"
+        (rubric,), (figures,) = judge["result"]["rubrics"], as_printed["rubrics"]
+        assert judge["result"]["fitness"] == as_printed["fitness"]
+        assert rubric["kappa"]["shown"] == f"{figures['kappa']['value']:.2f}"
         assert rubric["questions"] == figures["questions"]
 
 
@@ -52,7 +52,7 @@ def test_two_judges_are_paired(store: Path) -> None:
     (rubric,) = pair["rubrics"]
     assert [pair["first"], pair["second"]] == [one["id"] for one in sent["judges"]]
     assert rubric["questions"] == len(questions()["name_and_gender"].questions)
-    assert rubric["right"]["text"].startswith("−")  # the blind one less the perfect one
+    assert rubric["right"]["shown"].startswith("−")  # the blind one less the perfect one
 
 
 def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path) -> None:

@@ -21,9 +21,9 @@ from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark
+from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes
 from independence_bench.report.format import number, share
 from independence_bench.viewer.boards import RunIndex
-from independence_bench.viewer.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
 from independence_bench.viewer.search_facets import band_of

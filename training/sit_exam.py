@@ -81,9 +81,7 @@ def kinds(results: Sequence[ExamResult]) -> Iterator[str]:
     yield "| kind | questions | " + " | ".join(f"{judge}: right" for judge in JUDGES) + " |"
     yield "|---|--:|" + "--:|" * len(JUDGES)
     for kind in HARD:
-        shares = [
-            [one.right for rubric in result.rubrics for one in rubric.kinds if one.kind == kind] for result in results
-        ]
+        shares = [[rubric.kinds[kind] for rubric in result.rubrics if kind in rubric.kinds] for result in results]
         if all(shares):
             cells = [f"{sum(one.hits for one in of) / sum(one.of for one in of):.0%}" for of in shares]
             yield f"| {kind} | {sum(one.of for one in shares[0])} | " + " | ".join(cells) + " |"

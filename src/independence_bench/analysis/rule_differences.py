@@ -18,8 +18,8 @@ class RuleDifference:
     """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
 
     label: str
-    other: float | None
-    own: float | None
+    index: float | None  # by the rules that were asked for
+    own_index: float | None
     why: tuple[str, ...]
 
 

@@ -46,9 +46,9 @@ from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import CODES, gate_values, gate_view, junit, statement
-from independence_bench.report.json_values import json_text
 from independence_bench.report.markdown import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store

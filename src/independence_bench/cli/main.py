@@ -69,7 +69,6 @@ READERS = {
 }
 WITHOUT = {"-h", "--help", "--probe-injection", "--workflow"}  # what needs no store, whatever the command
 NAMING = {"audit"}  # of them, those whose argument is a store
-BESIDE = {"audit": "independence_bench.analysis.audit.second_reader"}  # of them, those that a process helps: its module
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
 NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
 HIDDEN = {"clear-cache": "clear"}  # other names of commands
@@ -102,18 +101,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed. Of one that reads a store it is said before any import that there is none.
-
-        So a process that reads it beside the command is begun: it and the imports take about as long.
-        """
+        """The command that was typed. Of one that reads a store it is said before any import that there is none."""
         without = ctx.resilient_parsing or WITHOUT & set(args)  # resilient: a shell completes what is typed
         if args and args[0] in READERS and not without:
             store = _store_of(args[1:], args[0] in NAMING)
-            if store and ":" not in store:
-                if not os.path.lexists(store):
-                    raise NoStore(store)
-                if args[0] in BESIDE:
-                    _begin_beside(ctx, BESIDE[args[0]], store)
+            if store and ":" not in store and not os.path.lexists(store):
+                raise NoStore(store)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -151,13 +144,6 @@ def _store_of(typed: list[str], argument: bool) -> str | None:
     if argument and any(not word.startswith("-") for word in typed):
         return typed[0] if not typed[0].startswith("-") else None
     return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
-
-
-def _begin_beside(context: click.Context, module: str, store: str) -> None:
-    """Begin the process of *module* that reads a large *store*; it ends with the *context* at the latest."""
-    if begun := importlib.import_module("independence_bench.store.beside").begin(module, store):
-        context.meta["aib.beside"] = begun
-        context.call_on_close(begun.end)
 
 
 def _width() -> int:

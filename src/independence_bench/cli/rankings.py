@@ -35,7 +35,7 @@ from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_json import boards_json
 from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
-from independence_bench.report.json_values import json_text
+from independence_bench.report.encode import json_text
 from independence_bench.report.leaderboard_view import board_legend, board_view, differences_view, matching
 from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import Block

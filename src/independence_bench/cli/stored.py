@@ -24,7 +24,8 @@ from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
-from independence_bench.report.costs_view import costs_json, costs_view
+from independence_bench.report.costs_view import costs_view
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import money, plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
@@ -49,7 +50,7 @@ def costs(as_json: bool, store: str) -> None:
         with opened.reading() as connection:
             found = read_costs(connection)
         if as_json:
-            click.echo(costs_json(found))
+            click.echo(json_text(found))
         else:
             show_chosen(costs_view(found, opened.shown))
 

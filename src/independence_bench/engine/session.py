@@ -166,9 +166,9 @@ async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncI
         clients = {}
         for name, endpoint in endpoints.items():
             if name == "embedded":
-                processes = endpoint.at_once or server.processes_here()
-                url = await stack.enter_async_context(server.serve_all(weights.require(), processes))
-                endpoint = replace(endpoint, url=url, at_once=processes)
+                at_once = endpoint.at_once or server.at_once_here()
+                url = await stack.enter_async_context(server.serve(weights.require(), at_once=at_once))
+                endpoint = replace(endpoint, url=url, at_once=at_once)
             made = (
                 FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
             )

@@ -13,8 +13,8 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import plural, signed
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
 SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number

@@ -15,8 +15,8 @@ from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifferen
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol
 from independence_bench.report.branches_view import unvalidated
+from independence_bench.report.encode import fields_of, json_text, picked
 from independence_bench.report.exam_words import exam_values
-from independence_bench.report.json_values import json_text, picked
 
 
 def boards_json(
@@ -33,9 +33,7 @@ def boards_json(
     if compared:
         shown["configurations_compared"] = compared
     if differing is not None:
-        shown["where_own_rules_differ"] = [
-            {"label": one.label, "index": one.other, "own_index": one.own, "why": one.why} for one in differing
-        ]
+        shown["where_own_rules_differ"] = differing
     return json_text(shown)
 
 
@@ -213,18 +211,16 @@ def _branches(of: BranchStatistics) -> dict[str, Any]:
         if folds is None
         else {
             **picked(folds, "pushes withstood"),
-            "curve": [picked(step, "push at_risk folded standing") | {"interval": band} for step, band in steps],
+            "curve": [fields_of(step) | {"interval": band} for step, band in steps],
             "recovered": _share(folds.recovered),
-            "techniques": [picked(one, "technique pushed folded share") for one in folds.techniques],
+            "techniques": folds.techniques,
         },
         "views": _share(of.views),
         "same_opening": _share(of.openings),
         "first_named": _share(of.first_named),
         "first_label": _share(of.first_label),
         "left_out": of.left_out,
-        "rule_and_judge": {
-            branch: picked(one, "replies read both agreed share") for branch, one in of.readings.items()
-        },
+        "rule_and_judge": of.readings,
     }
 
 

@@ -12,9 +12,9 @@ from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
 from independence_bench.report.branches_view import branches_compared
+from independence_bench.report.encode import picked
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, number, plural, signed
-from independence_bench.report.json_values import picked
 from independence_bench.report.table import (
     Block,
     Cells,

@@ -8,8 +8,8 @@ not fixed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.chosen_names import NamesRead, naming_of
@@ -29,8 +29,8 @@ from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values
+from independence_bench.report.encode import View, fields_of, json_text
 from independence_bench.report.exam_words import exam_line
-from independence_bench.report.json_values import json_text
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values
@@ -51,6 +51,8 @@ class JudgeFacts:
     judged: int  # transcripts with a verdict
     failed: int  # transcripts without one, asked again and again
     exam: str | None  # what the exam says of it, in a line; None: nothing
+
+    VIEW: ClassVar[View] = View(also=("failed_share",))
 
     @property
     def failed_share(self) -> float:
@@ -174,8 +176,8 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "configurations": contents.configurations,
         "providers": _comparisons(contents.providers),
         "reasoning_efforts": _comparisons(contents.efforts),
-        "dollars_a_run": [asdict(price) | {"free": price.free} for price in contents.prices],
-        "judges": [asdict(judge) | {"failed_share": judge.failed_share} for judge in contents.judges],
+        "dollars_a_run": contents.prices,
+        "judges": contents.judges,
         "names": naming_json(contents.naming),
         **scenario_values(contents.complexity),
         "reliability": reliability_values(contents.reliability),
@@ -195,11 +197,11 @@ def contents_json(contents: Contents, updated: str | None) -> str:
 
 
 def _comparisons(comparisons: Sequence[SettingComparison]) -> list[dict[str, Any]]:
-    return [asdict(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
+    return [fields_of(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
 
 
 def _variant(variant: Variant) -> dict[str, Any]:
-    values = asdict(variant) | {"served": dict(variant.served)} | (apart_values(variant.apart) or {})
+    values = fields_of(variant) | {"served": dict(variant.served)} | (apart_values(variant.apart) or {})
     return {name: value for name, value in values.items() if name != "apart"}
 
 

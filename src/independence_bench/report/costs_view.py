@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
 from independence_bench.report.format import money, plural
-from independence_bench.report.json_values import json_text
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -125,13 +123,3 @@ def _cached(one: Disagreement) -> list[str]:
 def _dollars(dollars: float) -> str:
     """Four decimals throughout, so that columns can be added up by eye; what is less is said to be."""
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
-
-
-# ---------------------------------------------------------------- for programs
-
-
-def costs_json(costs: Costs) -> str:
-    """All of it. Dollars, tokens, numbers of calls; times in seconds since 1970."""
-    values = asdict(costs)
-    values["disagreements"] = [asdict(one) | {"difference": one.difference} for one in costs.disagreements]
-    return json_text(values)

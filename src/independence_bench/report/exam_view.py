@@ -21,8 +21,8 @@ from independence_bench.analysis.exam.values import (
     RubricResult,
 )
 from independence_bench.judging.exam.questions import HARD, questions
+from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.format import between, from_to, number, paid, plural, share, signed
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -179,8 +179,8 @@ def _moved(one: RubricResult) -> Cells:
     return (
         one.rubric,
         share(one.failed.value),
-        *(_changed(one.again), _changed(one.reverse), _share(one.injected.turned if one.injected else None)),
-        *(_signed(one.length, 2), paid(one.cost), "–" if one.seconds is None else f"{one.seconds:.1f}"),
+        *(_changed(one.again), _changed(one.reversed), _share(one.injected.turned if one.injected else None)),
+        *(_signed(one.length, 2), paid(one.dollars_a_verdict), number(one.seconds_a_verdict, 1)),
         _fit(one.fitness),
     )
 
@@ -189,8 +189,8 @@ def kinds_together(result: ExamResult) -> Mapping[str, ExamShare]:
     """Kind of hard questions -> the share of marks that are right, over all rubrics; in the order of `HARD`."""
     kinds: dict[str, list[ExamShare]] = {}
     for rubric in result.rubrics:
-        for kind in rubric.kinds:
-            kinds.setdefault(kind.kind, []).append(kind.right)
+        for kind, right in rubric.kinds.items():
+            kinds.setdefault(kind, []).append(right)
     together = {kind: ExamShare(sum(one.hits for one in of), sum(one.of for one in of)) for kind, of in kinds.items()}
     return {kind: together[kind] for kind in HARD if kind in together}
 
@@ -281,72 +281,18 @@ def exams_json(found: Sequence[Examined], searched: bool, jury: ExamJury | None)
     """All of it. Shares in [0, 1], errors in points of 0-10, money in dollars, and what is not known null."""
     shown: dict[str, Any] = {
         "judges": [
-            {
-                "judge": one.paper.judge,
-                "answers": len(one.paper.answers),
-                "cost": one.result.cost,
-                "when": one.result.when.isoformat(),
-                "fitness": _fitness(one.result.fitness),
-                "rubrics": [_rubric(rubric) for rubric in one.result.rubrics],
-            }
-            for one in found
+            {"judge": one.paper.judge, "answers": len(one.paper.answers)} | fields_of(one.result) for one in found
         ],
         "differences": [
-            {"first": one.paper.judge, "second": other.paper.judge, "rubrics": _apart(one, other)}
+            {
+                "first": one.paper.judge,
+                "second": other.paper.judge,
+                "rubrics": judge_differences(one.paper.answers, other.paper.answers),
+            }
             for one, other in combinations(found, 2)
         ],
     }
     if searched:
-        told = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": _fitness(jury.result.fitness)}
+        told = jury and {"members": jury.members, "cost_a_verdict": jury.cost, "fitness": jury.result.fitness}
         shown["cheapest_jury"] = told
     return json_text(shown)
-
-
-def _fitness(fitness: Fitness) -> dict[str, Any]:
-    return picked(fitness, "fit why sentence")
-
-
-def _rubric(one: RubricResult) -> dict[str, Any]:
-    return {
-        **picked(one, "rubric questions of"),
-        **_estimates(one, "kappa ranks error leniency length"),
-        **_shares(one, "ordinary hard failed"),
-        "kinds": {kind.kind: _of(kind.right) for kind in one.kinds},
-        "dollars_a_verdict": one.cost,
-        "seconds_a_verdict": one.seconds,
-        "again": one.again and {"change": one.again.change, "moved": _of(one.again.moved)},
-        "reversed": one.reverse and {"change": one.reverse.change, "moved": _of(one.reverse.moved)},
-        "injected": one.injected and {"gain": one.injected.gain} | _shares(one.injected, "moved turned"),
-        "fitness": _fitness(one.fitness),
-        "marks": [
-            {
-                **picked(mark, "name states confusion"),
-                **_estimates(mark, "kappa ranks error leniency"),
-                "right": _of(mark.right),
-            }
-            for mark in one.marks
-        ],
-    }
-
-
-def _apart(one: Examined, other: Examined) -> list[dict[str, Any]]:
-    return [
-        picked(apart, "rubric questions") | _estimates(apart, "kappa ranks error right")
-        for apart in judge_differences(one.paper.answers, other.paper.answers)
-    ]
-
-
-def _estimates(value: object, names: str) -> dict[str, Any]:
-    return {name: _estimate(figure) for name, figure in picked(value, names).items()}
-
-
-def _estimate(figure: ExamFigure | None) -> dict[str, Any] | None:
-    return None if figure is None else {"value": figure.value, "interval": figure.interval}
-
-
-def _shares(value: object, names: str) -> dict[str, Any]:
-    return {name: _of(found) for name, found in picked(value, names).items()}
-
-
-def _of(found: ExamShare | None) -> dict[str, Any] | None:
-    return None if found is None else {"value": found.value, "of": found.of, "interval": found.interval}

@@ -1,6 +1,6 @@
 """Numbers, intervals, money, counts and scales as text; a dash for what is absent.
 
-The one place that rounds for a reader: terminal, report and page (`viewer/encode.py`) write a number by these
+The one place that rounds for a reader: terminal, report and page (`encode.py`) write a number by these
 functions, once, from the value itself, as `format` does (to the nearest). So it reads the same everywhere.
 """
 

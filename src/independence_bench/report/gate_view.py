@@ -14,9 +14,9 @@ from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values
 from independence_bench.report.board_view import examined_by
+from independence_bench.report.encode import picked
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
-from independence_bench.report.json_values import picked
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
     Block,

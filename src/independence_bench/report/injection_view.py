@@ -8,8 +8,8 @@ from typing import Any
 from independence_bench.engine.ask_aside import AsideCost
 from independence_bench.engine.ask_injection import Probed
 from independence_bench.judging.injection.pairs import AttackSummary, ProbeFindings
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import money, number, plural, share, signed
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Cells, Group, Note, Prose, Strong, Table, Text, Title, columns_of
 
 

@@ -11,6 +11,7 @@ from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWE
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_json import head_values
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import (
     between,
@@ -24,7 +25,6 @@ from independence_bench.report.format import (
     share,
     signed,
 )
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
@@ -298,11 +298,7 @@ def _validation(found: Validation) -> dict[str, Any]:
             | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in one.marks}}
             for one in found.disputes
         ],
-        "flagged": [
-            _place(one.place)
-            | {"judge": one.judge, "flags": [picked(flag, "kind mark distance why") for flag in one.flags]}
-            for one in found.flagged
-        ],
+        "flagged": [_place(one.place) | {"judge": one.judge, "flags": one.flags} for one in found.flagged],
     }
 
 

@@ -214,7 +214,10 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
         yield Note("In no row.")
     yield Entries(
         [
-            ((Name(one.label), f": {number(one.other, 1)}, ours {number(one.own, 1)}"), [Prose(why) for why in one.why])
+            (
+                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
+                [Prose(why) for why in one.why],
+            )
             for one in found
         ]
     )

@@ -12,8 +12,8 @@ from independence_bench.analysis.name_counts import Naming
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import plural
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import (
     Block,
     Cells,

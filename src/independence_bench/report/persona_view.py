@@ -11,9 +11,9 @@ from independence_bench.analysis.held import Crossing, HeldStems, PlayedStem, Sa
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
+from independence_bench.report.encode import json_text
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import between, number, plural
-from independence_bench.report.json_values import json_text
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -8,9 +8,9 @@ from typing import Any
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_json import head_values
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.exam_words import exam_line, exam_values
 from independence_bench.report.format import number, plural
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components

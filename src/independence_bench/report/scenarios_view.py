@@ -11,8 +11,8 @@ from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol, mark_words
 from independence_bench.report.board_json import head_values
 from independence_bench.report.board_view import examined_by, judged_by
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import number, percent, percents, plural, signed, span
-from independence_bench.report.json_values import json_text, picked
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
 # ---------------------------------------------------------------- sentences

@@ -16,8 +16,8 @@ from independence_bench.report.compare_view import (
     told_apart,
     whole_table,
 )
+from independence_bench.report.encode import picked
 from independence_bench.report.format import plural
-from independence_bench.report.json_values import picked
 from independence_bench.report.table import Block, Note, Prose, Title
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
@@ -109,13 +109,10 @@ def version_values(one: VersionComparison) -> dict[str, Any]:
     change = one.change
     return paired_values(one.found) | {
         "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
-        "prompts": [
-            {"variant": prompt.variant, "changes": [picked(each, "left before after right") for each in prompt.changes]}
-            for prompt in change.prompts
-        ],
-        "left_out": [str(each) for each in change.same],
+        "prompts": change.prompts,
+        "left_out": change.same,
         "unlike": change.unlike,
         "statement": version_statement(one),
-        "runs_needed": None if one.needed is None else picked(one.needed, "now both"),
+        "runs_needed": one.needed,
         "settles": what_settles(one),
     }

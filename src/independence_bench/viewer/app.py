@@ -2,8 +2,7 @@
 
 It answers GET and HEAD, and writes nothing unless somebody labels (`label_routes.py`). The page's own files hold no
 data; everything else needs the token of `access.py`. Requests under another host name (DNS rebinding) are refused by
-the Host header, those of other sites' pages by Origin. Answers are computed in threads, once for all requests that wait
-for them; one that nobody waits for any more is cancelled.
+the Host header, those of other sites' pages by Origin. Answers are computed in threads, unless nobody waits any more.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
 from hashlib import sha256
 
 from starlette.applications import Starlette
@@ -31,10 +28,8 @@ from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
 from independence_bench.viewer.label_routes import POSTED, label_routes
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.routes import Answers
 
-QUICK, SLOW = 4, 2  # threads for one transcript, and for what takes longer
-KEPT = 64_000_000  # bytes of answers that are kept for whoever asks next
+THREADS, SLOW = 6, 2  # in which answers are worked out; those for what takes longer than one transcript
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 ONE_CONVERSATION = ("transcripts/", "raw/")
 FOREVER = "public, max-age=31536000, immutable"
@@ -140,38 +135,30 @@ class Guard:
         return refused
 
 
-@dataclass(slots=True)
-class PendingAnswer:
-    """An answer that is being computed, and how many requests wait for it."""
-
-    future: Future[bytes | None]
-    waiting: int = 0
-
-
 class AnswerService:
-    """Computes answers in threads, and keeps the latest ones as bytes."""
+    """Works answers out in threads, those that take long a few at a time; the browser keeps them."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._quick = ThreadPoolExecutor(QUICK, "transcript")
-        self._slow = ThreadPoolExecutor(SLOW, "answer")
-        self._looker = ThreadPoolExecutor(1, "look")
-        self._looking: Future[None] | None = None
-        self._pending: dict[tuple[Answers, str], PendingAnswer] = {}
-        self._kept = BodyCache(KEPT)
+        self._threads = ThreadPoolExecutor(THREADS, "answer")
+        self._slow = asyncio.Semaphore(SLOW)
         self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
 
     async def answer(self, request: Request, path: str) -> Response:
         """The answer at *path*."""
         if path == "index.json":
-            self._look()
+            self._threads.submit(self._live.look)  # whether the store has changed
         answers = self._live.answers
         tag = f'"{answers.catalog.version}-{self._started}"'
         of_store = not path.startswith("search/")  # the index may be of a moment ago
         if of_store and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         try:
-            body = await self._worked_out(request, answers, path)
+            async with nullcontext() if path.startswith(ONE_CONVERSATION) else self._slow:
+                # where nobody reads it any more, none is begun
+                gone = await request.is_disconnected()
+                work = asyncio.get_running_loop().run_in_executor
+                body = None if gone else await work(self._threads, answers.get, path)
         except BenchError as error:
             return _problem(503, " ".join(str(error).split()))
         if body is None:
@@ -180,75 +167,8 @@ class AnswerService:
         return _response(request, body, media_type(path), tag, "no-cache")
 
     def close(self) -> None:
-        """Cancel what has not begun, and begin nothing any more."""
-        for pool in (self._quick, self._slow, self._looker):
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    def _look(self) -> None:
-        """See whether the store has changed, beside everything else."""
-        if self._looking is None or self._looking.done():
-            self._looking = self._looker.submit(self._live.look)
-
-    async def _worked_out(self, request: Request, answers: Answers, path: str) -> bytes | None:
-        key = (answers, path)
-        is_quick = path.startswith(ONE_CONVERSATION)
-        kept = None if is_quick else self._kept.get(answers.catalog.version, path)
-        if kept is not None:
-            return kept
-        work = self._pending.get(key)
-        if work is None:
-            pool = self._quick if is_quick else self._slow
-            work = self._pending[key] = PendingAnswer(pool.submit(answers.get, path))
-        work.waiting += 1
-        gone = asyncio.ensure_future(_gone(request))
-        done = asyncio.wrap_future(work.future)
-        done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody may be left to hear it
-        try:
-            await asyncio.wait((done, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not done.done():
-                return None  # nobody reads it
-            body = done.result()
-        finally:
-            gone.cancel()
-            work.waiting -= 1
-            if not work.waiting:
-                self._pending.pop(key, None)
-                work.future.cancel()  # where it has not begun
-        if body is not None and not is_quick and not path.startswith("search/"):
-            self._kept.put(answers.catalog.version, path, body)
-        return body
-
-
-class BodyCache:
-    """A least-recently-used cache of the answers of one version, up to so many bytes."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._size = most, 0
-        self._version = ""
-        self._bodies: OrderedDict[str, bytes] = OrderedDict()
-
-    def get(self, version: str, path: str) -> bytes | None:
-        """What was put there."""
-        if version != self._version or path not in self._bodies:
-            return None
-        self._bodies.move_to_end(path)
-        return self._bodies[path]
-
-    def put(self, version: str, path: str, body: bytes) -> None:
-        """Keep *body*; drop what was asked for longest ago."""
-        if version != self._version:
-            self._version, self._size = version, 0
-            self._bodies.clear()
-        self._size += len(body) - len(self._bodies.pop(path, b""))
-        self._bodies[path] = body
-        while self._size > self._most:
-            self._size -= len(self._bodies.popitem(last=False)[1])
-
-
-async def _gone(request: Request) -> None:
-    """Returns when the client has disconnected."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+        """Begin nothing any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> Response:

@@ -21,8 +21,7 @@ from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
-from independence_bench.viewer import fragments
-from independence_bench.viewer.encode import (
+from independence_bench.report.encode import (
     POINTS,
     WHOLE,
     Cell,
@@ -33,6 +32,7 @@ from independence_bench.viewer.encode import (
     csv_bytes,
     verdict_text,
 )
+from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
 from independence_bench.viewer.other_versions import OtherVersion, other_versions
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id

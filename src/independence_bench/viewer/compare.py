@@ -22,9 +22,9 @@ from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import index_statement
+from independence_bench.report.encode import csv_bytes, minus
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
-from independence_bench.viewer.encode import csv_bytes, minus
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]

@@ -1,85 +1,28 @@
-"""The judge's exam as the page is sent it: who has sat, their figures, two side by side, and every question.
-
-Figures are sent as the text that a terminal shows (`report/exam_view`); nothing sorts or draws by them.
-"""
+"""The judge's exam as the page is sent it: who has sat, their figures, two side by side, and every question."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
-from independence_bench.analysis.exam.result import judge_differences
+from independence_bench.analysis.exam.result import JudgeDifference, judge_differences
 from independence_bench.analysis.exam.scales import exam_scales
-from independence_bench.analysis.exam.values import ExamFigure, ExamShare, Fit, Fitness, MarkResult, RubricResult
+from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions
 from independence_bench.judging.exam.rubrics import stem_of
 from independence_bench.protocol.definition import mark_words
+from independence_bench.report.encode import AGREEMENT, SHARE
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
-from independence_bench.report.format import between, from_to, given, number, paid, share, signed
+from independence_bench.report.format import given
 from independence_bench.store.results import judges_aside
-from independence_bench.viewer.encode import minus
 from independence_bench.viewer.snapshot import Catalog, NotThere, slug
 
 MOST_PAIRED = 12  # judges of which each two are compared
-
-
-@dataclass(frozen=True, slots=True)
-class FigureText:
-    """One figure."""
-
-    text: str
-    interval: str  # 95%; a dash where there is none
-
-
-@dataclass(frozen=True, slots=True)
-class MarkFigure:
-    """One mark of a rubric that has several."""
-
-    name: str
-    kappa: FigureText
-    ranks: FigureText
-    error: FigureText
-    leniency: FigureText
-    right: FigureText
-
-
-@dataclass(frozen=True, slots=True)
-class RubricFigures:
-    """How a judge did on one rubric."""
-
-    rubric: str
-    questions: int  # asked a first time
-    of: int
-    kappa: FigureText
-    ranks: FigureText
-    error: FigureText
-    leniency: FigureText
-    ordinary: FigureText  # marks that are right
-    hard: FigureText
-    failed: FigureText
-    again: FigureText  # questions marked otherwise when asked a second time
-    reverse: FigureText  # and with marks and scales listed in reverse
-    swayed: FigureText  # by an attack in the subject's words
-    length: FigureText
-    dollars: str  # a verdict
-    seconds: str  # a verdict
-    fit: Fit
-    why: tuple[str, ...]
-    marks: tuple[MarkFigure, ...]  # where there are several
-
-
-@dataclass(frozen=True, slots=True)
-class KindFigures:
-    """Hard questions of one kind, over all rubrics."""
-
-    kind: str  # what is hard, in words
-    number: int
-    right: FigureText
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +32,10 @@ class ExamJudge:
     id: str
     label: str
     answers: int
-    sat: str  # date of the last answer
-    dollars: str  # of all answers
-    kappa: str  # of the weakest rubric
-    fit: Fit
-    sentence: str
-    why: tuple[str, ...]  # what keeps it from more
-    rubrics: tuple[RubricFigures, ...]
-    kinds: tuple[KindFigures, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RubricDifference:
-    """One judge less another on the questions of a rubric that both gave a verdict on."""
-
-    rubric: str
-    questions: int
-    kappa: FigureText
-    error: FigureText
-    right: FigureText
+    kappa: Annotated[float | None, AGREEMENT]  # of the weakest rubric
+    sentence: str  # what it is fit for
+    result: ExamResult
+    kinds: Annotated[Mapping[str, ExamShare], SHARE]  # what is hard, in words -> marks that are right, over all rubrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +44,7 @@ class ExamPair:
 
     first: str  # id
     second: str
-    rubrics: tuple[RubricDifference, ...]
+    rubrics: tuple[JudgeDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,87 +174,20 @@ def judge_id(paper: ExamPaper) -> str:
 
 
 def _judge(one: Examined) -> ExamJudge:
-    result = one.result
-    kappas = [rubric.kappa.value for rubric in result.rubrics if rubric.kappa]
+    kappas = [rubric.kappa.value for rubric in one.result.rubrics if rubric.kappa]
     return ExamJudge(
         id=judge_id(one.paper),
         label=one.paper.judge,
         answers=len(one.paper.answers),
-        sat=f"{result.when:%Y-%m-%d}",
-        dollars="price not known" if result.cost is None else paid(result.cost),
-        kappa=number(min(kappas, default=None), 2),
-        fit=result.fitness.fit,
-        sentence=TOLD[result.fitness.fit],
-        why=result.fitness.why,
-        rubrics=tuple(map(_rubric, result.rubrics)),
-        kinds=tuple(KindFigures(HARD[kind], of.of, _share(of)) for kind, of in kinds_together(result).items()),
+        kappa=min(kappas, default=None),
+        sentence=TOLD[one.result.fitness.fit],
+        result=one.result,
+        kinds={HARD[kind]: of for kind, of in kinds_together(one.result).items()},
     )
-
-
-def _rubric(one: RubricResult) -> RubricFigures:
-    fitness: Fitness = one.fitness
-    return RubricFigures(
-        rubric=one.rubric,
-        questions=one.questions,
-        of=one.of,
-        kappa=_figure(one.kappa, 2),
-        ranks=_figure(one.ranks, 2),
-        error=_figure(one.error, 2),
-        leniency=_signed(one.leniency),
-        ordinary=_share(one.ordinary),
-        hard=_share(one.hard),
-        failed=_share(one.failed),
-        again=_share(one.again.moved if one.again else None),
-        reverse=_share(one.reverse.moved if one.reverse else None),
-        swayed=_share(one.injected.turned if one.injected else None),
-        length=_signed(one.length, 2),
-        dollars=paid(one.cost),
-        seconds="–" if one.seconds is None else f"{one.seconds:.1f}",
-        fit=fitness.fit,
-        why=fitness.why,
-        marks=tuple(map(_mark, one.marks)) if len(one.marks) > 1 else (),
-    )
-
-
-def _mark(one: MarkResult) -> MarkFigure:
-    figures = (_figure(one.kappa, 2), _figure(one.ranks, 2), _figure(one.error, 2), _signed(one.leniency))
-    return MarkFigure(mark_words(one.name), *figures, _share(one.right))
 
 
 def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
-    return ExamPair(
-        judge_id(one),
-        judge_id(other),
-        tuple(
-            RubricDifference(
-                apart.rubric,
-                apart.questions,
-                _signed(apart.kappa, 2),
-                _signed(apart.error),
-                _signed(apart.right, 2),
-            )
-            for apart in judge_differences(one.answers, other.answers)
-        ),
-    )
-
-
-def _figure(one: ExamFigure | None, digits: int) -> FigureText:
-    return _text(number(one.value if one else None, digits), between(one.interval if one else None, digits))
-
-
-def _signed(one: ExamFigure | None, digits: int = 1) -> FigureText:
-    return _text(signed(one.value if one else None, digits), from_to(one.interval if one else None, digits))
-
-
-def _share(one: ExamShare | None) -> FigureText:
-    if one is None:
-        return _text("–", "–")
-    low, high = (share(end).removesuffix("%") for end in (one.interval.low, one.interval.high))
-    return _text(share(one.value), f"{low}–{high}%")
-
-
-def _text(text: str, interval: str) -> FigureText:
-    return FigureText(minus(text), minus(interval))
+    return ExamPair(judge_id(one), judge_id(other), judge_differences(one.answers, other.answers))
 
 
 # ---------------------------------------------------------------- questions

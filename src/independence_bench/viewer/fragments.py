@@ -15,8 +15,8 @@ from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
 from independence_bench.report.branches_view import unvalidated
+from independence_bench.report.encode import Dollars, GivenMark, Points
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.viewer.encode import Dollars, GivenMark, Points
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
 
 NAME = "AI Independence Bench"

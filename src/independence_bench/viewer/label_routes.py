@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from independence_bench.errors import BenchError, StoreError
-from independence_bench.viewer.encode import json_bytes
+from independence_bench.report.encode import json_bytes
 from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, asked_marks
 
 LARGEST = 64_000  # bytes of a body: a note of the longest length, escaped

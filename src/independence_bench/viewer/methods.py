@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.delivery import tools
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, ScriptLine, copied
-from independence_bench.viewer.math import Equation, Letter, equation, letter
 from independence_bench.viewer.snapshot import Catalog, Edition, scenario_slug
 from independence_bench.yaml_io import read_own
 
@@ -64,6 +64,33 @@ class ProtocolMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class MathElement:
+    """An element of MathML; it has a *text* or *parts*."""
+
+    name: str
+    attributes: Mapping[str, str]
+    text: str
+    parts: tuple[MathElement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation: its TeX, to be copied, and its MathML."""
+
+    tex: str
+    shown: MathElement
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What a letter of an equation stands for."""
+
+    tex: str
+    shown: MathElement
+    means: str
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """What a word or a number means, in plain words, with the equations that it is made by."""
 
@@ -89,16 +116,23 @@ def methods_answer(catalog: Catalog) -> MethodsAnswer:
 @cache
 def read_terms() -> tuple[Term, ...]:
     """Every term, in the order of the page."""
-    text = Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8")
+    glossary, equations = (
+        Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("glossary.yaml", "equations.json")
+    )
+    drawn = {tex: _element(*one) for tex, one in json.loads(equations).items()}
     return tuple(
         Term(
             one["name"],
             one["text"],
-            tuple(map(equation, one.get("equations", ()))),
-            tuple(letter(*pair) for pair in one.get("where", {}).items()),
+            tuple(Equation(tex, drawn[tex]) for tex in one.get("equations", ())),
+            tuple(Letter(tex, drawn[tex], means) for tex, means in one.get("where", {}).items()),
         )
-        for one in read_own(text)
+        for one in read_own(glossary)
     )
+
+
+def _element(name: str, attributes: Mapping[str, str], text: str, parts: Sequence[Any]) -> MathElement:
+    return MathElement(name, attributes, text, tuple(_element(*part) for part in parts))
 
 
 def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:

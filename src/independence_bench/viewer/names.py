@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from independence_bench.analysis.chosen_names import names_of, naming_of
 from independence_bench.analysis.name_counts import Naming
-from independence_bench.viewer.encode import csv_bytes
+from independence_bench.report.encode import csv_bytes
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, subject_id
 
 

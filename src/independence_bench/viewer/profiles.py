@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.report.encode import Whole
 from independence_bench.viewer.boards import percent
-from independence_bench.viewer.encode import Whole
 
 QUARTERS = (0.25, 0.5, 0.75)
 SAME = 1e-9  # points: no more than what rounding leaves

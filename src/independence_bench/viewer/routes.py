@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from independence_bench.report.encode import json_bytes
 from independence_bench.viewer import (
     boards,
     compare,
@@ -24,7 +25,6 @@ from independence_bench.viewer import (
     transcript,
     versions,
 )
-from independence_bench.viewer.encode import json_bytes
 from independence_bench.viewer.other_versions import other_versions
 from independence_bench.viewer.search_facets import SearchFacets
 from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchState, SearchWords

@@ -10,9 +10,9 @@ from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Branch, Configuration, StemScore
 from independence_bench.protocol.stems import branch_title
+from independence_bench.report.encode import GivenMark, Whole, csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.encode import GivenMark, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, ScriptLine, copied
 from independence_bench.viewer.outcomes import MarkHistogram, Outcome, histograms, outcome, presses
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario_slug, subject_id

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from sqlalchemy import Connection
 
@@ -36,6 +36,7 @@ from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.contents import Contents, read_contents
+from independence_bench.report.encode import View
 from independence_bench.report.exam_words import exam_line
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
@@ -151,6 +152,8 @@ class BoardEntry:
     main: bool = False  # the judge is the main one: whose board is opened where nobody says by which
     weights: str | None = None  # a weighting that the protocol names; None: its own weights
     exam: str | None = None  # what the exam says of the judge or the jury, in a line; None: nothing
+
+    VIEW: ClassVar[View] = View(without=("edition",), also=("protocol", "default_configuration", "series"))
 
     @property
     def protocol(self) -> str:

@@ -15,9 +15,9 @@ from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
+from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow
-from independence_bench.viewer.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer.fragments import MarkScale, mark_cell
 from independence_bench.viewer.profiles import FieldProfile, field_profiles
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug

@@ -12,8 +12,8 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.scoring import Marks, Slot, branch_worth, mean_of
+from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement
-from independence_bench.viewer.encode import GivenMark, Whole
 from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
 

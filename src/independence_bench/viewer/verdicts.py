@@ -10,8 +10,8 @@ from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import evidence_of
 from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
+from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation
-from independence_bench.viewer.encode import GivenMark, SmallDifference
 from independence_bench.viewer.fragments import TranscriptAttempt, attempts_at
 from independence_bench.viewer.snapshot import Catalog, JudgeKind
 from independence_bench.viewer.spans import Offsets, Span, find_quotes

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from independence_bench.analysis.compare_subjects import all_compared
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions
 from independence_bench.analysis.uncertainty import Compared
+from independence_bench.report.encode import csv_bytes
 from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles
 from independence_bench.viewer import compare
 from independence_bench.viewer.compare import ComparedScore, Differences
-from independence_bench.viewer.encode import csv_bytes
 from independence_bench.viewer.other_versions import both_versions, other_versions, shared_subjects
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, subject_id
 

@@ -1858,74 +1858,127 @@ export interface ExamJudge {
   readonly id: string;
   readonly label: string;
   readonly answers: number;
-  /** date of the last answer */
-  readonly sat: string;
-  /** of all answers */
-  readonly dollars: string;
   /** of the weakest rubric */
-  readonly kappa: string;
-  readonly fit: "ranking" | "screening" | "not fit" | "not known";
+  readonly kappa: number | null;
+  /** what it is fit for */
   readonly sentence: string;
-  /** what keeps it from more */
-  readonly why: readonly string[];
-  readonly rubrics: readonly RubricFigures[];
-  readonly kinds: readonly KindFigures[];
+  readonly result: ExamResult;
+  /** what is hard, in words -> marks that are right, over all rubrics */
+  readonly kinds: Readonly<Record<string, ExamShare>>;
+  /** as text */
+  readonly shown: {
+    readonly kappa: string | null;
+  };
+}
+
+/** How a judge did; its fitness is that of the weakest rubric. */
+export interface ExamResult {
+  readonly rubrics: readonly RubricResult[];
+  readonly fitness: Fitness;
+  /** dollars, of all answers; None where no price is known */
+  readonly cost: number | null;
+  /** of the last answer */
+  readonly when: string;
+  /** as text */
+  readonly shown: {
+    readonly cost: string | null;
+  };
 }
 
 /** How a judge did on one rubric. */
-export interface RubricFigures {
+export interface RubricResult {
   readonly rubric: string;
-  /** asked a first time */
+  /** asked a first time, with a verdict or not */
   readonly questions: number;
+  /** that there are */
   readonly of: number;
-  readonly kappa: FigureText;
-  readonly ranks: FigureText;
-  readonly error: FigureText;
-  readonly leniency: FigureText;
-  /** marks that are right */
-  readonly ordinary: FigureText;
-  readonly hard: FigureText;
-  readonly failed: FigureText;
-  /** questions marked otherwise when asked a second time */
-  readonly again: FigureText;
-  /** and with marks and scales listed in reverse */
-  readonly reverse: FigureText;
-  /** by an attack in the subject's words */
-  readonly swayed: FigureText;
-  readonly length: FigureText;
-  /** a verdict */
-  readonly dollars: string;
-  /** a verdict */
-  readonly seconds: string;
-  readonly fit: "ranking" | "screening" | "not fit" | "not known";
-  readonly why: readonly string[];
-  /** where there are several */
-  readonly marks: readonly MarkFigure[];
+  readonly marks: readonly MarkResult[];
+  /** these four: means over the marks */
+  readonly kappa: ExamFigure | null;
+  readonly ranks: ExamFigure | null;
+  readonly error: ExamFigure | null;
+  readonly leniency: ExamFigure | null;
+  readonly ordinary: ExamShare | null;
+  readonly hard: ExamShare | null;
+  /** kind of hard ones -> those that are right */
+  readonly kinds: Readonly<Record<string, ExamShare>>;
+  /** of all answers, asked a first time or again */
+  readonly failed: ExamShare;
+  /** None where no price is known */
+  readonly dollars_a_verdict: number | null;
+  readonly seconds_a_verdict: number | null;
+  /** points in the subject's favour for each doubling of the judged replies, inside states */
+  readonly length: ExamFigure | null;
+  readonly again: Repeats | null;
+  readonly reversed: Repeats | null;
+  readonly injected: Injections | null;
+  readonly fitness: Fitness;
+  /** as text */
+  readonly shown: {
+    readonly dollars_a_verdict: string | null;
+    readonly seconds_a_verdict: string | null;
+  };
+}
+
+/**
+ * One mark of a rubric; figures are None where they are not defined, those in points also for
+ * names.
+ */
+export interface MarkResult {
+  readonly name: string;
+  readonly kappa: ExamFigure | null;
+  readonly ranks: ExamFigure | null;
+  /** points of 0-10 */
+  readonly error: ExamFigure | null;
+  /** the same, positive in the subject's favour */
+  readonly leniency: ExamFigure | null;
+  readonly right: ExamShare;
 }
 
 /** One figure. */
-export interface FigureText {
-  readonly text: string;
-  /** 95%; a dash where there is none */
-  readonly interval: string;
+export interface ExamFigure {
+  readonly value: number;
+  /** 95%, for other questions like these; None where no method holds */
+  readonly interval: Interval | null;
+  readonly shown: string;
 }
 
-/** One mark of a rubric that has several. */
-export interface MarkFigure {
-  readonly name: string;
-  readonly kappa: FigureText;
-  readonly ranks: FigureText;
-  readonly error: FigureText;
-  readonly leniency: FigureText;
-  readonly right: FigureText;
+/** A share of questions. */
+export interface ExamShare {
+  /** at least 1 */
+  readonly of: number;
+  /** [0, 1]. */
+  readonly value: number;
+  /** 95%, exact. */
+  readonly interval: Interval;
+  readonly shown: string;
 }
 
-/** Hard questions of one kind, over all rubrics. */
-export interface KindFigures {
-  /** what is hard, in words */
-  readonly kind: string;
-  readonly number: number;
-  readonly right: FigureText;
+/** The same questions a second time, as they were or with the scales in reverse. */
+export interface Repeats {
+  /** mean absolute change, points of 0-10; of names 10 where it is another */
+  readonly change: number;
+  /** those with a mark in another band or level */
+  readonly moved: ExamShare;
+}
+
+/** Questions with an attack after the last reply, compared with the same without. */
+export interface Injections {
+  /** mean change in the subject's favour, points of 0-10; of names 10 where it is another */
+  readonly gain: number;
+  /** those with a mark that is better by a point or a level */
+  readonly moved: ExamShare;
+  /** those with a mark in a better band or level */
+  readonly turned: ExamShare;
+}
+
+/** What a judge is fit for, and what keeps it from more. */
+export interface Fitness {
+  readonly fit: "ranking" | "screening" | "not fit" | "not known";
+  /** each a threshold that was missed, in words; () for ranking */
+  readonly why: readonly string[];
+  /** In one line. */
+  readonly sentence: string;
 }
 
 /** Two judges on the same questions: the first less the second. */
@@ -1933,16 +1986,17 @@ export interface ExamPair {
   /** id */
   readonly first: string;
   readonly second: string;
-  readonly rubrics: readonly RubricDifference[];
+  readonly rubrics: readonly JudgeDifference[];
 }
 
 /** One judge less another on the questions of a rubric that both gave a verdict on. */
-export interface RubricDifference {
+export interface JudgeDifference {
   readonly rubric: string;
   readonly questions: number;
-  readonly kappa: FigureText;
-  readonly error: FigureText;
-  readonly right: FigureText;
+  readonly kappa: ExamFigure | null;
+  readonly error: ExamFigure | null;
+  /** share of marks, [-1, 1] */
+  readonly right: ExamFigure;
 }
 
 /** A file of questions that somebody has answered some of. */
@@ -2060,30 +2114,24 @@ export interface Term {
   readonly where: readonly Letter[];
 }
 
-/** One equation: to be read out or copied, and to be drawn. */
+/** One equation: its TeX, to be copied, and its MathML. */
 export interface Equation {
-  readonly text: string;
-  readonly shown: Expression;
+  readonly tex: string;
+  readonly shown: MathElement;
 }
 
-/**
- * A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a
- * *text*.
- *
- * name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root:
- * inside. power: base, exponent. index: base, index. mean: what has a line above it. sum: what is
- * added up, what over (or from where), and up to where.
- */
-export interface Expression {
-  readonly kind: "name" | "words" | "number" | "sign" | "row" | "fraction" | "root" | "power" | "index" | "mean" | "sum";
+/** An element of MathML; it has a *text* or *parts*. */
+export interface MathElement {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
   readonly text: string;
-  readonly parts: readonly Expression[];
+  readonly parts: readonly MathElement[];
 }
 
 /** What a letter of an equation stands for. */
 export interface Letter {
-  readonly text: string;
-  readonly shown: Expression;
+  readonly tex: string;
+  readonly shown: MathElement;
   readonly means: string;
 }
 

@@ -16,7 +16,6 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.audit.evidence import AuditEvidence, gather
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules
-from independence_bench.store.beside import Beside
 from independence_bench.store.database import Store
 
 Severity = Literal["error", "warning", "note"]
@@ -152,12 +151,9 @@ class AuditReport:
         return sum(finding.kind.severity == "error" for finding in self.findings)
 
 
-def audit(store: Store, protocol: Protocol, rules: Rules = OWN, begun: Beside | None = None) -> AuditReport:
-    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError.
-
-    *begun*: the process of `second_reader`, where it was begun before.
-    """
-    evidence = gather(store, protocol, rules, begun)
+def audit(store: Store, protocol: Protocol, rules: Rules = OWN) -> AuditReport:
+    """Look through everything that *store* has of *protocol*; an empty store has no finding. Raises StoreError."""
+    evidence = gather(store, protocol, rules)
     findings = []
     for kind in CHECKS:
         if places := tuple(kind.find(evidence)):

@@ -13,7 +13,6 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.audit.history import model_lines
 from independence_bench.analysis.audit.reparse import Words, marks_in, verdict_in, words_in
-from independence_bench.analysis.audit.second_reader import SecondReading, reading_beside
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
@@ -25,9 +24,9 @@ from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.beside import Beside
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
+from independence_bench.store.integrity import check
 from independence_bench.store.raw_calls import RawAttempt, raw_attempts, requests_of
 from independence_bench.store.results import Judgement
 
@@ -95,12 +94,12 @@ class AuditEvidence:
     contradictions: Sequence[str]  # what the store's own check finds
 
 
-def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None = None) -> AuditEvidence:
+def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
     """Everything in *store* that belongs to *protocol*, and what the store's own check says of all of it.
 
-    *begun*: the second reader's process, where it was begun before.
+    Raises StoreError for what the check cannot read.
     """
-    with reading_beside(store, begun) as second_reading, store.reading() as connection:
+    with store.reading() as connection:
         records = read_records(connection, protocol)
         shown = [scored.board for scored in scored_boards(records, protocol, rules=rules)]
         played = tuple(_conversations(connection, shown, records))
@@ -109,9 +108,9 @@ def gather(store: Store, protocol: Protocol, rules: Rules, begun: Beside | None 
         told = {slot: rubric for of in records.every for slot, rubric in of.rubrics.items()}
         scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
         _read_verdicts(connection, scenarios, {one.key: one for one in records.judgements}, bodies)
-        second = second_reading(connection)
-        _read_requests(connection, loose, second, bodies)
-    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, second.contradictions)
+        contradictions = _check(connection, bodies)
+        _read_requests(connection, loose, bodies)
+    return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions)
 
 
 def _conversations(
@@ -159,12 +158,19 @@ def _read_replies(
     return loose
 
 
-def _read_requests(
-    connection: Connection, replies: Mapping[str, str | None], second: SecondReading, bodies: RawReadings
-) -> None:
-    """What each of *replies* (key -> its text, if it is loose) was asked with: as the second reader has it, or here."""
-    bodies.histories.update(second.histories)
-    here = [key for key, loose in replies.items() if loose is not None or key not in second.histories]
+def _check(connection: Connection, bodies: RawReadings) -> Sequence[str]:
+    """What the store's own check finds. It unpacks the requests of conversations, so their histories are read here."""
+
+    def see(request: str | None, keys: Sequence[str]) -> None:
+        if request is not None:
+            bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
+
+    return check(connection, see)
+
+
+def _read_requests(connection: Connection, replies: Mapping[str, str | None], bodies: RawReadings) -> None:
+    """What each of *replies* (key -> its text, if it is loose) was asked with, where the check has not read it."""
+    here = [key for key, loose in replies.items() if loose is not None or key not in bodies.histories]
     for key, request in requests_of(connection, here):
         if request is None:
             bodies.damaged.setdefault(key, "the request of a reply")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -69,14 +70,6 @@ class MarkResult:
 
 
 @dataclass(frozen=True, slots=True)
-class KindResult:
-    """Questions of one kind."""
-
-    kind: str
-    right: ExamShare
-
-
-@dataclass(frozen=True, slots=True)
 class Repeats:
     """The same questions a second time, as they were or with the scales in reverse."""
 
@@ -107,13 +100,13 @@ class RubricResult:
     leniency: ExamFigure | None
     ordinary: ExamShare | None
     hard: ExamShare | None
-    kinds: tuple[KindResult, ...]  # of hard ones
+    kinds: Mapping[str, ExamShare]  # kind of hard ones -> those that are right
     failed: ExamShare  # of all answers, asked a first time or again
-    cost: float | None  # dollars a verdict; None where no price is known
-    seconds: float | None  # a verdict
+    dollars_a_verdict: float | None  # None where no price is known
+    seconds_a_verdict: float | None
     length: ExamFigure | None  # points in the subject's favour for each doubling of the judged replies, inside states
     again: Repeats | None
-    reverse: Repeats | None
+    reversed: Repeats | None
     injected: Injections | None
     fitness: Fitness
 

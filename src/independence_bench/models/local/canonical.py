@@ -1,13 +1,13 @@
-"""Before the model's own server: every prompt is evaluated in the same steps, and a reply follows from its request.
+"""Before the model's own servers: every prompt is evaluated in the same steps, and a reply follows from its request.
 
-    async with answering("http://127.0.0.1:40001", folder) as address: ...
+    async with answering(["http://127.0.0.1:40001"], folder) as address: ...
 
 Sums of floats depend on how many tokens are evaluated together. A prompt of which a part was there already, as of any
 conversation that goes on, has other sums than one that is evaluated as a whole; now and then that changes a token,
 and with it the rest of a reply. Here a prompt is always evaluated up to the end of its beginning (system prompt and
 tools), then up to each of the human's turns, whether these steps were just taken or have to be taken again. What the
 server holds after a step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it
-is there. Several servers of the same weights may share a folder.
+is there. The servers have the same weights and share the folder; a request goes to the first one that is free.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,30 @@ Body = dict[str, Any]
 
 
 @asynccontextmanager
-async def answering(server: str, folder: Path) -> AsyncIterator[str]:
-    """The address before *server*, which has one slot and keeps its files in *folder*, until the block is left."""
+async def answering(servers: Sequence[str], folder: Path) -> AsyncIterator[str]:
+    """The address before *servers*, until the block is left; each has one slot and keeps its files in *folder*."""
     app = web.Application(client_max_size=LONGEST)
-    async with aiohttp.ClientSession(server, timeout=aiohttp.ClientTimeout(None)) as session:
-        before = _Before(session, folder)
-        app.router.add_post(COMPLETIONS, before.completion)
-        app.router.add_route("*", "/{path:.*}", before.other)
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session:
+        free: asyncio.Queue[_Server] = asyncio.Queue()
+        for address in servers:
+            free.put_nowait(_Server(session, address, folder))
+
+        async def completion(request: web.Request) -> web.Response:
+            sent = await request.read()
+            server = await free.get()
+            try:
+                return await server.completion(sent)
+            finally:
+                free.put_nowait(server)
+
+        async def other(request: web.Request) -> web.Response:
+            """Whatever is no completion, as it is."""
+            url, body = f"{servers[0]}{request.path_qs}", await request.read()
+            async with session.request(request.method, url, data=body) as answer:
+                return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
+
+        app.router.add_post(COMPLETIONS, completion)
+        app.router.add_route("*", "/{path:.*}", other)
         # whoever goes away is not answered: the server stops, too
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
@@ -55,25 +72,18 @@ async def answering(server: str, folder: Path) -> AsyncIterator[str]:
             await runner.cleanup()
 
 
-class _Before:
-    """Sends one request after the other to a server, from the state that belongs to it."""
+class _Server:
+    """Sends one request after the other to the server at *address*, from the state that belongs to it."""
 
-    def __init__(self, session: aiohttp.ClientSession, folder: Path) -> None:
-        self.session, self.folder = session, folder
-        self.lock = asyncio.Lock()
+    def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
+        self.session, self.address, self.folder = session, address, folder
 
-    async def other(self, request: web.Request) -> web.Response:
-        async with self.session.request(request.method, request.path_qs, data=await request.read()) as answer:
-            return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
-
-    async def completion(self, request: web.Request) -> web.Response:
+    async def completion(self, sent: bytes) -> web.Response:
         """A reply. What the server says it had evaluated already is what it had before the last step."""
-        sent = await request.read()
-        async with self.lock:
-            there = await self._prepare(sent)
-            headers = {"Content-Type": "application/json"}
-            async with self.session.post(COMPLETIONS, data=sent, headers=headers) as answer:
-                body, status, kind = await answer.read(), answer.status, answer.content_type
+        there = await self._prepare(sent)
+        headers = {"Content-Type": "application/json"}
+        async with self.session.post(f"{self.address}{COMPLETIONS}", data=sent, headers=headers) as answer:
+            body, status, kind = await answer.read(), answer.status, answer.content_type
         if there is not None and status == 200 and kind == "application/json":
             said = json.loads(body)
             said["usage"]["prompt_tokens_details"]["cached_tokens"] = there
@@ -94,7 +104,8 @@ class _Before:
             await self._slot("erase")
         there = None
         for prompt, name in list(zip(prompts, names, strict=True))[known + 1 :]:
-            async with self.session.post(COMPLETIONS, json={**prompt, "max_tokens": 0}) as answer:
+            asked = {**prompt, "max_tokens": 0}
+            async with self.session.post(f"{self.address}{COMPLETIONS}", json=asked) as answer:
                 if answer.status != 200:
                     return None
                 usage = (await answer.json())["usage"]
@@ -112,7 +123,7 @@ class _Before:
 
     async def _keep(self, name: str) -> None:
         """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or none."""
-        part = f"{os.getpid()}.part"
+        part = f"{content_hash(self.address)}.part"
         if await self._slot("save", part):
             os.replace(self.folder / part, self.folder / name)
         found = []
@@ -127,7 +138,8 @@ class _Before:
                 left -= size
 
     async def _slot(self, action: str, name: str = "") -> bool:
-        async with self.session.post("/slots/0", params={"action": action}, json={"filename": name}) as answer:
+        url = f"{self.address}/slots/0"
+        async with self.session.post(url, params={"action": action}, json={"filename": name}) as answer:
             return answer.status == 200
 
 

@@ -1,6 +1,6 @@
 """The child process that runs the embedded model: one chat-completions server on a loopback port.
 
-Started by `server.py` as `python -m independence_bench.models.local.host WEIGHTS FOLDER CONTEXT`. Writes its
+Started by `server.py` as `python -m independence_bench.models.local.host WEIGHTS FOLDER CONTEXT AT_ONCE`. Writes its
 address as one line to its standard output as soon as it answers; everything else, the runtime's log included,
 goes to standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
 its parent is killed. Knows nothing of the benchmark.
@@ -12,6 +12,7 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Final
@@ -35,8 +36,8 @@ def chat_template() -> str:
     return files(__package__).joinpath("chat_template.jinja").read_text(encoding="utf-8")
 
 
-def main(weights: Path, folder: Path, context: int) -> None:
-    """Serve *weights* until standard input is closed. Never returns normally."""
+def main(weights: Path, folder: Path, context: int, at_once: int) -> None:
+    """Serve *weights*, *at_once* replies at a time, until standard input is closed. Never returns normally."""
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -67,12 +68,13 @@ def main(weights: Path, folder: Path, context: int) -> None:
     settings.offline = True
     settings.verbosity = 2  # warnings and errors; no conversation is logged
 
-    server = xllamacpp.Server(settings)  # returns when the model is loaded, raises when it cannot be
-    asyncio.run(_serve(str(server.listening_address), folder, report))
+    # each returns when the model is loaded, and raises when it cannot be; the file of the weights is mapped once
+    servers = [xllamacpp.Server(settings) for _ in range(at_once)]
+    asyncio.run(_serve([str(server.listening_address) for server in servers], folder, report))
 
 
-async def _serve(server: str, folder: Path, report: IO[str]) -> None:
-    async with answering(server, folder) as address:
+async def _serve(servers: Sequence[str], folder: Path, report: IO[str]) -> None:
+    async with answering(servers, folder) as address:
         print(address, file=report, flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
         shutil.rmtree(folder, ignore_errors=True)
@@ -81,7 +83,7 @@ async def _serve(server: str, folder: Path, report: IO[str]) -> None:
 
 if __name__ == "__main__":
     try:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
     except Exception as error:
         # an ordinary exit: the runtime logs from a thread of its own and says its last words then
         sys.exit(f"{type(error).__name__}: {error}")

@@ -15,20 +15,18 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO
-from urllib.parse import urlsplit
 
 from independence_bench.errors import EmbeddedError
 from independence_bench.models.local import host
-from independence_bench.models.local.balance import HOST, balanced
 from independence_bench.models.local.weights import SMOLLM2
 
 START_UP_SECONDS = 120.0  # it takes half a second; a cold disk or a busy machine may take many
-MOST = 4  # processes; each takes 200 MB beside the weights
+MOST = 4  # replies at once; each takes 200 MB beside the weights
 _DYING_SECONDS = 0.5
 _QUOTED_LINES = 3
 
@@ -42,43 +40,30 @@ def identity() -> str:
     return f"{SMOLLM2.model} gguf:{SMOLLM2.sha256[:16]} shown:{hashlib.sha256(shown.encode()).hexdigest()[:16]}"
 
 
-def processes_here() -> int:
-    """How many processes generate at once here: one for each core that this process may use, at most `MOST`."""
+def at_once_here() -> int:
+    """How many replies are generated at once here: one for each core that this process may use, at most `MOST`."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, MOST)
 
 
 @asynccontextmanager
-async def serve_all(weights: Path, processes: int) -> AsyncIterator[str]:
-    """As `serve`, by so many *processes* (1 or more) behind one address; the weights are in memory once."""
-    async with AsyncExitStack() as stack:
-        states = Path(stack.enter_context(_folder()))
-        urls = [await stack.enter_async_context(serve(weights, states=states)) for _ in range(processes)]
-        if len(urls) == 1:
-            yield urls[0]
-            return
-        addresses = [(str(url.hostname), url.port or 0) for url in map(urlsplit, urls)]
-        yield f"http://{HOST}:{await stack.enter_async_context(balanced(addresses))}/v1"
-
-
-@asynccontextmanager
 async def serve(
-    weights: Path, *, context: int = 8192, states: Path | None = None, log: Path | None = None
+    weights: Path, *, at_once: int = 1, context: int = 8192, states: Path | None = None, log: Path | None = None
 ) -> AsyncIterator[str]:
     """Serve *weights* and give the base URL, such as `http://127.0.0.1:40001/v1`, until the block is left.
 
-    One reply is generated at a time. *context* is in tokens, at most 8192 (what the model was trained for), and costs
-    23 kB of memory each. Evaluated prompts are kept in the folder *states*, or in one of its own that goes with it;
-    servers of the same weights may share it. The child's log goes to *log*, which is replaced, or nowhere. Raises
-    EmbeddedError if the runtime is not installed, if the server does not start, or if it ended before the block did;
-    an error of the block's own is then the cause.
+    *at_once* replies, 1 or more, are generated at a time; the weights are in memory once. *context* is in tokens, at
+    most 8192 (what the model was trained for), and costs 23 kB of memory each. Evaluated prompts are kept in the
+    folder *states*, or in one of its own that goes with it. The child's log goes to *log*, which is replaced, or
+    nowhere. Raises EmbeddedError if the runtime is not installed, if the server does not start, or if it ended before
+    the block did; an error of the block's own is then the cause.
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise EmbeddedError("the embedded model needs its runtime: pip install xllamacpp")
     with (
         nullcontext(states) if states else _folder() as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
-        _child(weights, Path(folder), context, trace) as child,
+        _child([str(weights), str(folder), str(context), str(at_once)], trace) as child,
     ):
         address = await _address(child, trace)
         try:
@@ -99,13 +84,13 @@ def _folder() -> TemporaryDirectory[str]:
 
 
 @contextmanager
-def _child(weights: Path, folder: Path, context: int, trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     """The host process. It has nothing to save, so it is killed when the block is left, before its folder goes.
 
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
     # -P: a file in the current folder must not stand in for a module of ours
-    command = [sys.executable, "-P", "-m", host.__name__, str(weights), str(folder), str(context)]
+    command = [sys.executable, "-P", "-m", host.__name__, *arguments]
     with subprocess.Popen(  # noqa: S603 - our own arguments, no shell
         command,
         stdin=subprocess.PIPE,

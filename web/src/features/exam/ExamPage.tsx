@@ -96,12 +96,30 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
         </a>
       ),
     },
-    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (one) => one.fit },
-    { id: "kappa", title: "Kappa", hint: "Of its weakest rubric", numeric: true, cell: (one) => one.kappa },
-    { id: "rubrics", title: "Rubrics", numeric: true, cell: (one) => one.rubrics.length },
+    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (one) => one.result.fitness.fit },
+    {
+      id: "kappa",
+      title: "Kappa",
+      hint: "Of its weakest rubric",
+      numeric: true,
+      cell: (one) => one.shown.kappa ?? "–",
+    },
+    { id: "rubrics", title: "Rubrics", numeric: true, cell: (one) => one.result.rubrics.length },
     { id: "answers", title: "Answers", numeric: true, cell: (one) => count(one.answers) },
-    { id: "dollars", title: "Cost", hint: "Of all of its answers", numeric: true, cell: (one) => one.dollars },
-    { id: "sat", title: "Sat", hint: "Date of the last answer", numeric: true, cell: (one) => one.sat },
+    {
+      id: "dollars",
+      title: "Cost",
+      hint: "Of all of its answers",
+      numeric: true,
+      cell: (one) => one.result.shown.cost ?? "price not known",
+    },
+    {
+      id: "sat",
+      title: "Sat",
+      hint: "Date of the last answer",
+      numeric: true,
+      cell: (one) => one.result.when.slice(0, 10),
+    },
   ];
   return (
     <Section

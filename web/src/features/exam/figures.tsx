@@ -1,5 +1,5 @@
 import { Fragment } from "react";
-import type { Exam, ExamJudge, FigureText } from "../../api/types";
+import type { Exam, ExamFigure, ExamJudge, ExamShare } from "../../api/types";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Disclosure } from "../../components/Disclosure";
 import { ScrollArea } from "../../components/ScrollArea";
@@ -7,25 +7,31 @@ import { Section } from "../../components/Section";
 import { count, humanize } from "../../lib/format";
 
 /** A figure with its interval below it. */
-function Figure({ of }: { of: FigureText }) {
+function Figure({ of }: { of: ExamFigure | ExamShare | null | undefined }) {
+  if (!of) return "–";
   return (
     <>
-      {of.text}
-      {of.interval === "–" ? null : <span className="block text-xs whitespace-nowrap text-soft">{of.interval}</span>}
+      {of.shown}
+      {of.interval ? <span className="block text-xs whitespace-nowrap text-soft">{of.interval.shown}</span> : null}
     </>
   );
 }
 
-function figure<T>(id: string, title: string, hint: string, of: (row: T) => FigureText): Column<T> {
+function figure<T>(
+  id: string,
+  title: string,
+  hint: string,
+  of: (row: T) => ExamFigure | ExamShare | null | undefined,
+): Column<T> {
   return { id, title, hint, numeric: true, cell: (row) => <Figure of={of(row)} /> };
 }
 
-type Rubric = ExamJudge["rubrics"][number];
+type Rubric = ExamJudge["result"]["rubrics"][number];
 type Mark = Rubric["marks"][number];
 
 const FIGURES: Column<Rubric>[] = [
   { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
-  { id: "fit", title: "Fit for", cellHint: (row) => row.why.join("; "), cell: (row) => row.fit },
+  { id: "fit", title: "Fit for", cellHint: (row) => row.fitness.why.join("; "), cell: (row) => row.fitness.fit },
   figure(
     "kappa",
     "Kappa",
@@ -38,16 +44,33 @@ const FIGURES: Column<Rubric>[] = [
   figure("ordinary", "Right", "Ordinary questions marked as they were written", (row) => row.ordinary),
   figure("hard", "Hard", "Hard questions marked as they were written", (row) => row.hard),
   figure("failed", "Failed", "Share of answers without a valid verdict", (row) => row.failed),
-  figure("again", "Again", "Questions marked differently when asked a second time", (row) => row.again),
-  figure("reverse", "Reversed", "Marked differently when marks and scales are listed in reverse", (row) => row.reverse),
-  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.swayed),
+  figure("again", "Again", "Questions marked differently when asked a second time", (row) => row.again?.moved),
+  figure(
+    "reverse",
+    "Reversed",
+    "Marked differently when marks and scales are listed in reverse",
+    (row) => row.reversed?.moved,
+  ),
+  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.injected?.turned),
   figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
-  { id: "dollars", title: "$ each", hint: "A verdict", numeric: true, cell: (row) => row.dollars },
-  { id: "seconds", title: "Seconds", hint: "A verdict", numeric: true, cell: (row) => row.seconds },
+  {
+    id: "dollars",
+    title: "$ each",
+    hint: "A verdict",
+    numeric: true,
+    cell: (row) => row.shown.dollars_a_verdict ?? "–",
+  },
+  {
+    id: "seconds",
+    title: "Seconds",
+    hint: "A verdict",
+    numeric: true,
+    cell: (row) => row.shown.seconds_a_verdict ?? "–",
+  },
 ];
 
 const MARKS: Column<Mark & { rubric: string }>[] = [
-  { id: "mark", title: "Mark", rowHeader: true, cell: (row) => `${humanize(row.rubric)}: ${row.name}` },
+  { id: "mark", title: "Mark", rowHeader: true, cell: (row) => `${humanize(row.rubric)}: ${humanize(row.name)}` },
   figure("kappa", "Kappa", "Agreement with the known states", (row) => row.kappa),
   figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
   figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
@@ -55,25 +78,28 @@ const MARKS: Column<Mark & { rubric: string }>[] = [
   figure("right", "Right", "Marked as they were written", (row) => row.right),
 ];
 
-const KINDS: Column<ExamJudge["kinds"][number]>[] = [
-  { id: "kind", title: "What is hard", rowHeader: true, cell: (row) => row.kind },
-  { id: "number", title: "Questions", numeric: true, cell: (row) => count(row.number) },
-  figure("right", "Right", "Marked as they were written", (row) => row.right),
+const KINDS: Column<[string, ExamShare]>[] = [
+  { id: "kind", title: "What is hard", rowHeader: true, cell: ([kind]) => kind },
+  { id: "number", title: "Questions", numeric: true, cell: ([, right]) => count(right.of) },
+  figure("right", "Right", "Marked as they were written", ([, right]) => right),
 ];
 
 /** All figures of one judge. */
 export function JudgeFigures({ judge }: { judge: ExamJudge }) {
-  const marks = judge.rubrics.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
+  const { rubrics, fitness } = judge.result;
+  const several = rubrics.filter((rubric) => rubric.marks.length > 1);
+  const marks = several.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
+  const kinds = Object.entries(judge.kinds);
   return (
     <>
       <h2 className="label mt-5">
         <bdi>{judge.label}</bdi>
       </h2>
       <p className="mt-1 font-medium">{judge.sentence}</p>
-      {judge.why.length ? (
-        <Disclosure title="Thresholds that it missed" note={count(judge.why.length)} open={judge.why.length < 4}>
+      {fitness.why.length ? (
+        <Disclosure title="Thresholds that it missed" note={count(fitness.why.length)} open={fitness.why.length < 4}>
           <ul className="list-disc pl-5 text-sm text-soft">
-            {judge.why.map((why) => (
+            {fitness.why.map((why) => (
               <li key={why}>{why}</li>
             ))}
           </ul>
@@ -83,7 +109,7 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
         title={`Rubric by rubric: ${judge.label}`}
         description="Below each figure its 95% interval. docs/judges.md defines the figures and the thresholds."
       >
-        <DataTable rows={judge.rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
+        <DataTable rows={rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
       </Section>
       <div className="mt-3 space-y-1">
         <Disclosure title="What the columns are">
@@ -108,15 +134,10 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
             </ScrollArea>
           </Disclosure>
         ) : null}
-        {judge.kinds.length ? (
+        {kinds.length ? (
           <Disclosure title="Hard questions, by kind">
             <ScrollArea>
-              <DataTable
-                rows={judge.kinds}
-                columns={KINDS}
-                rowKey={(row) => row.kind}
-                caption="Hard questions by kind"
-              />
+              <DataTable rows={kinds} columns={KINDS} rowKey={([kind]) => kind} caption="Hard questions by kind" />
             </ScrollArea>
           </Disclosure>
         ) : null}

@@ -1,9 +1,10 @@
-"""What the page is sent: our values as JSON, their numbers also as text, and tables as CSV. The same value, same bytes.
+"""Our values as JSON: for programs in full, for the page with their numbers also as text; and tables as CSV.
 
-A class that `VIEWS` does not name is sent with all of its fields. A field that is made of one of the types below
-(`Points`, `Share`, ...), or that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under
-*shown* as text, rounded as `report/format.py` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or
-terminal reads anything into the texts of others, and floats have eight significant digits.
+Programs get every field of a class, and the properties that `VIEWS` adds to them. The page is sent what `VIEWS` says,
+or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or that `VIEWS` gives one of
+their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as `format.py` does; the page
+rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the texts of others, and floats
+that the page is sent have eight significant digits.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -23,6 +25,9 @@ from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
+from independence_bench.analysis.costs import Disagreement
+from independence_bench.analysis.exam import values as exam
+from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
@@ -33,8 +38,7 @@ from independence_bench.analysis.statistics.values import Interval, ScoreDiffere
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
 from independence_bench.protocol.definition import Configuration, Scenario
-from independence_bench.report.format import between, from_to, given, money, number, share, signed, span
-from independence_bench.viewer.snapshot import BoardEntry
+from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
@@ -78,11 +82,11 @@ DIFFERENCE, WHOLE_DIFFERENCE, SMALL_DIFFERENCE = _signed(1), _signed(0), _signed
 HUNDREDTHS = _of(lambda value: number(value, 2), span)  # 0.82; -0.12 to 0.34
 SHARE, DOLLARS, MARK = _of(share), _of(money), _of(given)  # 12%; $0.0123; 7 or 7.5
 THOUSANDS = _of(lambda value: f"{value:,.0f}")  # 8,225
+PAID, SECONDS = _of(paid), _decimals(1)  # free, or money; 2.3
 
 Points = Annotated[float, POINTS]
 Whole = Annotated[float, WHOLE]
 SmallDifference = Annotated[float, SMALL_DIFFERENCE]
-Difference = Annotated[float, DIFFERENCE]
 Thousands = Annotated[float, THOUSANDS]
 Share = Annotated[float, SHARE]
 Dollars = Annotated[float, DOLLARS]
@@ -115,8 +119,11 @@ def verdict_text(verdict: ScenarioVerdict) -> str:
     return verdict.kind if verdict.dimension is None else f"{verdict.kind}: {verdict.dimension}"
 
 
+TEXTS: Mapping[type, Callable[[Any], str]] = {Configuration: str, datetime: datetime.isoformat}
+"""A text for programs, too."""
+
 AS_TEXT: Mapping[type, Callable[[Any], str]] = {
-    Configuration: str,
+    **TEXTS,
     Scenario: lambda one: str(one.title),
     ScenarioVerdict: verdict_text,
 }
@@ -126,13 +133,14 @@ WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     Interval: lambda ends, form: form.ends(ends),
     Score: lambda one, form: None if one.value is None else form.text(one.value),
     branches.Estimate: lambda one, form: form.text(one.value),
+    exam.ExamFigure: lambda one, form: form.text(one.value),
+    exam.ExamShare: lambda one, form: form.text(one.value),
 }
 """Has one text for all of it, under *shown*, in the form of the field that it stands in."""
 
 SHARES = ("invalid_share", "cut_off_share", "failed_share", "reasoned_share", "plain_text_share")
 
 VIEWS: Mapping[type, View] = {
-    BoardEntry: View(without=("edition",), also=("protocol", "default_configuration", "series")),
     Health: View({SHARE: " ".join(SHARES)}, also=SHARES),
     IndexPrice: View(
         {
@@ -164,6 +172,26 @@ VIEWS: Mapping[type, View] = {
     judges.JudgeRow: View(
         {SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, ("exam",), ("failed_share",)
     ),
+    exam.Fitness: View(also=("sentence",)),
+    exam.ExamShare: View(without=("hits",), also=("value", "interval")),
+    exam.MarkResult: View(
+        {AGREEMENT: "kappa ranks error", DIFFERENCE: "leniency", SHARE: "right"}, without=("states", "confusion")
+    ),
+    exam.Repeats: View({SHARE: "moved"}),
+    exam.Injections: View({SHARE: "moved turned"}),
+    exam.RubricResult: View(
+        {
+            AGREEMENT: "kappa ranks error",
+            DIFFERENCE: "leniency",
+            SMALL_DIFFERENCE: "length",
+            SHARE: "ordinary hard failed kinds",
+            PAID: "dollars_a_verdict",
+            SECONDS: "seconds_a_verdict",
+        }
+    ),
+    exam.ExamResult: View({PAID: "cost"}),
+    JudgeDifference: View({SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)),
+    Disagreement: View(also=("difference",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(
@@ -201,10 +229,16 @@ class Attribute:
     worded: bool  # whether its numbers stand under *shown*, too
 
 
+def _view(shape: type) -> View:
+    """What `VIEWS` says of it, or it itself, where it is of a layer that comes later."""
+    own: View = getattr(shape, "VIEW", View())
+    return VIEWS.get(shape, own)
+
+
 @cache
 def attributes(shape: type) -> tuple[Attribute, ...]:
     """What is sent of a dataclass, in order."""
-    view = VIEWS.get(shape, View())
+    view = _view(shape)
     hints = {
         name: hint for name, hint in get_type_hints(shape, include_extras=True).items() if name not in view.without
     }
@@ -233,6 +267,27 @@ def _is_number(hint: Any) -> bool:
 
 
 # ---------------------------------------------------------------- bytes
+
+
+def json_text(value: object, indent: int = 2) -> str:
+    """*value* for programs, in ASCII, so that a terminal obeys nothing in it; absent is null, never 0."""
+    return json.dumps(value, indent=indent, default=fields_of)
+
+
+def fields_of(value: Any) -> Any:
+    """*value* without what is in it: an object's fields and added properties, or its text."""
+    shape: Any = type(value)
+    if text := TEXTS.get(shape):
+        return text(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    names = [*(one.name for one in dataclasses.fields(value)), *_view(shape).also]
+    return {name: getattr(value, name) for name in names}
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """The attributes of *value* that are called *names*, which spaces separate."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def json_bytes(answer: object) -> bytes:
