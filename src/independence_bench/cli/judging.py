@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.analysis.board import read_records, scored_boards
+from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unread, with_changes
 from independence_bench.api.orders import judge_options
 from independence_bench.api.turns import look_up, take_turns
 from independence_bench.cli import calling, workers
@@ -167,7 +168,7 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 
 
 @click.command(name="extract-names")
-@click.option("-j", "--judge", "asked", metavar="MODEL", help="Ask this model where the rule is unsure.")
+@click.option("-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet.")
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @shown_options
@@ -176,18 +177,22 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
     """Show which name and gender each model chose for itself, and which it had at the end.
 
-    A rule reads the model's words, which costs nothing. Where the rule is unsure, the table shows a question mark; with
-    -j a model reads those conversations, once each, and its reading is stored.
+    Names and genders come from models that have read the conversations: with -j a model reads those that no model has
+    read, once each, and its readings are stored. Imported data has the readings that were published with it. What
+    became of a name or a gender comes from the judge's marks.
     """
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):
             raise WrongUse(f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)")
         readings = names_of(opened, protocol)
         complete = True
-        if asked is not None and unsure(readings):
+        if asked is not None and unread(readings):
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
-            complete = ask(options, unsure(readings), opened)
+            complete = ask(options, unread(readings), opened)
             readings = names_of(opened, protocol)
+        with opened.reading() as connection:
+            boards = [scored.board for scored in scored_boards(read_records(connection, protocol), protocol)]
+        readings = with_changes(readings, boards)
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:
