@@ -333,7 +333,7 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     asking = [
         ("run", "--protocol", "small"),
         ("run", "--protocol", "small", "--until-width", "90"),
-        ("judge", "--probe-injection", "-j", "scripted:judge/one"),
+        ("exam", "-j", "scripted:judge/one"),
     ]
     for arguments in asking:
         done = user.aib(*arguments, typed="y\n")

@@ -96,8 +96,8 @@ ADDED = {
 }
 GROUPS = ("persona", "protocols", "embedded", "simulate")
 # with them a command takes another way through the program
-OTHERWISE = {"--jury", "--probe-injection", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
-LOOKS = {("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",), ("judge", "--probe-injection")}
+OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
+LOOKS = {("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
 
 
 # ---------------------------------------------------------------- what is documented

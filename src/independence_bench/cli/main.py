@@ -67,7 +67,7 @@ READERS = {
     *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
     *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "clear", "rerun", "site"),
 }
-WITHOUT = {"-h", "--help", "--probe-injection", "--workflow"}  # what needs no store, whatever the command
+WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
 NAMING = {"audit"}  # of them, those whose argument is a store
 BESIDE = {"audit": "independence_bench.analysis.audit.second_reader"}  # of them, those that a process helps: its module
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
