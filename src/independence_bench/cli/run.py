@@ -93,7 +93,7 @@ plan_options = together(
 @click.command(name="run")
 @plan_options
 @weights_option
-@pacing.until_options
+@pacing.until_option
 @pacing.spread_option
 @calling.limit_options
 @workers.worker_options
@@ -103,7 +103,6 @@ def run(
     weights: str | None,
     limits: Limits,
     until_width: float | None,
-    until_ranked: bool,
     hours: float | None,
     shard: Shard | None,
     job: str | None,
@@ -123,8 +122,8 @@ def run(
     Stored replies are not bought again: running the same command twice does nothing the second time, and after
     Ctrl-C it continues where it stopped.
 
-    With --until-width or --until-ranked whole runs are played in rounds, starting with two of each subject; each
-    further run goes to the subjects for which it can change a result, until no run can.
+    With --until-width whole runs are played in rounds, starting with two of each subject; each
+    further run goes to the subjects whose interval it can narrow enough, until no run can.
 
     With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
     temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
@@ -133,11 +132,11 @@ def run(
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
-    target = pacing.target_of(until_width, until_ranked, typed["runs"])
+    target = pacing.target_of(until_width, typed["runs"])
     if target is not None and shard is not None:
-        raise WrongUse("--until-width and --until-ranked look at all runs: leave out --shard")
+        raise WrongUse("--until-width looks at all runs: leave out --shard")
     if cluster is not None and (target is not None or hours is not None):
-        raise WrongUse("--on hands out all runs at once: leave out --until-width, --until-ranked and --spread-over")
+        raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
     options = replace(read_options(**typed), limits=replace(limits, job=job), shard=shard)
     options = replace(options, protocol=weighed(options.protocol, weights))
     ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
