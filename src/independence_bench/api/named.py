@@ -125,21 +125,21 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         sys.stderr.write(harmless(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def configurations(protocol: Protocol, variants: Sequence[str], modes: Sequence[str]) -> tuple[Configuration, ...]:
-    """Each of *variants* in each of *modes*; where neither is named, those of *protocol*. Raises WrongUse."""
-    if not variants and not modes:
+def configurations(protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]) -> tuple[Configuration, ...]:
+    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*. Raises WrongUse."""
+    if not variants and not deliveries:
         return protocol.configurations
     known = [name for name, _ in protocol.systems]
     wanted = variants or list(dict.fromkeys(c.system for c in protocol.configurations))
-    ways = modes or list(dict.fromkeys(c.delivery for c in protocol.configurations))
+    ways = deliveries or list(dict.fromkeys(c.delivery for c in protocol.configurations))
     for name in wanted:
         if name not in known:
             raise WrongUse(f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}")
     for way in ways:
         if way not in DELIVERIES:
-            raise WrongUse(f"--modes: there is no mode {way}; {instead(way, DELIVERIES, 'there are')}")
+            raise WrongUse(f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}")
         if way not in protocol.deliveries:
-            raise WrongUse(f"--modes: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
+            raise WrongUse(f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
@@ -150,7 +150,7 @@ def not_stored(
 
     *by*: the judge whose marks were asked for.
     """
-    there = f"; there are some in {', '.join(map(str, played))} (--variants, --modes)" if played else ""
+    there = f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)" if played else ""
     judged = f" by {by}" if by else ""
     return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
 

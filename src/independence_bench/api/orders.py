@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from independence_bench.analysis.results import results_of
-from independence_bench.api.named import configurations, experiments_of, not_stored, read_roster
+from independence_bench.api.named import configurations, experiments_of, not_stored, read_roster, weighed
 from independence_bench.engine.cost import Forecast
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.session import EMBEDDED, RunOptions
+from independence_bench.engine.session import EMBEDDED, Limits, RunOptions
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.models_file import shipped_subjects
@@ -19,6 +18,7 @@ from independence_bench.models.spec import AUTO, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files
+from independence_bench.protocol.plan import Shard
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.store import registry
@@ -28,48 +28,70 @@ NO_EFFORT = "none"  # the published labels' word for off
 EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 
 
-def run_options(
-    models: Sequence[str],
-    *,
-    every: bool,
-    models_file: Path | None,
-    local_url: str | None,
-    local_model: Sequence[str],
-    protocol: str,
-    experiments: Sequence[str],
-    variants: Sequence[str],
-    modes: Sequence[str],
-    runs: int | None,
-    reasoning_effort: str | None,
-    judge: str | None,
-    no_judge: bool,
-    again: bool,
-    allow: Allow,
-    **settings: Any,
-) -> RunOptions:
-    """What is to be played and judged; *settings* are those of every subject. Raises WrongUse, and what files raise.
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What a user asks to have played and judged, by the names that they use; what they leave open is None, or ()."""
 
-    Without *models* it is the active subjects of models.yaml, or with *every* else those of our list.
+    models: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()  # more of them
+    every: bool = False  # without *models*: the subjects of our list where models.yaml has none
+    models_file: Path | None = None
+    local_url: str | None = None
+    local_model: tuple[str, ...] = ()
+    protocol: str = "v2"
+    weights: str | None = None
+    experiments: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    delivery: tuple[str, ...] = ()
+    runs: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    provider: str | None = None
+    judge: str | None = None
+    no_judge: bool = False
+    again: bool = False
+
+    @property
+    def named(self) -> list[str]:
+        """The models that are named, each once, those of a local server included."""
+        return [*dict.fromkeys((*self.models, *self.listed)), *(f"local:{name}" for name in self.local_model)]
+
+
+def run_options(order: RunOrder, allow: Allow, limits: Limits, shard: Shard | None = None) -> RunOptions:
+    """What is to be played and judged. Raises WrongUse, and what files raise.
+
+    Without named models it is the active subjects of models.yaml, or with *every* else those of our list.
     """
-    loaded, files = load_with_files(protocol)
-    roster = read_roster(models_file, local_url)
-    if local_model and not local_url:
+    loaded, files = load_with_files(order.protocol)
+    roster = read_roster(order.models_file, order.local_url)
+    if order.local_model and not order.local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    typed = [*dict.fromkeys(models), *(f"local:{name}" for name in local_model)]
-    settings["reasoning"] = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    changes = {name: value for name, value in settings.items() if value is not None}
+    effort = Reasoning.OFF.value if order.reasoning_effort == NO_EFFORT else order.reasoning_effort
+    specs = _specs(order.named, order.every, roster)
     return RunOptions(
-        protocol=loaded,
+        protocol=weighed(loaded, order.weights),
         files=files,
         roster=roster,
-        judge=None if no_judge else judge or loaded.judge.model,
-        configurations=configurations(loaded, variants, modes),
-        specs=tuple(replace(spec, **changes) for spec in _specs(typed, every, roster)),
-        runs=runs or loaded.runs,
-        again=again,
-        experiments=experiments_of(loaded, experiments),
+        judge=None if order.no_judge else order.judge or loaded.judge.model,
+        configurations=configurations(loaded, order.variants, order.delivery),
+        specs=tuple(
+            with_settings(
+                spec,
+                temperature=order.temperature,
+                max_tokens=order.max_tokens,
+                reasoning=effort,
+                provider=order.provider,
+            )
+            for spec in specs
+        ),
+        runs=order.runs or loaded.runs,
+        again=order.again,
+        limits=limits,
+        experiments=experiments_of(loaded, order.experiments),
         allow=allow,
-        unnamed=not typed and not roster.specs,
+        shard=shard,
+        unnamed=not order.named and not roster.specs,
     )
 
 
@@ -79,21 +101,23 @@ def judge_options(
     files: Files,
     roster: Roster,
     allow: Allow,
+    limits: Limits,
     variants: Sequence[str] = (),
-    modes: Sequence[str] = (),
+    delivery: Sequence[str] = (),
+    shard: Shard | None = None,
 ) -> RunOptions:
     """What is stored of *protocol*, to be judged; its judge is still to be named.
 
-    Without *variants* and *modes* the protocol's own configurations; where only others were played, these. Raises
+    Without *variants* and *delivery* the protocol's own configurations; where only others were played, these. Raises
     WrongUse where conversations are stored, and none in what was named.
     """
-    where = configurations(protocol, variants, modes)
+    where = configurations(protocol, variants, delivery)
     with store.reading() as connection:
         subjects = tuple(registry.stored_subjects(connection).values())
         every = [one.configuration for of in results_of(connection, protocol) for one in of.conversations]
     played = tuple(dict.fromkeys(every))
     if played and not set(played) & set(where):
-        if variants or modes:
+        if variants or delivery:
             raise WrongUse(not_stored(protocol, where, played))
         where = played
     return RunOptions(
@@ -104,7 +128,9 @@ def judge_options(
         configurations=where,
         subjects=subjects,
         again=True,
+        limits=limits,
         allow=allow,
+        shard=shard,
     )
 
 
@@ -119,6 +145,23 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     if not specs:
         raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
     return specs
+
+
+def with_settings(
+    spec: ModelSpec,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    reasoning: str | None = None,
+    provider: str | None = None,
+) -> ModelSpec:
+    """*spec* with those of the settings that are not None."""
+    return replace(
+        spec,
+        temperature=spec.temperature if temperature is None else temperature,
+        max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
+        reasoning=spec.reasoning if reasoning is None else reasoning,
+        provider=spec.provider if provider is None else provider,
+    )
 
 
 def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:

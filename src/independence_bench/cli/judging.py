@@ -20,12 +20,12 @@ from independence_bench.cli.options import (
     say,
     show_chosen,
     shown_options,
-    split,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
+from independence_bench.cli.workers import Worker
 from independence_bench.engine.ask_names import name_asker
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, resolved
@@ -34,7 +34,6 @@ from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import DEEP, NAME
 from independence_bench.models.spec import Roster
-from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
 from independence_bench.store.database import Store
@@ -51,21 +50,21 @@ def judge(
     judges: tuple[str, ...],
     roster: Roster,
     limits: Limits,
-    shard: Shard | None,
-    job: str | None,
-    cluster: Cluster | None,
+    worker: Worker,
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several judges are asked
-    one after the other, and share one budget; `aib judges` compares them. Without --variants and --modes the
+    one after the other, and share one budget; `aib judges` compares them. Without --variants and --delivery the
     protocol's default configuration is judged, or, if only others were played, these.
     """
     with selection.stored() as (opened, protocol, files):
-        chosen = split(selection.variants), split(selection.modes)
-        options = judge_options(opened, protocol, files, roster, permissions(), *chosen)
-        options = replace(options, limits=replace(limits, job=job), shard=shard)
-        complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened, cluster)
+        options = judge_options(
+            opened, protocol, files, roster, permissions(), replace(limits, job=worker.job),
+            selection.variants, selection.delivery, worker.shard,
+        )  # fmt: skip
+        asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
+        complete = judge_in_turn(options, asked, opened, worker.cluster)
     if not complete:
         raise SystemExit(1)
 

@@ -5,50 +5,50 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import stored_subjects, weighed
-from independence_bench.api.orders import EFFORTS, run_options
+from independence_bench.api.named import stored_subjects
+from independence_bench.api.orders import EFFORTS, RunOrder, run_options
 from independence_bench.cli import calling, pacing, workers
 from independence_bench.cli.options import (
     Number,
+    as_list,
     command_line,
     configuration_options,
     err,
+    gathering,
     models_file_option,
     out,
     runs_option,
     say,
-    split,
     store_option,
-    together,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
+from independence_bench.cli.workers import Worker
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 # what is to be played and judged, for `aib run` and `aib estimate-cost`
-plan_options = together(
-    click.argument("models", nargs=-1, metavar="[MODEL]..."),
-    click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas."),
+plan_options = gathering(
+    RunOrder,
+    "order",
+    click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
+    click.option("--models", "listed", metavar="A,B", callback=as_list, help="The same as MODEL..., with commas."),
     click.option(
         "--all",
         "every",
@@ -63,13 +63,18 @@ plan_options = together(
     click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated."),
     click.option(
         "--protocol",
-        "protocol_name",
         default="v2",
         show_default=True,
         metavar="NAME|PATH",
         help="A shipped protocol, or the folder of your own.",
     ),
-    click.option("--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"),
+    click.option(
+        "--exp",
+        "experiments",
+        metavar="LIST",
+        callback=as_list,
+        help="Experiments, e.g. identity,stability.  [default: all]",
+    ),
     configuration_options,
     runs_option,
     click.option("--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"),
@@ -100,16 +105,14 @@ plan_options = together(
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
 @store_option
 def run(
+    order: RunOrder,
     weights: str | None,
-    limits: Limits,
     until_width: float | None,
     hours: float | None,
-    shard: Shard | None,
-    job: str | None,
-    cluster: Cluster | None,
+    limits: Limits,
+    worker: Worker,
     yes: bool,
     store: str,
-    **typed: Any,
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
@@ -132,45 +135,23 @@ def run(
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
-    target = pacing.target_of(until_width, typed["runs"])
-    if target is not None and shard is not None:
+    target = pacing.target_of(until_width, order.runs)
+    if target is not None and worker.shard is not None:
         raise WrongUse("--until-width looks at all runs: leave out --shard")
-    if cluster is not None and (target is not None or hours is not None):
+    if worker.cluster is not None and (target is not None or hours is not None):
         raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
-    options = replace(read_options(**typed), limits=replace(limits, job=job), shard=shard)
-    options = replace(options, protocol=weighed(options.protocol, weights))
-    ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
+    order = replace(order, weights=weights)
+    options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    ask = not (order.named or yes)
     spread = pacing.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            work = calling.carry_out(options, opened, ask, spread=spread, cluster=cluster)
+            work = calling.carry_out(options, opened, ask, spread=spread, cluster=worker.cluster)
             complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:
         raise SystemExit(1)
-
-
-def read_options(
-    *,
-    models: tuple[str, ...],
-    listed: str | None,
-    experiments: str | None,
-    variants: str | None,
-    modes: str | None,
-    protocol_name: str,
-    **typed: Any,
-) -> RunOptions:
-    """What `plan_options` were given. Raises WrongUse, and what files raise."""
-    return run_options(
-        split(",".join([*models, listed or ""])),
-        protocol=protocol_name,
-        experiments=split(experiments),
-        variants=split(variants),
-        modes=split(modes),
-        allow=permissions(),
-        **typed,
-    )
 
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:
