@@ -55,7 +55,6 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command(name="reliability")
-@click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise.")
 @click.option(
     "--target",
     type=Number(min=0, max=1, min_open=True, max_open=True),
@@ -65,7 +64,13 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
     help="Reliability (Eρ²) that the ranking should have.",
 )
 @legend_option
-@selecting(judge_option, configuration_options, weights_option, json_option)
+@selecting(
+    click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise."),
+    judge_option,
+    configuration_options,
+    weights_option,
+    json_option,
+)
 def reliability(selection: Selection, target: float, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 
