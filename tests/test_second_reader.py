@@ -120,7 +120,7 @@ def test_the_command_begins_the_process_before_its_imports(store: Path) -> None:
     assert isinstance(cli, click.Group)
     with cli.make_context("aib", list(typed)) as context:
         cli.resolve_command(context, typed)
-        begun = context.meta["aib.beside"]
+        begun = context.meta["aib.helper"]
         assert isinstance(begun, Beside)
         assert begun.file == store.resolve()
 

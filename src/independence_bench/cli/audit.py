@@ -14,7 +14,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.audit_view import SHOWN, audit_json, audit_view, chosen, with_word
 
-_BESIDE = "aib.beside"  # in click's meta: the process that `cli.main` began
+_HELPER = "aib.helper"  # in click's meta: the process that `cli.main` began
 
 
 @click.command(name="audit")
@@ -44,7 +44,7 @@ def audit(selection: Selection, path: str | None, lowest: Severity, top: int, fi
     if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         raise WrongUse("the store is named twice: leave --store out, or the argument")
     with replace(selection, store=path or selection.store).opened() as (opened, protocol):
-        found = audit_of(opened, protocol, RULES[selection.rules], context.meta.get(_BESIDE))
+        found = audit_of(opened, protocol, RULES[selection.rules], context.meta.get(_HELPER))
         if not found.conversations and not found.findings:
             raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
     if as_json:

@@ -138,7 +138,7 @@ class LazyGroup(click.Group):
                 if not os.path.lexists(store):
                     raise NoStore(store)
                 if entry.helper is not None:
-                    _begin_beside(ctx, entry.helper, store)
+                    _begin_helper(ctx, entry.helper, store)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -178,10 +178,10 @@ def _store_of(typed: list[str], argument: bool) -> str | None:
     return os.environ.get("AIB_STORE") or (None if os.path.exists(".env") else "aib.db")
 
 
-def _begin_beside(context: click.Context, module: str, store: str) -> None:
+def _begin_helper(context: click.Context, module: str, store: str) -> None:
     """Begin the process of *module* that reads a large *store*; it ends with the *context* at the latest."""
     if begun := importlib.import_module("independence_bench.store.beside").begin(module, store):
-        context.meta["aib.beside"] = begun
+        context.meta["aib.helper"] = begun
         context.call_on_close(begun.end)
 
 

@@ -84,10 +84,11 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     yield Table(columns_of("scenario", "conversations", "with a name", "choices", "names"), rows, legend, brief=legend)
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
-    yield Note(
-        f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
-        f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
-    )
+    if asked:
+        yield Note(
+            f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
+            f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
+        )
     if naming.counts:
         yield Title("Names that most subjects chose")
         chosen: list[Cells] = [
