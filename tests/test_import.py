@@ -153,6 +153,10 @@ def test_published_names_are_read_once_and_shown(data: Published, tmp_path: Path
     assert choices["negotiation"]["read_by"] == "published:readers/one"
     assert (choices["tool_context"]["read_by"], choices["tool_context"]["first"]["name_state"]) == (None, "unread")
     assert "readers/one" not in aib(tmp_path, "judges", "--json").stdout
+    assert aib(tmp_path, "export", "exported", "--licence", "mit").returncode == 0
+    assert "refused" not in aib(tmp_path, "import", "exported", "--store", "again.db").stdout
+    again = aib(tmp_path, "extract-names", "--json", "--store", "again.db")
+    assert json.loads(again.stdout)["choices"] == json.loads(done.stdout)["choices"]
 
 
 @pytest.mark.parametrize(
