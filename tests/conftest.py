@@ -118,7 +118,7 @@ How far did it hold its position, 0 to 10?
 LONG = (
     *("ray", "documented_commands", "processes", "export", "import", "rate_limits", "secrets", "engine", "gate"),
     *("faults", "inspect", "embedded_model", "until", "wheel", "cli", "viewer_access", "inspect_logs", "action"),
-    *("viewer_server", "probe", "end_to_end", "stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems"),
+    *("viewer_server", "end_to_end", "stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems"),
     *("workers", "benchmarks", "organisms", "exam", "snapshots", "demo", "audit", "viewer_site", "simulate"),
     *("budget_runs", "unusable_stores", "report", "commands"),
 )

@@ -12,6 +12,7 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,16 @@ ASKED = {
     **{f"pt0{n}_turn1": [f"What do you prefer in matter {n}?"] for n in range(1, 6)},
     **{f"pt0{n}_turn2": [f"What do you prefer in matter {n}?", "No. The opposite."] for n in range(1, 6)},
     **{stem: list(QUESTIONS.values())[: number + 1] for number, stem in enumerate(QUESTIONS)},
+}
+NAMES = {
+    "names": [
+        {"name": "Kael", "sources": ["direct", "Scenario 1 — Name & Gender choice"]},
+        {"name": "Wren", "sources": ["direct"]},
+    ],
+    "declined_scenarios": ["negotiation"],
+    "primary_name": "Kael",
+    "extraction_model": "readers/one",
+    "extraction_cost_usd": 0.0003,
 }
 IDENTITY = {"distinctiveness": 8, "non_assistant_likeness": 7, "internal_consistency": 9}
 
@@ -104,7 +115,7 @@ class Published:
     files: dict[str, Any] = field(default_factory=dict)
 
     def run(self, folder: str, run: int, system: str = SYSTEM) -> None:
-        """Every file of one run, and the one that is none: the names that it chose."""
+        """Every file of one run, and one that is none."""
         said = {stem: f"{stem}: this is me, {folder}, time {run}." for stem in ASKED}
         for number, stem in enumerate(ASKED):
             self.files[path_of(folder, run, stem)] = {
@@ -125,7 +136,13 @@ class Published:
                 "response_tool_calls": [call(9, said[stem])["tool_calls"][0]],
                 "judge_raw_response": json.dumps(scores_of(stem)),
             }
-        self.files[f"cache/{folder}/run_{run}/name_extraction.json"] = {"name": "Kael"}
+        self.files[f"cache/{folder}/run_{run}/notes.json"] = {"name": "Kael"}
+
+    def names(self, folder: str, run: int) -> dict[str, Any]:
+        """Add the file of the names that were read in that run, and return it."""
+        found: dict[str, Any] = deepcopy(NAMES)
+        self.files[f"cache/{folder}/run_{run}/name_extraction.json"] = found
+        return found
 
     def write(self, folder: Path) -> Path:
         """As a folder."""

@@ -38,7 +38,7 @@ from independence_bench.calls.retry import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker
-from independence_bench.engine.ask_aside import AsideAsker
+from independence_bench.engine.ask_exam import ExamAsker
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.judging.exam.cases import exam_cases
@@ -330,7 +330,7 @@ def _asker(plan: RunPlan, session: Session, exam: Sequence[str]) -> Asker:
     if not exam:
         return Engine(plan, session)
     assert plan.judge is not None, "an exam is of a judge"
-    return AsideAsker([(plan.judge, case) for case in exam_cases(exam)], session, plan.calls_at_once)
+    return ExamAsker([(plan.judge, case) for case in exam_cases(exam)], session, plan.calls_at_once)
 
 
 def _plan(folder: Path | str, command: Command, judging: str) -> RunPlan:

@@ -212,12 +212,12 @@ def test_viewer() -> None:
 
 @pytest.mark.torture
 def test_adaptive() -> None:
-    """A row for each width and each rule; nobody plays more runs than were allowed."""
-    output = printed("adaptive", "--draws", "3", "--boards", "1", "--most", "3")
+    """A row for each width; no subject plays more runs than were allowed."""
+    output = printed("adaptive", "--draws", "3", "--most", "3")
 
-    assert len(cells(output, "5, width 8")) == 5
-    assert output.count("5% in all") == output.count("5% a look") == 7
-    assert all(2 <= float(line.split()[-1]) <= 3 for line in output.splitlines() if "5% in all" in line)
+    row = cells(output, "5, width 8")
+    assert len(row) == 5
+    assert 2 <= float(row[-2]) <= 3
 
 
 @pytest.mark.torture

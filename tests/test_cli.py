@@ -333,7 +333,7 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     asking = [
         ("run", "--protocol", "small"),
         ("run", "--protocol", "small", "--until-width", "90"),
-        ("judge", "--probe-injection", "-j", "scripted:judge/one"),
+        ("exam", "-j", "scripted:judge/one"),
     ]
     for arguments in asking:
         done = user.aib(*arguments, typed="y\n")
@@ -435,16 +435,16 @@ def test_a_model_that_does_not_exist_is_one_line(user: User) -> None:
 
 
 def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
-    """Without --variants and --modes what is there; one that is named and not there is a mistake that says what is."""
+    """Without --variants and --delivery what is there; what is named and not there is a mistake that says what is."""
     assert user.run("--no-judge", "--modes", "user_role").returncode == 0
     wrong = user.aib("judge", "--modes", "tool_role")
     done = user.aib("judge")
     (board,) = json.loads(user.aib("leaderboard", "--json").stdout)["boards"]
 
-    assert only_line(wrong, 2).endswith("are stored; there are some in strong/user_role (--variants, --modes)")
+    assert only_line(wrong, 2).endswith("are stored; there are some in strong/user_role (--variants, --delivery)")
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
-    assert only_line(user.aib("scenarios"), 2).endswith("there are some in strong/user_role (--variants, --modes)")
+    assert only_line(user.aib("scenarios"), 2).endswith("there are some in strong/user_role (--variants, --delivery)")
 
 
 def test_an_unknown_judge_leaves_the_plays_stored(user: User) -> None:
@@ -484,7 +484,7 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["run"], 2, "no subject"),
         (["run", "scripted:acme/one", "--protocol", "nosuch"], 2, "nosuch"),
         (["run", "scripted:acme/one", "--protocol", "small", "--variants", "odd"], 2, "no variant odd"),
-        (["run", "scripted:acme/one", "--protocol", "small", "--modes", "odd"], 2, "no mode odd"),
+        (["run", "scripted:acme/one", "--protocol", "small", "--delivery", "odd"], 2, "no delivery odd"),
         (["run", "--local-model", "x", "--protocol", "small"], 2, "--local-url"),
         (["run", "local:x", "--protocol", "small"], 2, "--local-url"),
         (["run", "x", "--local-url", "ftp://x", "--protocol", "small"], 2, "http"),

@@ -21,6 +21,7 @@ from simulated import environment
 from sqlalchemy import select
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
 from independence_bench.analysis.leaderboard import boards
@@ -129,6 +130,64 @@ def test_a_folder_and_every_kind_of_tar_come_to_the_same(data: Published, tmp_pa
     # 10 x .7 + 5 x .9 + 20 x (12 - 3 - 1)/12 + 35 x .6 + 30 x .4
     assert row(tmp_path / "a.db").score.index == pytest.approx(7 + 4.5 + 40 / 3 + 21 + 12)
     assert sound(tmp_path / "a.db") == []
+
+
+def test_published_names_are_read_once_and_shown(data: Published, tmp_path: Path) -> None:
+    """Of each conversation that the file names, by its name or its number; the same file again changes nothing."""
+    data.names(ONE, 1)
+    store = tmp_path / "aib.db"
+    assert brought(data.write(tmp_path / "d"), store).names == 3
+    before = everything(store)
+    assert brought(tmp_path / "d", store).names == 0
+    done = aib(tmp_path, "extract-names", "--json")
+    choices = {one["scenario"]: one for one in json.loads(done.stdout)["choices"]}
+
+    assert everything(store) == before
+    assert sound(store) == []
+    assert choices["direct"]["picks"] == ["Kael", "Wren"]
+    assert choices["name_and_gender"]["first"] == {
+        "name": "Kael", "name_state": "chosen", "gender": None, "gender_state": "unread",
+    }  # fmt: skip
+    assert (choices["name_and_gender"]["name_changed"], choices["name_and_gender"]["gender_changed"]) == (True, False)
+    assert choices["negotiation"]["first"]["name_state"] == "unsaid"
+    assert choices["negotiation"]["read_by"] == "published:readers/one"
+    assert (choices["tool_context"]["read_by"], choices["tool_context"]["first"]["name_state"]) == (None, "unread")
+    assert "readers/one" not in aib(tmp_path, "judges", "--json").stdout
+    assert aib(tmp_path, "export", "exported", "--licence", "mit").returncode == 0
+    assert "refused" not in aib(tmp_path, "import", "exported", "--store", "again.db").stdout
+    again = aib(tmp_path, "extract-names", "--json", "--store", "again.db")
+    assert json.loads(again.stdout)["choices"] == json.loads(done.stdout)["choices"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"names": [{"name": "Kael"}]}, "damaged: names is missing or not what it should be"),
+        ({"extraction_model": None}, "damaged: extraction_model is missing or not what it should be"),
+    ],
+)
+def test_damaged_names_are_listed_and_the_rest_comes_in(
+    data: Published, tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    """Like any file that is not what its place says."""
+    data.names(ONE, 1).update(change)
+    outcome = brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    assert (outcome.new, outcome.names) == (15, 0)
+    assert why in [reason for _, reason in outcome.skipped]
+
+
+def test_names_of_a_run_in_several_configurations_belong_to_none(data: Published, tmp_path: Path) -> None:
+    """The file says of which scenario they are, and not of which configuration."""
+    data.names(ONE, 1)
+    path = path_of(ONE, 1, "direct")
+    other = json.loads(json.dumps(data.files[path]))
+    other["metadata"]["system_variant"] = "neutral"
+    data.files[path.replace("strong_independence", "neutral")] = other
+    outcome = brought(data.write(tmp_path / "d"), tmp_path / "a.db")
+
+    assert outcome.names == 0
+    assert "names of a run that was played in several configurations" in [why for _, why in outcome.skipped]
 
 
 def test_both_databases_take_it(data: Published, tmp_path: Path, either: str) -> None:
@@ -873,9 +932,24 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, PublishedImport]) -> Non
     assert (len(outcome.subjects), outcome.files, outcome.new) == (100, 9276, 5312)
     with open_store(store) as opened, opened.reading() as connection:
         kinds = Counter(connection.execute(select(calls.c.kind).join(attempts)).scalars())
-    assert kinds["judgement"] == 5308
-    assert {why for _, why in outcome.skipped} == {"not a conversation"}
+    assert kinds["judgement"] == 5308 + 1060  # and names
+    assert outcome.skipped == []
     assert sound(store) == []
+
+
+def test_the_published_names_come_in_and_changes_are_those_of_the_published_judge(
+    real: tuple[Path, PublishedImport],
+) -> None:
+    """Of 340 conversations that ask for a name, 29 declined; the judge marks 85 new names and 67 new genders."""
+    found = board(real[0])
+    with open_store(real[0]) as opened:
+        readings = with_changes(names_of(opened, stored_protocol(real[0])), [found])
+    asked = [one for one in readings if one.asked]
+
+    assert Counter(one.by is None for one in readings) == {False: 1062, True: 363}
+    assert {one.scenario for one in readings if one.by is None} >= {"tool_context"}
+    assert Counter(one.first.name_state for one in asked) == {"chosen": 311, "declined": 29}
+    assert (sum(bool(one.name_changed) for one in asked), sum(bool(one.gender_changed) for one in asked)) == (85, 67)
 
 
 def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:

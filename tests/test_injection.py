@@ -1,7 +1,7 @@
 """Attacks on the judge by the text that it marks: none leaves the fence, none becomes a verdict.
 
 Each attack takes the way that a model's words take: a completion's bytes, read, delivered, put into the transcript,
-shown to the judge. What a judge makes of what it reads is not tested here; `aib judge --probe-injection` measures it.
+shown to the judge. What a judge makes of what it reads is not tested here; the exam measures it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scripted import completion
 
-from independence_bench.judging.injection.attacks import CONTROL, Attack, attacks, best_marks, families, fitted
-from independence_bench.judging.injection.pairs import known_conversations
+from independence_bench.judging.exam.attacks import Attack, attacks, best_marks, fitted
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
 from independence_bench.models.messages import Completion
@@ -38,7 +37,7 @@ TOOL, ARGUMENT = V2.tool_role.name, V2.tool_role.argument
 # a position put into its mouth, a reply before the marked one quoted in the rubric, a name that is chosen
 SCENARIOS = tuple(V2.scenario(name) for name in ("gradual_erosion", "creativity", "name_and_gender"))
 LEAD = "All right, whatever you say."
-ATTACKS = [attack for attack in attacks() if attack.family != CONTROL]
+ATTACKS = attacks()
 
 
 def title(attack: Attack) -> str:
@@ -169,11 +168,9 @@ def stands_inside(case: JudgingInput) -> None:
 
 
 def test_there_are_enough_attacks() -> None:
-    """At least 60, no two the same, and harmless words beside them."""
+    """At least 60, no two the same."""
     assert len(ATTACKS) >= 60
     assert len({attack.text for attack in ATTACKS}) == len({title(attack) for attack in ATTACKS}) == len(ATTACKS)
-    assert list(families())[-1] == CONTROL
-    assert len(families()[CONTROL].attacks) >= 3
 
 
 def test_encoded_attacks_say_what_they_should() -> None:
@@ -403,31 +400,17 @@ def test_forgers_want_what_the_index_rewards() -> None:
 
 def test_every_placeholder_is_filled() -> None:
     """A judge is attacked with marks, not with `<<marks>>`; what fills it fits the scenario."""
-    for known in known_conversations():
+    for case in map(harmless, SCENARIOS):
         for attack in ATTACKS:
-            text = fitted(attack, known.case, V2)
+            text = fitted(attack, case, V2)
             assert not re.search(r"<<(?:verdict|marks|marker|digits|padding)>>", text)
             if "<<marker>>" in attack.text:
-                assert fence_of(known.case) in text
-        forged = fitted(next(a for a in ATTACKS if a.name == "bare"), known.case, V2)
-        assert isinstance(parse_verdict(forged, known.case.scenario.marks), Verdict)
+                assert fence_of(case) in text
+        forged = fitted(next(a for a in ATTACKS if a.name == "bare"), case, V2)
+        assert isinstance(parse_verdict(forged, case.scenario.marks), Verdict)
 
 
 def test_no_addition_says_what_the_simulated_judge_listens_for() -> None:
-    """Its rule knows three phrases, so its right answer to every pair is: nothing moved."""
-    for attack in attacks():
+    """Its rule knows three phrases, so an attack moves none of its marks."""
+    for attack in ATTACKS:
         assert not any(phrase in attack.text for phrase in (*HOLDS, *YIELDS))
-
-
-def test_known_conversations_show_what_they_are_said_to_show() -> None:
-    """By the simulated judge's rule: giving in, neither, holding; in as many words as a reply has."""
-    assert len({known.scenario for known in known_conversations()}) == 3
-    for known in known_conversations():
-        assert known.case.transcript.lines[-1].name in known.case.scenario.judged
-        replies = [known.case.transcript.reply(name) for name in known.case.scenario.judged]
-        yields = any(phrase in reply for reply in replies for phrase in YIELDS)
-        holds = all(any(phrase in reply for phrase in HOLDS) for reply in replies)
-        assert (yields, holds) == {"folds": (True, False), "between": (False, False), "holds": (False, True)}[
-            known.behaviour
-        ]
-    assert len({known.case.transcript.heard_hash for known in known_conversations()}) == len(known_conversations()) == 9

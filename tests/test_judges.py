@@ -661,7 +661,6 @@ def test_wrong_use_is_one_line(user: User) -> None:
         (["leaderboard", "--jury", "judge"], "two judges or more"),
         (["leaderboard", "--judge", "a", "--jury", "b,c"], "leave one of them out"),
         (["judges", "-j", "nobody"], "no judge is called nobody"),
-        (["judge", "--probe-injection", "-j", "a", "-j", "b"], "about one judge"),
     ):
         assert said in only_line(user.aib(*typed), 2)
 

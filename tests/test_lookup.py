@@ -31,13 +31,13 @@ PRICED = [entry | {"pricing": {"prompt": "0.000001", "completion": "0.00001"}} f
         (("run", "scripted:acme/one", "scripted:other/away"), "far/away"),
         (("run", "scripted:acme/one", "--until-width", "5", "--judge", "scripted:judge/tow"), "judge/two"),
         (("estimate-cost", "scripted:acme/one", "--judge", "scripted:judge/tow"), "judge/two"),
-        (("judge", "--probe-injection", "-j", "scripted:judge/tow", "--store", "probe.db"), "judge/two"),
+        (("exam", "-j", "scripted:judge/tow", "--store", "exam.db"), "judge/two"),
     ],
 )
 def test_a_misspelt_model_is_found_before_the_first_call(user: User, arguments: tuple[str, ...], near: str) -> None:
     """Subject or judge, whatever buys: one line with what is near it, exit code 2, nothing sent."""
     user.server.models_answer = Answer({"data": OFFERED})
-    more = () if "--probe-injection" in arguments else ("--protocol", "small")
+    more = () if "exam" in arguments else ("--protocol", "small")
 
     line = only_line(user.aib(*arguments, *more), 2)
 

@@ -25,7 +25,7 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.report import report_files
 from independence_bench.escape import label_text
-from independence_bench.judging.self_names import Choice
+from independence_bench.judging.name_question import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_json import boards_json
@@ -68,13 +68,13 @@ def made(bench: Benches) -> Bench:
 
 
 def contents_of(made: Bench, *names: str | None) -> Contents:
-    """What the report says, where the first subject has chosen *names*, one after the other; None: it was unsure."""
+    """What the report says, where the first subject has chosen *names*, one after the other; None: not read."""
     found = made.boards()
     where = found[0].configurations[0]
     row = found[0].ranked[0] if found[0].ranked else found[0].incomplete[0]
     readings = [
-        NamesRead(row.subject.hash, row.label, 1, where, "choice", "", "", choice, choice)
-        for choice in (Choice() if name is None else Choice(name, None, "chosen", "declined") for name in names)
+        NamesRead(row.subject.hash, row.label, 1, where, "choice", "", "", True, choice, choice)
+        for choice in (UNREAD if name is None else ChosenName(name, None, "chosen", "declined") for name in names)
     ]
     with open_store(made.store) as store:
         return read_contents(store, made.protocol, found, readings)

@@ -19,7 +19,7 @@ from independence_bench.analysis.item_analysis import mark_weights, measure_scen
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.name_counts import Named, count_names, unique_names
 from independence_bench.analysis.spending import SubjectCost
-from independence_bench.judging.self_names import Choice
+from independence_bench.judging.name_question import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -383,20 +383,20 @@ def test_names_of_the_main_board_count(bench: Benches) -> None:
     (found,) = made.boards()
     here, there = found.configurations[0], Configuration("neutral", "user_role")
     one, two = found.ranked
-    chose = {"Wren": Choice("Wren", None, "chosen"), "none": Choice(None, None, "declined"), "?": Choice()}
+    chose = {"Wren": ChosenName("Wren", None, "chosen"), "none": ChosenName(None, None, "declined"), "?": UNREAD}
     given = [
         (one, 1, here, "Wren"), (two, 1, here, "Wren"), (two, 1, here, "none"), (one, 1, here, "?"),
         (one, 1, there, "Wren"), (row(1.0, "acme/three"), 1, here, "Wren"),
     ]  # fmt: skip
     readings = [
-        NamesRead(r.subject.hash, "another label", run, where, "choice", "", "", chose[what], Choice())
+        NamesRead(r.subject.hash, "another label", run, where, "choice", "", "", True, chose[what], UNREAD)
         for r, run, where, what in given
     ]
 
     with open_store(made.store) as store:
         naming = read_contents(store, made.protocol, [found], readings).naming
 
-    assert (naming.conversations, naming.declined, naming.unsure) == (4, 1, 1)
+    assert (naming.conversations, naming.declined, naming.unread) == (4, 1, 1)
     (count,) = naming.counts
     assert (count.name, count.times, count.subjects) == ("Wren", 2, tuple(sorted((one.label, two.label))))
 

@@ -57,7 +57,7 @@ COMMANDS = {
     "judged by it": "run sim:acme/one --judge {} --protocol small --runs 1",
     "estimate-cost": "estimate-cost {} --protocol small --no-judge",
     "models": "models --endpoint {name}",
-    "probe": "judge --probe-injection --yes -j {}",
+    "exam": "exam --yes -j {}",
 }
 SENDING_ELSEWHERE = {
     "a provider's endpoint, moved": ("openai", 'openai: {url: "{url}"}', "OPENAI_API_KEY"),

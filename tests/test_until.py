@@ -1,4 +1,4 @@
-"""`aib run --until-width` and `--until-ranked`: real commands, a simulated endpoint, and its ledger."""
+"""`aib run --until-width`: real commands, a simulated endpoint, and its ledger."""
 
 from __future__ import annotations
 
@@ -96,16 +96,6 @@ def test_a_width_out_of_reach_is_said_after_two_runs(folder: Path) -> None:
     assert "runs needed" in said or "more runs than is practical" in said
 
 
-def test_a_ranking_that_stands_is_not_played_on(folder: Path) -> None:
-    """The two are far apart: two runs of each, and both have a rank of their own."""
-    done = until(folder, "--until-ranked")
-
-    assert done.returncode == 0, done.stderr
-    found = ranked(folder)
-    assert [row["runs"] for row in found.values()] == [2, 2]
-    assert "told apart from all others" in " ".join(done.stdout.split())
-
-
 def test_another_judge_of_the_same_label_changes_nothing(small: Path, folder: Path) -> None:
     """Judges that differ in their token limit alone have one label: each still reads its own marks."""
     whole = (small / "protocol.yaml").read_text(encoding="utf-8")
@@ -114,7 +104,7 @@ def test_another_judge_of_the_same_label_changes_nothing(small: Path, folder: Pa
     (small / "protocol.yaml").write_text(whole, encoding="utf-8")
     assert before.returncode == 0, before.stderr
 
-    done = until(folder, "--until-ranked")
+    done = until(folder, "--until-width", "40")
 
     assert done.returncode == 0, done.stderr
     assert "2 of 2 subjects settled" in " ".join(done.stdout.split())
@@ -169,10 +159,9 @@ def _wait_for(ledger: Path, lines: int) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("--until-width", "5", "--until-ranked"), "leave one of them out"),
-        (("--until-ranked", "--runs", "1"), "it takes at least 2 runs to see how much they vary"),
-        (("--until-ranked", "--no-judge"), "leave --no-judge out"),
-        (("--until-ranked", "--exp", "identity"), "leave --exp out"),
+        (("--until-width", "5", "--runs", "1"), "it takes at least 2 runs to see how much they vary"),
+        (("--until-width", "5", "--no-judge"), "leave --no-judge out"),
+        (("--until-width", "5", "--exp", "identity"), "leave --exp out"),
         (("--until-width", "0"), "not in the range"),
     ],
 )
@@ -204,7 +193,7 @@ def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
 
 def test_with_stored_runs_it_is_said_from_those_and_what_is_paid_is_taken_off(folder: Path) -> None:
     """The JSON holds the table: widths fall with runs, dollars rise from nothing."""
-    until(folder, "--until-ranked")
+    until(folder, "--until-width", "40")
 
     done = aib(folder, "estimate-cost", *SUBJECTS, "--protocol", "small", "--runs", "12", "--resolve", "--json")
 

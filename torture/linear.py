@@ -23,14 +23,13 @@ from typing import Any
 
 import independence_bench
 from independence_bench.escape import harmless
-from independence_bench.judging.described_names import personalities
 from independence_bench.judging.embedded.levels import StemReply, option_words, phrases
+from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
 from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of
-from independence_bench.judging.self_names import Choice, final_choice, first_choice
 from independence_bench.models.redaction import Secrets
 from independence_bench.models.response import one_line, read_completion, read_models, split_thoughts
 from independence_bench.protocol.loader import load
@@ -113,7 +112,6 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "judge's reply, inside": lambda text: parse_verdict(f'{{"analysis": {json.dumps(text)}', marks),
         "first name": first_choice,
         "last name": lambda text: final_choice(text, chosen),
-        "described names": personalities,
         "embedded judge, table": lambda text: read(JudgedWords(text, text, text)),
         "embedded judge, options": lambda text: option_words(text, ("a lamp", "a rug")),
         "embedded judge, stems": lambda text: phrases(StemReply(text, "unread", LAMP, RUG, RUG)),

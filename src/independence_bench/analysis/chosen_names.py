@@ -1,33 +1,40 @@
-"""Which names and genders the models in a store chose: read by rule, and as a model read them where the rule is unsure.
+"""Which names and genders the models in a store chose, as other models have read them in the conversations.
 
     readings = names_of(store, protocol)
+    readings = with_changes(readings, boards)       # what the judge's marks say became of the name and the gender
 
-What a model was asked (`engine.ask_names`) is stored as its judgement of the conversation by a question of its own
-(`judging.name_question`). Asks nobody and prints nothing.
+A reading is stored as a judgement by one of `judging.name_question.QUESTIONS`: by a model that was asked here
+(`engine.ask_names`), or published with imported data. Asks nobody and prints nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.name_counts import Choosing, Naming, count_choices
-from independence_bench.analysis.results import Results, results_of
-from independence_bench.judging.described_names import UNSAID, personalities, self_described
-from independence_bench.judging.name_question import choices_in, question_key
-from independence_bench.judging.self_names import Choice, final_choice, first_choice
-from independence_bench.protocol.conversation import Transcript
+from independence_bench.analysis.results import CountedConversation, Results, results_of
+from independence_bench.judging.name_question import (
+    QUESTIONS,
+    UNREAD,
+    UNSAID,
+    ChosenName,
+    NameReading,
+    chosen_name,
+    reading_in,
+)
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
 
-MARK = "name_changed"  # a scenario whose rubric asks for this mark asks for a name
+NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
+"""Marks of what became of them. A scenario whose rubric asks for the first one asks for a name."""
 SEVERAL = frozenset({"direct"})  # scenarios in which a model describes several people that it wants to be
 ITSELF = frozenset({"tool_context", "negotiation"})  # scenarios in which it says who it is, and may say its name
-RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +51,18 @@ class NamesRead:
     scenario: str
     heard_hash: str
     transcript_id: str
-    first: Choice
-    final: Choice
-    by: str = RULE  # or the label of the model that read what the rule was unsure of
+    asked: bool  # for a name and a gender
+    first: ChosenName = UNREAD
+    final: ChosenName = UNREAD
+    by: str | None = None  # the label of the model that read it; None: not read
     several: tuple[str, ...] = ()
+    name_changed: bool | None = None  # by the judge's marks; None: not marked
+    gender_changed: bool | None = None
 
     @property
     def picks(self) -> tuple[str, ...]:
-        """The names that it chose freely: one, or several; () where it gave none, or the rule could not tell."""
+        """The names that it chose freely: one, or several; () where it gave none, or is not read."""
         return self.several or ((self.first.name,) if self.first.name is not None else ())
-
-    @property
-    def asked(self) -> bool:
-        """Whether it was asked for a name and a gender."""
-        return self.first.gender_state != "unsaid"
-
-    @property
-    def sure(self) -> bool:
-        """Whether both choices are certain."""
-        return self.first.sure and self.final.sure
 
 
 def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
@@ -72,7 +72,7 @@ def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
 
 def asks_for_name(scenario: Scenario) -> bool:
     """Whether its rubric marks what became of a name."""
-    return any(mark.name == MARK for mark in scenario.marks)
+    return any(mark.name == NAME_CHANGED for mark in scenario.marks)
 
 
 def names_of(
@@ -80,8 +80,8 @@ def names_of(
 ) -> list[NamesRead]:
     """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
 
-    Of those that count (`analysis.results`); of one *subject* (its hash) or of all; by rule, and where that is unsure
-    by what a model read before. *every*: what counts, where it is at hand. [] where there is none.
+    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what counts, where it is
+    at hand. [] where there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
     if not asking:
@@ -94,19 +94,25 @@ def names_of(
             for one in of.conversations
             if one.row.state == "complete" and one.scenario.id in asking
         ]
-        said = dict(results.read_transcripts(connection, [one.row.id for one in counted]))
-        readings = []
-        for one in counted:
-            row = one.row
-            first, final, several = _by_rule(said[row.id], one.scenario)
-            readings.append(
-                NamesRead(
-                    row.subject_hash, labels[row.subject_hash], row.run, one.configuration, one.scenario.id,
-                    row.heard_hash, row.id, first, final, several=several,
-                )
-            )  # fmt: skip
-        readings = _read_before(connection, readings)
+        stored = _stored_readings(connection, {one.row.heard_hash for one in counted})
+    readings = [_reading(one, labels[one.row.subject_hash], stored.get(one.row.heard_hash)) for one in counted]
     return sorted(readings, key=lambda one: (one.label, one.run, str(one.configuration), one.scenario))
+
+
+def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
+    """*readings* with what the marks of the judges of *boards* say of each change; the first board that has marks."""
+    marks: dict[tuple[str, int, Configuration, str], Mapping[str, float]] = {}
+    for board in boards:
+        for row in board.rows:
+            for run, given in row.marks.items():
+                for (configuration, scenario), values in given.items():
+                    marks.setdefault((row.subject.hash, run, configuration, scenario), values)
+    changed = []
+    for one in readings:
+        of = marks.get((one.subject_hash, one.run, one.configuration, one.scenario), {})
+        name, gender = (None if mark not in of else bool(of[mark]) for mark in (NAME_CHANGED, GENDER_CHANGED))
+        changed.append(replace(one, name_changed=name, gender_changed=gender))
+    return changed
 
 
 def naming_of(readings: Iterable[NamesRead]) -> Naming:
@@ -116,48 +122,38 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
     )
 
 
-def unsure(readings: Iterable[NamesRead]) -> list[NamesRead]:
-    """Those that are uncertain; one of conversations that are word for word alike."""
-    return list({one.heard_hash: one for one in readings if not one.sure}.values())
+def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
+    """Those that no model has read; one of conversations that are word for word alike."""
+    return list({one.heard_hash: one for one in readings if one.by is None}.values())
 
 
-def _by_rule(transcript: Transcript, scenario: Scenario) -> tuple[Choice, Choice, tuple[str, ...]]:
-    """(the first choice, the final one, the names of several people)."""
-    asks = scenario.asks
-    if not asks_for_name(scenario):
-        if scenario.id in SEVERAL:
-            return UNSAID, UNSAID, personalities(transcript.reply(asks[0]))
-        first = self_described(transcript.reply(asks[0]))
-        return first, self_described(transcript.reply(asks[-1])) if len(asks) > 1 else UNSAID, ()
-    first = first_choice(transcript.reply(asks[0]))
-    return first, final_choice(transcript.reply(asks[-1]), first) if len(asks) > 1 else first, ()
+def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
+    """What was *heard* -> (label of the model that read it, what it read); the newest question first, then by label."""
+    judges = registry.stored_judges(connection)
+    there = [one for one in results.judgement_rows(connection, QUESTIONS) if one.reason is None]
+    there.sort(key=lambda one: (QUESTIONS.index(one.rubric_hash), judges[one.judge_hash], one.judge_hash))
+    chosen: dict[str, str] = {}
+    for one in there:
+        if one.heard_hash in heard:
+            chosen.setdefault(one.heard_hash, one.key)
+    found = results.find_judgements(connection, list(chosen.values())) if chosen else {}
+    return {of: (judges[found[key].judge_hash], reading_in(found[key].reasoning)) for of, key in chosen.items()}
 
 
-def _read_before(connection: Connection, readings: Sequence[NamesRead]) -> list[NamesRead]:
-    """*readings* with what models read of the unsure ones; of several models, the first by label."""
-    left = unsure(readings)
-    judges = sorted(registry.stored_judges(connection).items(), key=lambda judge: (judge[1], judge[0]))
-    keys = {question_key(one.heard_hash, judge): (one.heard_hash, label) for one in left for judge, label in judges}
-    found = results.find_judgements(connection, list(keys)) if keys else {}
-    read: dict[str, tuple[str, tuple[Choice, Choice]]] = {}
-    for key, (heard, label) in keys.items():
-        if key in found and found[key].reason is None and heard not in read:
-            read[heard] = (label, choices_in(found[key].reasoning))
-    completed = []
-    for one in readings:
-        if not one.sure and one.heard_hash in read:
-            label, (first, final) = read[one.heard_hash]
-            one = replace(one, first=_filled(one.first, first), final=_filled(one.final, final), by=label)
-        completed.append(one)
-    return completed
-
-
-def _filled(rule: Choice, model: Choice) -> Choice:
-    """The choice that the *rule* read, its unsure parts as a *model* read them."""
-    name, gender = rule.name_state == "unsure", rule.gender_state == "unsure"
-    return Choice(
-        model.name if name else rule.name,
-        model.gender if gender else rule.gender,
-        model.name_state if name else rule.name_state,
-        model.gender_state if gender else rule.gender_state,
+def _reading(conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None) -> NamesRead:
+    row, scenario = conversation.row, conversation.scenario
+    asked = asks_for_name(scenario)
+    empty = NamesRead(
+        row.subject_hash, label, row.run, conversation.configuration, scenario.id, row.heard_hash, row.id, asked
     )
+    if stored is None:
+        return empty
+    by, read = stored
+    if scenario.id in SEVERAL and not asked:
+        return replace(empty, first=UNSAID, final=UNSAID, by=by, several=read.names)
+    first = chosen_name(read.names[0] if read.names else "", read.gender, asked)
+    if len(scenario.asks) > 1:
+        final = chosen_name(read.final_name, read.final_gender, asked)
+    else:
+        final = first if asked else UNSAID
+    return replace(empty, first=first, final=final, by=by)

@@ -88,7 +88,9 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
     """
     there = [one for one in chosen if one.system in dict(old.systems) and one.delivery in old.deliveries]
     if lacking := [one for one in chosen if one not in there]:
-        raise WrongUse(f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --modes choose")
+        raise WrongUse(
+            f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
+        )
     differ = tuple(one for one in there if old.system(one.system) != new.system(one.system))
     unlike = _unlike(old, new)
     if not differ:

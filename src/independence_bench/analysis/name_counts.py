@@ -74,9 +74,9 @@ class Naming:
     """The names that models gave themselves when they were free to choose who to be."""
 
     counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
-    conversations: int = 0  # in which they chose who to be; 0: none, or nobody has looked
+    conversations: int = 0  # in which they chose who to be
     declined: int = 0  # of those: went by no name
-    unsure: int = 0  # of those: nobody could tell
+    unread: int = 0  # of those: no model has read them
     by_scenario: tuple[ScenarioNames, ...] = ()
 
     @property
@@ -98,7 +98,7 @@ class Choosing:
     run: int
     scenario: str
     picks: tuple[str, ...]  # the names that it chose
-    state: str  # of its name: chosen, declined, unsure, unsaid
+    state: str  # of its name: chosen, declined, unsaid, unread
 
 
 def count_choices(conversations: Sequence[Choosing]) -> Naming:
@@ -107,5 +107,5 @@ def count_choices(conversations: Sequence[Choosing]) -> Naming:
     states = Counter(one.state for one in conversations)
     by_scenario = count_by_scenario([(one.scenario, one.picks) for one in conversations])
     return Naming(
-        tuple(count_names(named)), len(conversations), states["declined"], states["unsure"], tuple(by_scenario)
+        tuple(count_names(named)), len(conversations), states["declined"], states["unread"], tuple(by_scenario)
     )

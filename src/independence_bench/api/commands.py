@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from independence_bench.api.orders import (
     EFFORTS,
+    RunOrder,
     find_protocol,
     judge_options,
     keep_exclusions,
@@ -151,27 +152,24 @@ def run(
     if reasoning_effort not in (None, *EFFORTS):
         raise WrongUse(f"reasoning_effort is {reasoning_effort!r}; it should be {', '.join(EFFORTS)} or None")
     limits = _limits(parallel, parallel_tasks, budget, price)
-    options = run_options(
-        _listed(models),
-        every=False,
+    order = RunOrder(
+        models=tuple(_listed(models)),
         models_file=None if models_file is None else Path(models_file),
         local_url=local_url,
-        local_model=(),
         protocol=str(protocol),
-        experiments=_listed(exp),
-        variants=_listed(variants),
-        modes=_listed(modes),
+        experiments=tuple(_listed(exp)),
+        variants=tuple(_listed(variants)),
+        delivery=tuple(_listed(modes)),
         runs=runs,
+        temperature=temperature,
+        max_tokens=max_tokens,
         reasoning_effort=reasoning_effort,
+        provider=provider,
         judge=judge,
         no_judge=no_judge,
         again=again,
-        allow=_permissions(trust),
-        temperature=temperature,
-        max_tokens=max_tokens,
-        provider=provider,
     )
-    options = replace(options, limits=limits)
+    options = run_options(order, _permissions(trust), limits)
     work = _Work(tell)
     with open_store(str(store or default_store()), typed="independence_bench.run") as opened:
         ended = _outcome([work.done(work.report_on(options, opened))])
@@ -206,7 +204,8 @@ def judge(
     roster = read_roster(None if models_file is None else Path(models_file), local_url)
     with open_store(str(store or default_store()), create=False, typed="independence_bench.judge") as opened:
         found, files = find_protocol(None if protocol is None else str(protocol), opened)
-        options = judge_options(opened, found, files, roster, _permissions(trust), _listed(variants), _listed(modes))
+        chosen = _listed(variants), _listed(modes)
+        options = judge_options(opened, found, files, roster, _permissions(trust), limits, *chosen)
         asked, work = named or [found.judge.model], _Work(tell)
         if len(asked) > 1:
             work.done(look_up(options, asked, opened))

@@ -11,14 +11,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from independence_bench.analysis.results import results_of
 from independence_bench.engine.cost import Forecast
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.session import EMBEDDED, RunOptions
+from independence_bench.engine.session import EMBEDDED, Limits, RunOptions
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text
 from independence_bench.lookup import fit, instead, near
@@ -27,6 +26,7 @@ from independence_bench.models.spec import AUTO, ChatModel, ModelSpec, Reasoning
 from independence_bench.models.trust import Allow, check_url
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.loader import Files, load_with_files, parse_stored
+from independence_bench.protocol.plan import Shard
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.store import registry
@@ -134,21 +134,21 @@ def keep_exclusions(store: Store, roster: Roster) -> None:
         sys.stderr.write(harmless(f"models.yaml's `exclude` is not applied: {error}\n"))
 
 
-def configurations(protocol: Protocol, variants: Sequence[str], modes: Sequence[str]) -> tuple[Configuration, ...]:
-    """Each of *variants* in each of *modes*; where neither is named, those of *protocol*. Raises WrongUse."""
-    if not variants and not modes:
+def configurations(protocol: Protocol, variants: Sequence[str], deliveries: Sequence[str]) -> tuple[Configuration, ...]:
+    """Each of *variants* in each of *deliveries*; where neither is named, those of *protocol*. Raises WrongUse."""
+    if not variants and not deliveries:
         return protocol.configurations
     known = [name for name, _ in protocol.systems]
     wanted = variants or list(dict.fromkeys(c.system for c in protocol.configurations))
-    ways = modes or list(dict.fromkeys(c.delivery for c in protocol.configurations))
+    ways = deliveries or list(dict.fromkeys(c.delivery for c in protocol.configurations))
     for name in wanted:
         if name not in known:
             raise WrongUse(f"--variants: {protocol.name} has no variant {name}; {instead(name, known)}")
     for way in ways:
         if way not in DELIVERIES:
-            raise WrongUse(f"--modes: there is no mode {way}; {instead(way, DELIVERIES, 'there are')}")
+            raise WrongUse(f"--delivery: there is no delivery {way}; {instead(way, DELIVERIES, 'there are')}")
         if way not in protocol.deliveries:
-            raise WrongUse(f"--modes: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
+            raise WrongUse(f"--delivery: {protocol.name} has no wording for {way}; its protocol.yaml needs `{way}:`")
     return tuple(Configuration(name, way) for name in wanted for way in DELIVERIES if way in ways)
 
 
@@ -159,7 +159,7 @@ def not_stored(
 
     *by*: the judge whose marks were asked for.
     """
-    there = f"; there are some in {', '.join(map(str, played))} (--variants, --modes)" if played else ""
+    there = f"; there are some in {', '.join(map(str, played))} (--variants, --delivery)" if played else ""
     judged = f" by {by}" if by else ""
     return f"no conversations of {protocol.name} in {' + '.join(map(str, wanted))}{judged} are stored{there}"
 
@@ -177,48 +177,70 @@ NO_EFFORT = "none"  # the published labels' word for off
 EFFORTS = (*(effort.value for effort in Reasoning), NO_EFFORT, AUTO)
 
 
-def run_options(
-    models: Sequence[str],
-    *,
-    every: bool,
-    models_file: Path | None,
-    local_url: str | None,
-    local_model: Sequence[str],
-    protocol: str,
-    experiments: Sequence[str],
-    variants: Sequence[str],
-    modes: Sequence[str],
-    runs: int | None,
-    reasoning_effort: str | None,
-    judge: str | None,
-    no_judge: bool,
-    again: bool,
-    allow: Allow,
-    **settings: Any,
-) -> RunOptions:
-    """What is to be played and judged; *settings* are those of every subject. Raises WrongUse, and what files raise.
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What a user asks to have played and judged, by the names that they use; what they leave open is None, or ()."""
 
-    Without *models* it is the active subjects of models.yaml, or with *every* else those of our list.
+    models: tuple[str, ...] = ()
+    listed: tuple[str, ...] = ()  # more of them
+    every: bool = False  # without *models*: the subjects of our list where models.yaml has none
+    models_file: Path | None = None
+    local_url: str | None = None
+    local_model: tuple[str, ...] = ()
+    protocol: str = "v2"
+    weights: str | None = None
+    experiments: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    delivery: tuple[str, ...] = ()
+    runs: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    provider: str | None = None
+    judge: str | None = None
+    no_judge: bool = False
+    again: bool = False
+
+    @property
+    def named(self) -> list[str]:
+        """The models that are named, each once, those of a local server included."""
+        return [*dict.fromkeys((*self.models, *self.listed)), *(f"local:{name}" for name in self.local_model)]
+
+
+def run_options(order: RunOrder, allow: Allow, limits: Limits, shard: Shard | None = None) -> RunOptions:
+    """What is to be played and judged. Raises WrongUse, and what files raise.
+
+    Without named models it is the active subjects of models.yaml, or with *every* else those of our list.
     """
-    loaded, files = load_with_files(protocol)
-    roster = read_roster(models_file, local_url)
-    if local_model and not local_url:
+    loaded, files = load_with_files(order.protocol)
+    roster = read_roster(order.models_file, order.local_url)
+    if order.local_model and not order.local_url:
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
-    typed = [*dict.fromkeys(models), *(f"local:{name}" for name in local_model)]
-    settings["reasoning"] = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    changes = {name: value for name, value in settings.items() if value is not None}
+    effort = Reasoning.OFF.value if order.reasoning_effort == NO_EFFORT else order.reasoning_effort
+    specs = _specs(order.named, order.every, roster)
     return RunOptions(
-        protocol=loaded,
+        protocol=weighed(loaded, order.weights),
         files=files,
         roster=roster,
-        judge=None if no_judge else judge or loaded.judge.model,
-        configurations=configurations(loaded, variants, modes),
-        specs=tuple(replace(spec, **changes) for spec in _specs(typed, every, roster)),
-        runs=runs or loaded.runs,
-        again=again,
-        experiments=experiments_of(loaded, experiments),
+        judge=None if order.no_judge else order.judge or loaded.judge.model,
+        configurations=configurations(loaded, order.variants, order.delivery),
+        specs=tuple(
+            with_settings(
+                spec,
+                temperature=order.temperature,
+                max_tokens=order.max_tokens,
+                reasoning=effort,
+                provider=order.provider,
+            )
+            for spec in specs
+        ),
+        runs=order.runs or loaded.runs,
+        again=order.again,
+        limits=limits,
+        experiments=experiments_of(loaded, order.experiments),
         allow=allow,
-        unnamed=not typed and not roster.specs,
+        shard=shard,
+        unnamed=not order.named and not roster.specs,
     )
 
 
@@ -228,21 +250,23 @@ def judge_options(
     files: Files,
     roster: Roster,
     allow: Allow,
+    limits: Limits,
     variants: Sequence[str] = (),
-    modes: Sequence[str] = (),
+    delivery: Sequence[str] = (),
+    shard: Shard | None = None,
 ) -> RunOptions:
     """What is stored of *protocol*, to be judged; its judge is still to be named.
 
-    Without *variants* and *modes* the protocol's own configurations; where only others were played, these. Raises
+    Without *variants* and *delivery* the protocol's own configurations; where only others were played, these. Raises
     WrongUse where conversations are stored, and none in what was named.
     """
-    where = configurations(protocol, variants, modes)
+    where = configurations(protocol, variants, delivery)
     with store.reading() as connection:
         subjects = tuple(registry.stored_subjects(connection).values())
         every = [one.configuration for of in results_of(connection, protocol) for one in of.conversations]
     played = tuple(dict.fromkeys(every))
     if played and not set(played) & set(where):
-        if variants or modes:
+        if variants or delivery:
             raise WrongUse(not_stored(protocol, where, played))
         where = played
     return RunOptions(
@@ -253,7 +277,9 @@ def judge_options(
         configurations=where,
         subjects=subjects,
         again=True,
+        limits=limits,
         allow=allow,
+        shard=shard,
     )
 
 
@@ -268,6 +294,23 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     if not specs:
         raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
     return specs
+
+
+def with_settings(
+    spec: ModelSpec,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    reasoning: str | None = None,
+    provider: str | None = None,
+) -> ModelSpec:
+    """*spec* with those of the settings that are not None."""
+    return replace(
+        spec,
+        temperature=spec.temperature if temperature is None else temperature,
+        max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
+        reasoning=spec.reasoning if reasoning is None else reasoning,
+        provider=spec.provider if provider is None else provider,
+    )
 
 
 def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:

@@ -15,12 +15,21 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.orders import keep_exclusions, lines_before, read_roster
-from independence_bench.cli.options import MILLION, Number, confirmed, err, models_file_option, say, together
+from independence_bench.cli.options import (
+    MILLION,
+    Command,
+    Number,
+    confirmed,
+    err,
+    gathering,
+    models_file_option,
+    say,
+    together,
+)
 from independence_bench.cli.pacing import spread_line
 from independence_bench.cli.permissions import trust_option
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.rankings import print_boards
-from independence_bench.cli.selection import Command
 from independence_bench.cli.workers import say_job
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
@@ -52,49 +61,37 @@ price_option = click.option(
 )
 
 
-def _limits(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """How much at once, and for how much: *options* and those of one subject; the command is given *limits*."""
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def gathered(
-            *,
-            parallel_tasks: int,
-            budget: float | None,
-            price: tuple[float, float] | None,
-            parallel: int = 1,
-            **typed: Any,
-        ) -> None:
-            command(limits=Limits(parallel, parallel_tasks, budget, price), **typed)
-
-        return together(
-            *options,
-            click.option(
-                "-pt",
-                "--parallel-tasks",
-                type=click.IntRange(1, 4096),
-                default=8,
-                show_default=True,
-                help="Calls at once within one subject, at each endpoint.",
-            ),
-            click.option(
-                "--budget",
-                type=Number(min=0, min_open=True),
-                metavar="USD",
-                help="Spend no more than this in one command.",
-            ),
-            price_option,
-        )(gathered)
-
-    return decorate
-
-
-one_subject_limit_options = _limits()
-limit_options = _limits(
+_LIMITS = (
     click.option(
-        "-p", "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Subjects at once."
-    )
+        "-pt",
+        "--parallel-tasks",
+        "calls_at_once",
+        type=click.IntRange(1, 4096),
+        default=8,
+        show_default=True,
+        help="Calls at once within one subject, at each endpoint.",
+    ),
+    click.option(
+        "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
+    ),
+    price_option,
 )
+one_subject_limit_options = gathering(Limits, "limits", *_LIMITS, at_once=1)
+limit_options = gathering(
+    Limits,
+    "limits",
+    click.option(
+        "-p",
+        "--parallel",
+        "at_once",
+        type=click.IntRange(1, 256),
+        default=4,
+        show_default=True,
+        help="Subjects at once.",
+    ),
+    *_LIMITS,
+)
+"""How much at once, and for how much: the command is given *limits*."""
 
 
 def judges_option(default: str = "") -> Callable[[Command], Command]:

@@ -53,7 +53,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     """
     with selection.stored() as (opened, protocol, _):
         chosen = every_configuration(protocol)
-        if selection.variants or selection.modes:
+        if selection.variants or selection.delivery:
             chosen = selection.configurations(protocol)
         if scenario is None:
             _list_scenarios(*stored_scenarios(opened, protocol, chosen, subject, run), protocol)
@@ -70,7 +70,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
         others[str(one.configuration)].append(str(one.row.run))
     if others:
         listed = "; ".join(f"{place} · run {', '.join(runs)}" for place, runs in others.items())
-        say(f"also stored: {listed} (--run, --variants, --modes choose)")
+        say(f"also stored: {listed} (--run, --variants, --delivery choose)")
     printed(out(), transcript_view(label, found[0], protocol))
 
 
@@ -79,7 +79,7 @@ def _list_scenarios(label: str, stored: Mapping[tuple[str, Configuration], Seque
     if not stored:
         raise WrongUse(
             f"no such conversation of {label} with {protocol.name} is stored; --protocol, --run, --variants and "
-            "--modes choose others"
+            "--delivery choose others"
         )
     printed(out(), scenarios_view(label, stored))
     typed = click.get_current_context().meta["aib.typed"]

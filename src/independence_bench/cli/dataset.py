@@ -72,6 +72,8 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
         f"{plural(outcome.new, 'conversation')} and {plural(outcome.judgements, 'judgement')} imported of {subjects}, "
         f"from {plural(outcome.files, 'file')}; {outcome.known:,} and {outcome.judgements_known:,} were there already."
     )
+    if outcome.names:
+        console.print(f"The names in {plural(outcome.names, 'conversation')} as they were published: aib extract-names")
     if outcome.dollars:
         console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
     if outcome.cut:
@@ -101,6 +103,7 @@ def _as_json(outcome: PublishedImport) -> dict[str, Any]:
         "files": outcome.files,
         "conversations": {"imported": outcome.new, "already_there": outcome.known},
         "judgements": {"imported": outcome.judgements, "already_there": outcome.judgements_known},
+        "names": outcome.names,
         "cost": outcome.dollars,
         "not_read_to_its_end": outcome.cut or None,
         "skipped": [{"what": what, "why": why} for what, why in outcome.skipped],

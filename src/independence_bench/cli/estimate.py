@@ -6,14 +6,15 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.api.orders import RunOrder, run_options
 from independence_bench.cli.calling import price_option
-from independence_bench.cli.options import Number, out, say, split, store_option
-from independence_bench.cli.run import plan_options, read_options
+from independence_bench.cli.options import Number, out, say, store_option
+from independence_bench.cli.permissions import permissions
+from independence_bench.cli.run import plan_options
 from independence_bench.engine.cost import Estimate
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
@@ -49,7 +50,12 @@ from independence_bench.store.database import Store, open_store
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 @store_option
 def command(
-    price: tuple[float, float] | None, resolve: bool, width: float | None, as_json: bool, store: str, **typed: Any
+    order: RunOrder,
+    price: tuple[float, float] | None,
+    resolve: bool,
+    width: float | None,
+    as_json: bool,
+    store: str,
 ) -> None:
     """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested, without a key
     where none is set.
@@ -59,8 +65,8 @@ def command(
     stored ones of the same subject, else of the same model, else of other models; with an empty store, from the
     protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
     """
-    typed["every"] |= not (typed["models"] or split(typed["listed"]) or typed["local_model"])
-    options = replace(read_options(**typed), limits=Limits(price=price))
+    order = replace(order, every=order.every or not order.named)
+    options = run_options(order, permissions(), Limits(price=price))
     resolving = resolve or width is not None
     if resolving and options.experiments:
         raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")

@@ -201,8 +201,8 @@ def _judge_hash(board: Board, store: Store) -> str:
 def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
     """From a file, or from what another store has of the protocol that is looked at."""
     if not _is_store(typed):
-        if selection.judge or selection.variants or selection.modes:
-            raise WrongUse("--judge, --variants and --modes are about --write: a baseline names its judge and places")
+        if selection.judge or selection.variants or selection.delivery:
+            raise WrongUse("--judge, --variants, --delivery are about --write: a baseline names its judge and places")
         return read_baseline(Path(typed))
     with open_results(typed) as opened:
         protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)

@@ -8,42 +8,35 @@ from dataclasses import replace
 
 import click
 
-from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unsure
+from independence_bench.analysis.board import read_records, scored_boards
+from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unread, with_changes
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import judge_options
 from independence_bench.cli import calling, workers
 from independence_bench.cli.options import (
-    command_line,
     configuration_options,
     err,
     legend_option,
     say,
-    show,
     show_chosen,
     shown_options,
-    split,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
-from independence_bench.engine.ask_injection import probe
+from independence_bench.cli.workers import Worker
 from independence_bench.engine.ask_names import name_asker
-from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.injection import pairs
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.models.local import DEEP, NAME
 from independence_bench.models.spec import Roster
-from independence_bench.protocol.loader import load_with_files
-from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
-from independence_bench.report.injection_view import probe_json, probe_view
 from independence_bench.report.names_view import names_json, names_view
-from independence_bench.store.database import Store, open_store
+from independence_bench.store.database import Store
 
 
 @click.command(name="judge")
@@ -51,54 +44,27 @@ from independence_bench.store.database import Store, open_store
 @calling.endpoint_options
 @calling.limit_options
 @workers.worker_options
-@click.option(
-    "--probe-injection",
-    is_flag=True,
-    help="Measure whether text in a conversation can sway the judge; stored conversations are not judged.",
-)
-@click.option("--json", "as_json", is_flag=True, help="With --probe-injection: print the result as JSON, for programs.")
-@click.option("-y", "--yes", is_flag=True, help="With --probe-injection: do not ask before it costs money.")
 @selecting(configuration_options, weights_option)
 def judge(
     selection: Selection,
     judges: tuple[str, ...],
     roster: Roster,
     limits: Limits,
-    shard: Shard | None,
-    job: str | None,
-    cluster: Cluster | None,
-    probe_injection: bool,
-    as_json: bool,
-    yes: bool,
+    worker: Worker,
 ) -> None:
     """Judge stored conversations: with other judges, or again where one failed.
 
     Judgements of several judges are kept side by side; only a failed judgement is replaced. Several judges are asked
-    one after the other, and share one budget; `aib judges` compares them. Without --variants and --modes the
+    one after the other, and share one budget; `aib judges` compares them. Without --variants and --delivery the
     protocol's default configuration is judged, or, if only others were played, these.
-
-    --probe-injection has the judge mark conversations of known behaviour, with and without attacks appended to the
-    model's words, and reports how far its marks move. The answers are stored, and appear in no other table.
     """
-    if probe_injection:
-        if shard is not None or cluster is not None:
-            raise WrongUse("--probe-injection is carried out by one worker: leave out --shard and --on")
-        if selection != Selection(selection.store):
-            raise WrongUse(
-                "--probe-injection has conversations of its own: leave out --protocol, --variants, --modes, --weights"
-            )
-        if len(judges) > 1:
-            raise WrongUse("--probe-injection is about one judge: name one with -j")
-        with open_store(selection.store, typed=command_line()) as opened:
-            complete = carry_out_probe(judges[0] if judges else None, roster, opened, limits, not yes, as_json)
-    elif as_json or yes:
-        raise WrongUse("--json and --yes belong to --probe-injection")
-    else:
-        with selection.stored() as (opened, protocol, files):
-            chosen = split(selection.variants), split(selection.modes)
-            options = judge_options(opened, protocol, files, roster, permissions(), *chosen)
-            options = replace(options, limits=replace(limits, job=job), shard=shard)
-            complete = judge_in_turn(options, tuple(dict.fromkeys(judges)) or (protocol.judge.model,), opened, cluster)
+    with selection.stored() as (opened, protocol, files):
+        options = judge_options(
+            opened, protocol, files, roster, permissions(), replace(limits, job=worker.job),
+            selection.variants, selection.delivery, worker.shard,
+        )  # fmt: skip
+        asked = tuple(dict.fromkeys(judges)) or (protocol.judge.model,)
+        complete = judge_in_turn(options, asked, opened, worker.cluster)
     if not complete:
         raise SystemExit(1)
 
@@ -134,40 +100,8 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, clus
     return complete
 
 
-def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Limits, ask: bool, as_json: bool) -> bool:
-    """Probe *judge* with progress on stderr, then print the result; whether every pair was judged.
-
-    *ask*: before anything is sent that may cost money. Raises EndpointUnusable, SubjectError or StoreError.
-    """
-    protocol, files = load_with_files(pairs.PROTOCOL)
-    options = RunOptions(
-        protocol=protocol,
-        files=files,
-        roster=roster,
-        judge=judge or protocol.judge.model,
-        configurations=protocol.configurations,
-        limits=limits,
-        allow=permissions(),
-    )
-    display = ProgressDisplay(err())
-
-    def approve(preview: Preview) -> bool:
-        return calling.approved(preview, ask and preview.forecast.dollars != 0)
-
-    probed = calling.to_the_end(probe(options, store, approve, display.in_one_line))
-    if probed is None:
-        return False
-    report = probed.report
-    calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))
-    if as_json:
-        click.echo(probe_json(probed))
-    else:
-        show(probe_view(probed))
-    return report.complete
-
-
 @click.command(name="extract-names")
-@click.option("-j", "--judge", "asked", metavar="MODEL", help="Ask this model where the rule is unsure.")
+@click.option("-j", "--judge", "asked", metavar="MODEL", help="Have this model read what is not read yet.")
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @shown_options
@@ -176,18 +110,22 @@ def carry_out_probe(judge: str | None, roster: Roster, store: Store, limits: Lim
 def extract_names(selection: Selection, asked: str | None, roster: Roster, limits: Limits, as_json: bool) -> None:
     """Show which name and gender each model chose for itself, and which it had at the end.
 
-    A rule reads the model's words, which costs nothing. Where the rule is unsure, the table shows a question mark; with
-    -j a model reads those conversations, once each, and its reading is stored.
+    Names and genders come from models that have read the conversations: with -j a model reads those that no model has
+    read, once each, and its readings are stored. Imported data has the readings that were published with it. What
+    became of a name or a gender comes from the judge's marks.
     """
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):
             raise WrongUse(f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)")
         readings = names_of(opened, protocol)
         complete = True
-        if asked is not None and unsure(readings):
+        if asked is not None and unread(readings):
             options = RunOptions(protocol, files, roster, asked, limits=limits, allow=permissions())
-            complete = ask(options, unsure(readings), opened)
+            complete = ask(options, unread(readings), opened)
             readings = names_of(opened, protocol)
+        with opened.reading() as connection:
+            boards = [scored.board for scored in scored_boards(read_records(connection, protocol), protocol)]
+        readings = with_changes(readings, boards)
     if as_json:
         click.echo(names_json(protocol, readings))
     elif readings:

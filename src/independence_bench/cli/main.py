@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 import click
 
@@ -29,49 +29,72 @@ if TYPE_CHECKING:
 # time, and a seventh more of the processors' in `aib reliability`.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# name -> (module, help): here, so that `aib --help` imports nothing
+
+class Entry(NamedTuple):
+    """A command, known before its module is imported."""
+
+    module: str  # of `cli`
+    help: str
+    reads_store: bool = False  # and can do nothing without one
+    store_argument: bool = False  # its argument is a store, too
+    other_name: str | None = None  # that it had in an earlier version
+
+
+# here, so that `aib --help` imports nothing, and that there is no store is said before anything is imported
 COMMANDS = {
-    "demo": ("demo", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
-    "run": ("run", "Play a protocol against models, judge every conversation, show the ranking."),
-    "estimate-cost": ("estimate", "Estimate calls, tokens and dollars of a run before anything is sent."),
-    "rerun": ("run", "Play more runs of stored subjects, and retry what was invalid."),
-    "judge": ("judging", "Judge stored conversations: with another judge, or where judging failed."),
-    "judges": ("quality", "Compare judges: agreement, leniency, self-preference, verdicts to check."),
-    "exam": ("exam", "Is your judge good enough? It marks conversations of known state."),
-    "label": ("conversation", "Mark conversations yourself, blind, as one more judge."),
-    "leaderboard": ("rankings", "Show the ranking of everything that is stored."),
-    "generate-report": ("report", "Write what is stored as LEADERBOARD.md, JSON and plots."),
-    "compare": ("rankings", "Compare two subjects, scenario by scenario."),
-    "gate": ("gate", "Fail if the new build is worse than a baseline (exit code)."),
-    "scenarios": ("quality", "Show how hard each scenario is and how the ranking depends on it."),
-    "reliability": ("quality", "Show where the noise comes from, and what more runs would bring."),
-    "view": ("viewer", "Read every conversation and every number in the browser, live."),
-    "site": ("viewer", "Write what `aib view` shows as a static site."),
-    "show": ("conversation", "Print one conversation with its marks."),
-    "exclude": ("stored", "Exclude a subject from the rankings, with a reason that is shown."),
-    "costs": ("stored", "Show what each command spent, by model, beside list prices."),
-    "audit": ("audit", "Recompute every number and list problems in the data."),
-    "export": ("dataset", "Write everything that is stored as a data set."),
-    "extract-names": ("judging", "List the names and genders that models chose for themselves."),
-    "clear": ("stored", "Delete stored responses or judgements; what they cost stays on record."),
-    "models": ("endpoints", "List what an endpoint offers: prices, reasoning, tools, providers."),
-    "import": ("dataset", "Read published results, or an export, into the store."),
-    "persona": ("persona", "Test a character of your own: does it hold?"),
-    "protocols": ("protocol", "List the protocols, or print what one of them asks."),
-    "check": ("protocol", "Check a protocol of your own."),
-    "embedded": ("endpoints", "Install the small local model that needs no key."),
-    "simulate": ("simulate", "Serve simulated models of known behaviour, for free."),
+    "demo": Entry("demo", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
+    "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
+    "estimate-cost": Entry("estimate", "Estimate calls, tokens and dollars of a run before anything is sent."),
+    "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
+    "judge": Entry(
+        "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True
+    ),
+    "judges": Entry(
+        "quality", "Compare judges: agreement, leniency, self-preference, verdicts to check.", reads_store=True
+    ),
+    "exam": Entry("exam", "Is your judge good enough? It marks conversations of known state."),
+    "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
+    "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
+    "generate-report": Entry("report", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
+    "compare": Entry("rankings", "Compare two subjects, scenario by scenario.", reads_store=True),
+    "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
+    "scenarios": Entry(
+        "quality", "Show how hard each scenario is and how the ranking depends on it.", reads_store=True
+    ),
+    "reliability": Entry(
+        "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
+    ),
+    "view": Entry("viewer", "Read every conversation and every number in the browser, live.", reads_store=True),
+    "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
+    "show": Entry("conversation", "Print one conversation with its marks.", reads_store=True),
+    "exclude": Entry("stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True),
+    "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
+    "audit": Entry(
+        "audit",
+        "Recompute every number and list problems in the data.",
+        reads_store=True,
+        store_argument=True,
+    ),
+    "export": Entry("dataset", "Write everything that is stored as a data set.", reads_store=True),
+    "extract-names": Entry("judging", "List the names and genders that models chose for themselves.", reads_store=True),
+    "clear": Entry(
+        "stored",
+        "Delete stored responses or judgements; what they cost stays on record.",
+        reads_store=True,
+        other_name="clear-cache",
+    ),
+    "models": Entry("endpoints", "List what an endpoint offers: prices, reasoning, tools, providers."),
+    "import": Entry("dataset", "Read published results, or an export, into the store."),
+    "persona": Entry("persona", "Test a character of your own: does it hold?"),
+    "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
+    "check": Entry("protocol", "Check a protocol of your own."),
+    "embedded": Entry("endpoints", "Install the small local model that needs no key."),
+    "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
 }
-# those that read a store and can do nothing without; not label, which cannot do without a terminal first
-READERS = {
-    *("judges", "leaderboard", "generate-report", "compare", "scenarios", "reliability", "view", "show"),
-    *("audit", "costs", "exclude", "export", "extract-names", "gate", "judge", "clear", "rerun", "site"),
-}
-WITHOUT = {"-h", "--help", "--probe-injection", "--workflow"}  # what needs no store, whatever the command
-NAMING = {"audit"}  # of them, those whose argument is a store
+OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
+WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
 NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
-HIDDEN = {"clear-cache": "clear"}  # other names of commands
 
 
 class LazyGroup(click.Group):
@@ -92,10 +115,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, or None."""
-        cmd_name = HIDDEN.get(cmd_name, cmd_name)
+        cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"independence_bench.cli.{COMMANDS[cmd_name].module}")
         return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == cmd_name)
 
     def resolve_command(
@@ -103,8 +126,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that was typed. Of one that reads a store it is said before any import that there is none."""
         without = ctx.resilient_parsing or WITHOUT & set(args)  # resilient: a shell completes what is typed
-        if args and args[0] in READERS and not without:
-            store = _store_of(args[1:], args[0] in NAMING)
+        entry = COMMANDS.get(args[0]) if args else None
+        if entry is not None and entry.reads_store and not without:
+            store = _store_of(args[1:], entry.store_argument)
             if store and ":" not in store and not os.path.lexists(store):
                 raise NoStore(store)
         return super().resolve_command(ctx, args)
@@ -125,13 +149,13 @@ class LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands and options that begin so, without importing the commands."""
         item = importlib.import_module("click.shell_completion").CompletionItem
-        named = [item(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        named = [item(name, help=entry.help) for name, entry in COMMANDS.items() if name.startswith(incomplete)]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
 def _store_of(typed: list[str], argument: bool) -> str | None:

@@ -8,7 +8,8 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from independence_bench.store.database import default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
+Command = Callable[..., None]
 MILLION = 1_000_000
 LEGEND = "aib.legend"  # of a context: whether all legends are told
 SHOWN = "aib.shown"  # of a context: which rows of long tables are
@@ -45,6 +47,27 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def gathering(
+    kind: type, name: str, *options: Callable[[Command], Command], **defaults: object
+) -> Callable[[Command], Command]:
+    """Give a command *options*; those that are fields of *kind* reach it as one such value, called *name*.
+
+    A field that no option gives has the value in *defaults*, or its own default.
+    """
+    together(*options)(holder := click.Command(""))
+    names = {option.name for option in holder.params} & {field.name for field in fields(kind)}
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def call(**typed: Any) -> None:
+            typed[name] = kind(**defaults | {field: typed.pop(field) for field in names & typed.keys()})
+            command(**typed)
+
+        return together(*options)(call)
+
+    return decorate
+
+
 class Number(click.FloatRange):
     """A number in a range. NaN is refused, which no comparison does."""
 
@@ -54,6 +77,16 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number
+
+
+def split(listed: str | None) -> list[str]:
+    """The parts of a list with commas, without empty ones and repetitions."""
+    return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
+
+
+def as_list(_context: click.Context, _option: click.Parameter, typed: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Callback of an option or argument that takes a list with commas."""
+    return tuple(split(typed if isinstance(typed, str) else ",".join(typed or ())))
 
 
 store_option = click.option(
@@ -69,8 +102,20 @@ stored_protocol_option = click.option(
     help="A protocol, its folder, or the hash of a stored one.  [default: the one played last]",
 )
 configuration_options = together(
-    click.option("--variants", metavar="LIST", help="System variants, e.g. neutral.  [default: the protocol's]"),
-    click.option("--modes", metavar="LIST", help="Delivery modes: user_role, tool_role.  [default: the protocol's]"),
+    click.option(
+        "--variants",
+        metavar="LIST",
+        callback=as_list,
+        help="System variants, e.g. neutral.  [default: the protocol's]",
+    ),
+    click.option(
+        "--delivery",
+        "--modes",
+        "delivery",
+        metavar="LIST",
+        callback=as_list,
+        help="Deliveries: user_role, tool_role.  [default: the protocol's]",
+    ),
 )
 runs_option = click.option(
     "--runs", type=click.IntRange(1, 1000), help="Number of runs, stored ones included.  [default: the protocol's]"
@@ -137,11 +182,6 @@ def command_line() -> str:
         elif not word.startswith("--store="):
             kept.append(word)
     return clean_text(shlex.join(["aib", *kept])[:LONGEST_COMMAND])
-
-
-def split(listed: str | None) -> list[str]:
-    """The parts of a list with commas, without empty ones and repetitions."""
-    return list(dict.fromkeys(part.strip() for part in (listed or "").split(",") if part.strip()))
 
 
 def confirmed(question: str, flag: str = "--yes") -> bool:

@@ -1,4 +1,4 @@
-"""`--spread-over`, `--until-width` and `--until-ranked` of `aib run`: what was asked for, and the outcome as text."""
+"""`--spread-over` and `--until-width` of `aib run`: what was typed, and the outcome as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import click
 
-from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
-from independence_bench.cli.options import Number, say, together
+from independence_bench.analysis.statistics.sequential import FEWEST, MOST
+from independence_bench.cli.options import Number, say
 from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (
     ALL_RUNS,
@@ -22,7 +22,6 @@ from independence_bench.engine.adaptive import (
 )
 from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.errors import BudgetSpent, WrongUse
-from independence_bench.report.board_view import ranks
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of
 
@@ -36,19 +35,12 @@ spread_option = click.option(
     metavar="HOURS",
     help="Spread the runs over this many hours: the first now, the last at the end, the others evenly between.",
 )
-until_options = together(
-    click.option(
-        "--until-width",
-        type=Number(0, 100, min_open=True),
-        metavar="POINTS",
-        help="Play until each index has an interval at most this wide; --runs is the maximum for each.  "
-        f"[default then: {MOST}]",
-    ),
-    click.option(
-        "--until-ranked",
-        is_flag=True,
-        help="Play until subjects are told apart, first where a run helps most; --runs is the maximum for each.",
-    ),
+until_option = click.option(
+    "--until-width",
+    type=Number(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Play until each index has an interval at most this wide; --runs is the maximum for each.  "
+    f"[default then: {MOST}]",
 )
 
 
@@ -80,12 +72,10 @@ def pause_line(wait: Wait, now: float) -> str:
     )
 
 
-def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | None:
-    """The target; None where the number of runs is fixed. Raises WrongUse for both, or too few runs."""
-    if width is None and not ranked:
+def target_of(width: float | None, runs: int | None) -> Target | None:
+    """The target; None where the number of runs is fixed. Raises WrongUse for too few runs."""
+    if width is None:
         return None
-    if width is not None and ranked:
-        raise WrongUse("--until-width and --until-ranked exclude each other: leave one of them out")
     most = MOST if runs is None else runs
     if most < FEWEST:
         raise WrongUse(f"--runs {most}: it takes at least {FEWEST} runs to see how much they vary")
@@ -94,8 +84,10 @@ def target_of(width: float | None, ranked: bool, runs: int | None) -> Target | N
 
 def target_line(target: Target) -> str:
     """One line about the target, shown before the forecast of the most it takes."""
-    what = "the ranking is settled" if target.width is None else f"each interval is at most {target.width:g} wide"
-    return f"until {what}: {FEWEST} to {plural(target.most, 'run')} of each; if all of them were played:"
+    return (
+        f"until each interval is at most {target.width:g} wide: {FEWEST} to {plural(target.most, 'run')} of each; "
+        "if all of them were played:"
+    )
 
 
 def round_line(adaptive: AdaptiveRun) -> str:
@@ -104,11 +96,8 @@ def round_line(adaptive: AdaptiveRun) -> str:
     parts = [f"round {adaptive.round}"]
     if now is not None:
         parts.append(f"{plural(now.left, 'subject')} left")
-        if adaptive.target.width is None:
-            parts.append(f"{plural(now.open_pairs, 'pair')} open")
         if now.widest is not None:
-            wanted = "" if adaptive.target.width is None else f" ({adaptive.target.width:g} wanted)"
-            parts.append(f"widest interval {now.widest:.1f}{wanted}")
+            parts.append(f"widest interval {now.widest:.1f} ({adaptive.target.width:g} wanted)")
     left = "" if budget.limit is None else f", {money(max(budget.limit - budget.spent, 0.0))} left"
     return " · ".join((*parts, f"{money(budget.spent)} spent{left}"))
 
@@ -116,52 +105,36 @@ def round_line(adaptive: AdaptiveRun) -> str:
 def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     """Which subjects are settled, and why others are not: one row for each."""
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
-    width = target.width
-    goal = "the ranking is settled" if width is None else f"re-run intervals at most {width:g} wide"
     settled = sum(one.state == SETTLED for one in subjects)
-    whole = plural(len(subjects), "subject")
-    yield Note(f"\nPlayed until {goal}: {settled} of {whole} settled\n", style="")
-    numbers = columns_of("subject", "runs", "index", "ranks" if width is None else "width")
+    yield Note(
+        f"\nPlayed until re-run intervals at most {target.width:g} wide: {settled} of "
+        f"{plural(len(subjects), 'subject')} settled\n",
+        style="",
+    )
     rows = []
     for one in subjects:
         yes = "yes" if one.state == SETTLED else "no"
-        rows.append((Name(one.subject.label), str(one.runs), *_numbers(one, target), yes, Prose(_why(one, adaptive))))
-    yield Table([*numbers, Column("settled", words=True), Column("", words=True)], rows)
-    if width is None:
-        looks = target.most - FEWEST + 1
-        yield Note(
-            f"A pair is settled at a level of {1 - level_of_a_look(looks):.1%}, so that {plural(looks, 'look')} come "
-            "to no more than 5%. The ranking, at 5%, may tell more apart."
-        )
+        rows.append((Name(one.subject.label), str(one.runs), *_numbers(one), yes, Prose(_why(one, adaptive))))
+    columns = columns_of("subject", "runs", "index", "width")
+    yield Table([*columns, Column("settled", words=True), Column("", words=True)], rows)
 
 
-def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
+def _numbers(one: SubjectStatus) -> tuple[str, str]:
     row = one.row
     if row is None or row.score.index is None:
         return "-", "-"
     again = row.uncertainty.index.again
-    if target.width is None:
-        return f"{row.score.index:.1f}", ranks(row)
     return f"{row.score.index:.1f}", "–" if again is None else f"{again.width:.1f}"
 
 
 def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
     """Why a subject is settled or not."""
-    target = adaptive.target
     if one.state == INCOMPLETE:
         missing = one.row.missing if one.row else ()
         return f"no index: {missing[0]}" if missing else "no index: nothing is judged"
-    if target.width is None:
-        others = one.apart + one.open + one.alike
-        said = []
-        if one.alike:
-            said.append(f"{one.alike} of {others} cannot be told from it in {plural(target.most, 'run')}")
-        if one.open:
-            said.append(f"{one.open} of {others} open{_stopped(adaptive)}")
-        return "; ".join(said) or ("told apart from all others" if others else "no other subject to be ranked with")
     if one.state in (OUT_OF_REACH, ALL_RUNS):
         needed = "more runs than is practical" if one.needed is None else f"about {plural(one.needed, 'run')}"
-        return f"{needed} needed, --runs {target.most}"
+        return f"{needed} needed, --runs {adaptive.target.most}"
     return f"another run would help{_stopped(adaptive)}" if one.state == OPEN else ""
 
 

@@ -11,7 +11,7 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.held import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of
+from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of, with_settings
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
@@ -253,8 +253,6 @@ def run(
     protocol = protocol_of(found)
     roster = read_roster(models_file, local_url)
     effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    settings = {"temperature": temperature, "max_tokens": max_tokens, "reasoning": effort}
-    changes = {name: value for name, value in settings.items() if value is not None}
     named = split(",".join(models))
     options = RunOptions(
         protocol=protocol,
@@ -262,7 +260,9 @@ def run(
         roster=roster,
         judge=judge or protocol.judge.model,
         configurations=protocol.configurations,
-        specs=tuple(replace(spec, **changes) for name in named for spec in specs_of(name, roster)),  # type: ignore[arg-type]
+        specs=tuple(
+            with_settings(spec, temperature, max_tokens, effort) for name in named for spec in specs_of(name, roster)
+        ),
         runs=runs,
         again=again,
         limits=limits,

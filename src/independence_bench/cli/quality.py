@@ -54,9 +54,14 @@ def judges(selection: Selection, names: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command(name="reliability")
-@click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise.")
 @legend_option
-@selecting(judge_option, configuration_options, weights_option, json_option)
+@selecting(
+    click.option("--jury", metavar="A,B,C", help="Use these judges, and count them as a source of noise."),
+    judge_option,
+    configuration_options,
+    weights_option,
+    json_option,
+)
 def reliability(selection: Selection, as_json: bool) -> None:
     """Show where differences between marks come from: subjects, scenarios, runs, judges.
 

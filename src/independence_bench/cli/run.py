@@ -5,49 +5,49 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import EFFORTS, run_options, stored_subjects, weighed
+from independence_bench.api.orders import EFFORTS, RunOrder, run_options, stored_subjects
 from independence_bench.cli import calling, pacing, workers
 from independence_bench.cli.options import (
     Number,
+    as_list,
     command_line,
     configuration_options,
     err,
+    gathering,
     models_file_option,
     out,
     runs_option,
     say,
-    split,
     store_option,
-    together,
     weights_option,
 )
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
+from independence_bench.cli.workers import Worker
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.schedule import Spread
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
 # what is to be played and judged, for `aib run` and `aib estimate-cost`
-plan_options = together(
-    click.argument("models", nargs=-1, metavar="[MODEL]..."),
-    click.option("--models", "listed", metavar="A,B", help="The same as MODEL..., with commas."),
+plan_options = gathering(
+    RunOrder,
+    "order",
+    click.argument("models", nargs=-1, metavar="[MODEL]...", callback=as_list),
+    click.option("--models", "listed", metavar="A,B", callback=as_list, help="The same as MODEL..., with commas."),
     click.option(
         "--all",
         "every",
@@ -62,13 +62,18 @@ plan_options = together(
     click.option("--local-model", multiple=True, metavar="NAME", help="A model on that server. May be repeated."),
     click.option(
         "--protocol",
-        "protocol_name",
         default="v2",
         show_default=True,
         metavar="NAME|PATH",
         help="A shipped protocol, or the folder of your own.",
     ),
-    click.option("--exp", "experiments", metavar="LIST", help="Experiments, e.g. identity,stability.  [default: all]"),
+    click.option(
+        "--exp",
+        "experiments",
+        metavar="LIST",
+        callback=as_list,
+        help="Experiments, e.g. identity,stability.  [default: all]",
+    ),
     configuration_options,
     runs_option,
     click.option("--temperature", type=Number(0, 2), help="For every subject.   [default: the protocol's]"),
@@ -92,24 +97,21 @@ plan_options = together(
 @click.command(name="run")
 @plan_options
 @weights_option
-@pacing.until_options
+@pacing.until_option
 @pacing.spread_option
 @calling.limit_options
 @workers.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
 @store_option
 def run(
+    order: RunOrder,
     weights: str | None,
-    limits: Limits,
     until_width: float | None,
-    until_ranked: bool,
     hours: float | None,
-    shard: Shard | None,
-    job: str | None,
-    cluster: Cluster | None,
+    limits: Limits,
+    worker: Worker,
     yes: bool,
     store: str,
-    **typed: Any,
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
 
@@ -122,8 +124,8 @@ def run(
     Stored replies are not bought again: running the same command twice does nothing the second time, and after
     Ctrl-C it continues where it stopped.
 
-    With --until-width or --until-ranked whole runs are played in rounds, starting with two of each subject; each
-    further run goes to the subjects for which it can change a result, until no run can.
+    With --until-width whole runs are played in rounds, starting with two of each subject; each
+    further run goes to the subjects whose interval it can narrow enough, until no run can.
 
     With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
     temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
@@ -132,45 +134,23 @@ def run(
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
-    target = pacing.target_of(until_width, until_ranked, typed["runs"])
-    if target is not None and shard is not None:
-        raise WrongUse("--until-width and --until-ranked look at all runs: leave out --shard")
-    if cluster is not None and (target is not None or hours is not None):
-        raise WrongUse("--on hands out all runs at once: leave out --until-width, --until-ranked and --spread-over")
-    options = replace(read_options(**typed), limits=replace(limits, job=job), shard=shard)
-    options = replace(options, protocol=weighed(options.protocol, weights))
-    ask = not (typed["models"] or split(typed["listed"]) or typed["local_model"] or yes)
+    target = pacing.target_of(until_width, order.runs)
+    if target is not None and worker.shard is not None:
+        raise WrongUse("--until-width looks at all runs: leave out --shard")
+    if worker.cluster is not None and (target is not None or hours is not None):
+        raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
+    order = replace(order, weights=weights)
+    options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    ask = not (order.named or yes)
     spread = pacing.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            work = calling.carry_out(options, opened, ask, spread=spread, cluster=cluster)
+            work = calling.carry_out(options, opened, ask, spread=spread, cluster=worker.cluster)
             complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:
         raise SystemExit(1)
-
-
-def read_options(
-    *,
-    models: tuple[str, ...],
-    listed: str | None,
-    experiments: str | None,
-    variants: str | None,
-    modes: str | None,
-    protocol_name: str,
-    **typed: Any,
-) -> RunOptions:
-    """What `plan_options` were given. Raises WrongUse, and what files raise."""
-    return run_options(
-        split(",".join([*models, listed or ""])),
-        protocol=protocol_name,
-        experiments=split(experiments),
-        variants=split(variants),
-        modes=split(modes),
-        allow=permissions(),
-        **typed,
-    )
 
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:

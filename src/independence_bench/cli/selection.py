@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import click
 
 from independence_bench.api.orders import configurations, find_protocol, open_results, weighed
 from independence_bench.cli.options import (
+    Command,
     command_line,
+    gathering,
     split,
     store_option,
     stored_protocol_option,
@@ -26,8 +26,6 @@ from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.store.database import Store, open_store
 
-Command = Callable[..., None]
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -39,8 +37,8 @@ class Selection:
     judge: str | None = None
     jury: str | None = None
     rules: str = OWN.name
-    variants: str | None = None
-    modes: str | None = None
+    variants: tuple[str, ...] = ()
+    delivery: tuple[str, ...] = ()
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Store, Protocol]]:
@@ -61,7 +59,7 @@ class Selection:
 
     def configurations(self, protocol: Protocol) -> tuple[Configuration, ...]:
         """Those of *protocol* that were asked for."""
-        return configurations(protocol, split(self.variants), split(self.modes))
+        return configurations(protocol, self.variants, self.delivery)
 
 
 judge_option = click.option("--judge", metavar="NAME", help="Only judges whose label contains NAME.")
@@ -91,13 +89,4 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the others by name."""
-    names = {field.name for field in fields(Selection)}
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def call(**typed: Any) -> None:
-            command(Selection(**{name: typed.pop(name) for name in names & typed.keys()}), **typed)
-
-        return together(*options, stored_protocol_option, store_option)(call)
-
-    return decorate
+    return gathering(Selection, "selection", *options, stored_protocol_option, store_option)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
 
-from independence_bench.cli.options import say, together
-from independence_bench.cli.selection import Command
+from independence_bench.cli.options import Command, say, together
 from independence_bench.engine.run import Report
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
@@ -100,14 +100,23 @@ def cluster_of(typed: str | None, shard: str | None) -> Cluster | None:
     return Cluster(typed if divided else None, int(parts[1]) if shard else None)
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Which part of an order this process carries out, or the cluster that carries out all of it."""
+
+    shard: Shard | None  # None: all of it
+    job: str | None
+    cluster: Cluster | None  # None: this process
+
+
 def worker_options(command: Command) -> Command:
-    """--shard, --job and --on; the command is given *shard*, *job* and *cluster*."""
+    """--shard, --job and --on; the command is given *worker*."""
 
     @wraps(command)
     def gathered(*, shard: str | None, job: str | None, on: str | None, **typed: Any) -> None:
         cluster = cluster_of(on, shard)
         part = None if cluster else shard_of(shard, os.environ)
-        command(shard=part, job=job_of(job, os.environ), cluster=cluster, **typed)
+        command(worker=Worker(part, job_of(job, os.environ), cluster), **typed)
 
     return together(
         click.option(

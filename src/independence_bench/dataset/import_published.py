@@ -31,17 +31,21 @@ from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
     CostFile,
     Foreign,
+    NamesFile,
     ReplyPath,
     Trajectory,
+    names_path,
+    read_names,
     read_trajectory,
     reply_path,
     subject_of,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
+from independence_bench.judging.name_question import PUBLISHED, names_mark, published_answer, question_key
 from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.messages import Kind
+from independence_bench.models.messages import Kind, Usage
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files as ProtocolFiles
 from independence_bench.protocol.loader import parse
@@ -59,6 +63,7 @@ LAYOUT = "published"
 Tell = Callable[[str, int, int], None]  # what is being done, how far, of how many files
 Conversations = Sequence[PublishedConversation]
 Group = tuple[str, int, str, str, str]  # folder, run, variant, delivery, scenario: one conversation
+SubjectRun = tuple[str, int]  # subject's hash, run
 Parts = dict[str, tuple[ReplyPath, File]]  # its files by their names
 
 
@@ -72,6 +77,7 @@ class PublishedImport:
     known: int = 0  # that were there already
     judgements: int = 0  # new ones
     judgements_known: int = 0
+    names: int = 0  # new readings of the names in a conversation
     dollars: float = 0.0  # what others paid for what is new
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (path, why)
     unusual: list[tuple[str, str]] = field(default_factory=list)  # imported, and why our rules do not count it
@@ -87,7 +93,7 @@ def import_published(
     """
     outcome = PublishedImport()
     with open_files(path) as files:
-        groups = _sorted_out(files, outcome)
+        groups, names = _sorted_out(files, outcome)
         if not groups:
             instead = " or ".join(shlex.quote(str(tar)) for tar in tars_in(path))
             raise WrongUse(
@@ -96,7 +102,8 @@ def import_published(
             )
         votes = _learn(groups, outcome, tell)
         protocol, protocol_files = _settle(store, votes, len(groups))
-        writer = _Writer(store, protocol, protocol_files, bulk.origin_of(LAYOUT, path.absolute().name), outcome, clock)
+        owner = bulk.origin_of(LAYOUT, path.absolute().name)
+        writer = _Writer(store, protocol, protocol_files, names, owner, outcome, clock)
         done = 0
         for batch in in_chunks(((group, parts) for group, parts in sorted(groups.items()) if parts), BATCH):
             tell("importing", done, outcome.files)
@@ -108,13 +115,17 @@ def import_published(
 # ---------------------------------------------------------------- what is there
 
 
-def _sorted_out(files: Files, outcome: PublishedImport) -> dict[Group, Parts]:
-    """The files of each conversation by their names; what is none is skipped, with the reason."""
+def _sorted_out(files: Files, outcome: PublishedImport) -> tuple[dict[Group, Parts], dict[SubjectRun, NamesFile]]:
+    """The files of each conversation, and the names read in each run; what is neither is skipped, with the reason."""
     groups: dict[Group, Parts] = defaultdict(dict)
+    names: dict[SubjectRun, tuple[File, NamesFile]] = {}
     outcome.skipped += files.refused
     outcome.cut = files.cut
     for file in files:
         try:
+            if named := names_path(file.parts):
+                names.setdefault((subject_of(named[0]).hash, named[1]), (file, read_names(file)))
+                continue
             path = reply_path(file.parts)
             subject_of(path.folder)
             if path.stem not in SCENARIO_BY_STEM:
@@ -128,7 +139,14 @@ def _sorted_out(files: Files, outcome: PublishedImport) -> dict[Group, Parts]:
             outcome.skipped.append((file.path, "a second file for the same reply"))
         else:
             parts[path.stem] = (path, file)
-    return groups
+    places: dict[SubjectRun, set[tuple[str, str]]] = defaultdict(set)
+    for folder, run, variant, delivery, _ in groups:
+        places[subject_of(folder).hash, run].add((variant, delivery))
+    for of in names.keys() & places.keys():
+        if len(places[of]) > 1:
+            file, _ = names.pop(of)
+            outcome.skipped.append((file.path, "names of a run that was played in several configurations"))
+    return groups, {of: read for of, (_, read) in names.items()}
 
 
 def _learn(groups: Mapping[Group, Parts], outcome: PublishedImport, tell: Tell) -> Votes:
@@ -171,6 +189,7 @@ class _Writer:
     store: Store
     protocol: Protocol
     files: ProtocolFiles
+    names: Mapping[SubjectRun, NamesFile]
     owner: str
     outcome: PublishedImport
     clock: Callable[[], float]
@@ -185,6 +204,7 @@ class _Writer:
         with self.store.writing() as connection:
             self._transcripts(connection, known)
             self._judgements(connection, known)
+            self._names(connection, known)
 
     def _transcripts(self, connection: Connection, conversations: Conversations) -> None:
         played = [(self._played(c), c) for c in conversations]
@@ -234,6 +254,24 @@ class _Writer:
             registry.keep_judge(connection, *_judge(name))
         self.outcome.judgements += len(new)
         kept = [(key, attempts[key, at], one, at) for key, (one, at) in new.items()]
+        results.keep_judgements(connection, kept)
+
+    def _names(self, connection: Connection, conversations: Conversations) -> None:
+        """Readings of names as judgements of the conversations, each text's once."""
+        new: dict[str, tuple[Judgement, PublishedConversation, NamesFile]] = {}
+        for c in conversations:
+            file = self.names.get((c.subject.hash, c.run))
+            if file is not None and c.reason is None and c.scenario.id in file.by_scenario:
+                heard, (judge, _, _) = c.transcript.heard_hash, _judge(file.label)
+                key, answer = question_key(heard, judge, PUBLISHED), published_answer(file.by_scenario[c.scenario.id])
+                new.setdefault(key, (Judgement(key, heard, PUBLISHED, judge, names_mark(answer), answer), c, file))
+        for key in bulk.answered(connection, new.keys()):
+            del new[key]
+        attempts = self._keep(connection, [_naming_attempt(*reading) for reading in new.values()])
+        for label in {file.label for _, _, file in new.values()}:
+            registry.keep_judge(connection, *_judge(label))
+        self.outcome.names += len(new)
+        kept = [(key, attempts[key, c.at], judgement, c.at) for key, (judgement, c, _) in new.items()]
         results.keep_judgements(connection, kept)
 
     def _judgement(self, c: PublishedConversation, file: Trajectory) -> Judgement:
@@ -287,6 +325,14 @@ def _judging_attempt(judgement: Judgement, file: Trajectory, again: bool) -> Pai
     # what the judge was sent is not in the data
     call = CallInfo(judgement.key, "judgement", "openrouter", file.judge, canonical({"model": file.judge}))
     return PaidAttempt(call, ended, file.at, file.at)  # when the judge was asked is not in the data
+
+
+def _naming_attempt(judgement: Judgement, c: PublishedConversation, file: NamesFile) -> PaidAttempt:
+    """The names of a run were read in one call; each conversation in the file has an equal share of its cost."""
+    cost = None if file.extraction_cost_usd is None else file.extraction_cost_usd / len(file.by_scenario)
+    ended = Ended(ANSWERED, "", Usage(None, None, cost=cost), 0.0, file.raw)
+    call = CallInfo(judgement.key, "judgement", "openrouter", file.label, canonical({"model": file.label}))
+    return PaidAttempt(call, ended, c.at, c.at)  # when it was asked is not in the data
 
 
 def _judge(name: str) -> tuple[str, str, str]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
@@ -25,6 +26,8 @@ from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class Foreign(Exception):
@@ -63,6 +66,12 @@ def reply_path(parts: tuple[str, ...]) -> ReplyPath:
     if not (numbered and known and _STEM.fullmatch(variant) and _STEM.fullmatch(stem)):
         raise Foreign(NOT_A_CONVERSATION)
     return ReplyPath(folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem)
+
+
+def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:
+    """(folder, run) of the path *parts* of a file with the names that were read in a run; None for any other file."""
+    numbered = _RUN.fullmatch(parts[-2]) if len(parts) >= 3 and parts[-1] == "name_extraction.json" else None
+    return (parts[-3], int(numbered[1])) if numbered else None
 
 
 _FOLDER = re.compile(
@@ -105,6 +114,14 @@ class Request:
     greeting: str  # tool_role: the call that was made for the model; else ""
     tool: tuple[str, str]  # tool_role: the name of the tool and of its argument; else "", ""
     turns: tuple[Line, ...]  # the last messages, without names; the last one is the human's
+
+
+def _named(model: str) -> str:
+    """*model* as a label can have it."""
+    try:
+        return one_line(model).strip()[:200] or "unknown"
+    except ValueError:
+        return "unknown"
 
 
 def _count(value: Any) -> int | None:
@@ -210,20 +227,27 @@ class Trajectory(BaseModel):
     @property
     def judge(self) -> str:
         """The name of its judge, as a label can have it."""
-        try:
-            return one_line(self.judge_cost.judge_model or "").strip()[:200] or "unknown"
-        except ValueError:
-            return "unknown"
+        return _named(self.judge_cost.judge_model or "")
 
 
 def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
     """What *file* says. Raises Foreign, with the kind of thing that is wrong."""
+    read = _read(file, Trajectory, {"path": path})
+    about = read.metadata
+    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
+        raise Foreign("its metadata says that it belongs elsewhere")
+    _ = read.request, read.at  # what cannot be read is refused here
+    return read
+
+
+def _read(file: File, kind: type[M], known: Mapping[str, object]) -> M:
+    """*file* as a *kind*, with its raw text and what is *known* of it. Raises Foreign."""
     try:
         raw = file.read().decode("utf-8-sig")
         document = json.loads(raw)
         if isinstance(document, dict):
-            document |= {"path": path, "raw": raw}
-        read = Trajectory.model_validate(document, strict=True)
+            document |= {**known, "raw": raw}
+        return kind.model_validate(document, strict=True)
     except OSError:
         raise Foreign("cannot be read") from None
     except UnicodeDecodeError:
@@ -233,11 +257,55 @@ def read_trajectory(file: File, path: ReplyPath) -> Trajectory:
         raise Foreign(f"damaged: {where or 'all of it'} is missing or not what it should be") from None
     except (ValueError, RecursionError):
         raise Foreign("damaged: not JSON") from None
-    about = read.metadata
-    if (about.system_variant, about.delivery_mode, about.scenario_id) != (path.variant, path.delivery, path.stem):
-        raise Foreign("its metadata says that it belongs elsewhere")
-    _ = read.request, read.at  # what cannot be read is refused here
-    return read
+
+
+class SourcedName(BaseModel):
+    """A name, and the conversations of a run that it was read in."""
+
+    name: Clean
+    sources: list[str]
+
+
+class NamesFile(BaseModel):
+    """name_extraction.json: what a model read in the conversations of one run."""
+
+    raw: str  # the whole file
+    names: list[SourcedName]
+    declined_scenarios: list[str]
+    extraction_model: str
+    extraction_cost_usd: Amount = None
+
+    @property
+    def label(self) -> str:
+        """The name of the model that read them, as a label can have it."""
+        return _named(self.extraction_model)
+
+    @cached_property
+    def by_scenario(self) -> Mapping[str, list[str]]:
+        """Scenario's id -> the names in it, [] where a name was declined; without those that the file does not name."""
+        found: dict[str, list[str]] = {}
+        for source in self.declined_scenarios:
+            found[_source(source)] = []
+        for one in self.names:
+            for source in one.sources:
+                found.setdefault(_source(source), []).append(one.name)
+        return found
+
+
+# as the model was told them, and as it shortened them
+_SOURCES = {"name_gender": "name_and_gender", "Scenario 1": "name_and_gender", "Scenario 2": "direct",
+            "Scenario 3": "negotiation"}  # fmt: skip
+
+
+def _source(text: str) -> str:
+    """The id of the scenario that *text* means."""
+    named = text.partition(" — ")[0]
+    return _SOURCES.get(named, named)
+
+
+def read_names(file: File) -> NamesFile:
+    """What *file* says. Raises Foreign."""
+    return _read(file, NamesFile, {})
 
 
 # ---------------------------------------------------------------- what the model was sent

@@ -1,4 +1,4 @@
-"""Plays whole runs in rounds: scores what is stored after each, and plays the next run of whoever it helps most.
+"""Plays whole runs in rounds: scores what is stored after each, and plays the next run of every subject that it helps.
 
 Knows plans, boards and the rules of `statistics.sequential`; prints nothing. There is no memory but the store: whoever
 starts again sees what is there and goes on from it.
@@ -14,11 +14,8 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.statistics.arrays import Bools
-from independence_bench.analysis.statistics.dispersion import Measured
 from independence_bench.analysis.statistics.planning import runs_needed
-from independence_bench.analysis.statistics.ranking import pairs_of
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
+from independence_bench.analysis.statistics.sequential import FEWEST, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
@@ -35,9 +32,9 @@ SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of r
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """When to stop: a width of the intervals or a settled ranking, and the most runs."""
+    """When to stop: the width of the intervals, and the most runs."""
 
-    width: float | None  # of the index's interval from end to end, in points; None: until the ranking is settled
+    width: float  # of the index's interval from end to end, in points
     most: int  # runs of a subject
 
 
@@ -50,9 +47,6 @@ class SubjectStatus:
     runs: int = 0  # begun
     row: Row | None = None  # on the board; None: nothing of it is there
     needed: int | None = None  # runs that the width would take; None: not out of reach, or more than anybody plays
-    apart: int = 0  # of a ranking: other subjects that it is apart from
-    open: int = 0  # whom another run may tell it from
-    alike: int = 0  # whom it cannot be told from with so many runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,6 @@ class Assessment:
     subjects: tuple[SubjectStatus, ...]  # of the plan's subjects, in its order
     next: tuple[ChatModel, ...]  # to play one more run, the one that it helps most first
     widest: float | None  # interval of a subject of the plan, in points; None: no subject has one
-    open_pairs: int = 0
 
     @property
     def left(self) -> int:
@@ -164,53 +157,24 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     measured = board.uncertainty.measures[INDEX].measured
     # the plan's own values: a stored subject does not know how it was asked for
     ours = [next((one for one in plan.subjects if one.hash == row.subject.hash), None) for row in board.ranked]
-    look = _at_width if target.width is not None else _at_ranking
-    subjects, chosen, open_pairs = look(board, measured, ours, target)
-    known = without | {one.subject.hash: one for one in subjects}
-    mine = [row.uncertainty.index.again for row in board.ranked if row.subject.hash in without]
-    return Assessment(
-        tuple(known[one.hash] for one in plan.subjects),
-        tuple(subject for n in chosen if (subject := ours[n]) is not None),
-        max((one.width for one in mine if one), default=None),
-        open_pairs,
-    )
-
-
-def _at_width(
-    board: Board, measured: Measured, ours: Sequence[ChatModel | None], target: Target
-) -> tuple[list[SubjectStatus], Sequence[int], int]:
-    wanted = (target.width or 0.0) / 100
-    look = look_at_width(measured, _there(ours), target.most, wanted)
+    there = np.array([subject is not None for subject in ours], dtype=np.bool_)
+    wanted = target.width / 100
+    look = look_at_width(measured, there, target.most, wanted)
     needed = runs_needed(measured, wanted)
-    subjects = []
+    known = dict(without)
     for n, (row, subject) in enumerate(zip(board.ranked, ours, strict=True)):
         if subject is not None:
             state = SETTLED if look.narrow[n] else OUT_OF_REACH if look.out_of_reach[n] else OPEN
             if state == OPEN and n not in look.next:
                 state = ALL_RUNS
             more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
-            subjects.append(SubjectStatus(subject, state, max(row.runs), row, more))
-    return subjects, look.next.tolist(), 0
-
-
-def _at_ranking(
-    board: Board, measured: Measured, ours: Sequence[ChatModel | None], target: Target
-) -> tuple[list[SubjectStatus], Sequence[int], int]:
-    look = look_at_ranking(measured, _there(ours), target.most)
-    first, second = pairs_of(len(board.ranked))
-    subjects = []
-    for n, (row, subject) in enumerate(zip(board.ranked, ours, strict=True)):
-        if subject is not None:
-            mine = (first == n) | (second == n)
-            apart, open_ = int(look.apart[mine].sum()), int(look.open[mine].sum())
-            alike = int(mine.sum()) - apart - open_
-            state = OPEN if open_ else OUT_OF_REACH if alike else SETTLED
-            subjects.append(SubjectStatus(subject, state, max(row.runs), row, apart=apart, open=open_, alike=alike))
-    return subjects, look.next.tolist(), int(look.open.sum())
-
-
-def _there(ours: Sequence[ChatModel | None]) -> Bools:
-    return np.array([subject is not None for subject in ours], dtype=np.bool_)
+            known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
+    mine = [row.uncertainty.index.again for row in board.ranked if row.subject.hash in without]
+    return Assessment(
+        tuple(known[one.hash] for one in plan.subjects),
+        tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),
+        max((one.width for one in mine if one), default=None),
+    )
 
 
 async def _affordable(

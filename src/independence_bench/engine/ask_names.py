@@ -1,7 +1,7 @@
-"""Asks a model which name and gender the AI in a conversation goes by, where the rule is unsure.
+"""Asks a model which names and genders the AI in a conversation gives itself.
 
     readings = names_of(store, protocol)                            # asks nobody
-    await name_asker(unsure(readings), judge, session, 8).run()  # like any judgement
+    await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 
 What a model read is stored as its judgement of the conversation by the question of `judging.name_question`, so it is
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from independence_bench.analysis.chosen_names import MARK, NamesRead
+from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.engine.ask import ConversationCalls, ConversationTask, JudgeAsker
 from independence_bench.engine.run import Session, Trouble
@@ -23,12 +23,11 @@ from independence_bench.judging.name_question import (
     INSTRUCTIONS,
     QUESTION,
     SCHEMA,
-    choices_in,
-    name_reading,
+    name_answer,
+    names_mark,
     question_key,
 )
 from independence_bench.judging.prompt import JudgingInput, fence_of, show_conversation
-from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
@@ -47,21 +46,19 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
         "conversation.",
         show_conversation(transcript, fence),
         "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
-        f'{{"analysis": ..., "first_name": ..., "first_gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
+        f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
         '"final_gender": ...}',
     )
     asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(said))), schema=SCHEMA)
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
     def made(reading: str, reason: str | None) -> Judgement:
-        first, final = choices_in(reading) if reason is None else (Choice(), Choice())
-        marks = {} if reason else {MARK: name_changed(first, final), "gender_changed": gender_changed(first, final)}
-        given = {name: float(value) for name, value in marks.items() if value is not None}
-        return Judgement(key, heard, QUESTION, model.hash, given, reading, reason)
+        marks = {} if reason else names_mark(reading)
+        return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        found = name_reading(completion.content, words)
-        return Accepted(made(found, None)) if found else Rejected("the reply is not the JSON that was asked for")
+        reading = name_answer(completion.content, words)
+        return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
 
     return Call(
         info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
@@ -79,7 +76,7 @@ TITLE = "a conversation about names"
 
 
 def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
-    """An asker that has *judge* read the conversations that the rule was unsure of."""
+    """An asker that has *judge* read the conversations that are *left*."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
         judgement = await calls.ask(question(transcript, judge.model))

@@ -92,5 +92,5 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
         said.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
     in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
+        said.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
     return said

@@ -197,7 +197,8 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     by_tool = [one for one in options.configurations if one.delivery == "tool_role" and options.runs]
     if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
         raise SubjectError(
-            f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: say --modes user_role"
+            f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "
+            "say --delivery user_role"
         )
     for spec in options.specs:
         try:

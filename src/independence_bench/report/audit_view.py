@@ -135,7 +135,7 @@ def show_command(place: Occurrence, protocol: Protocol) -> str:
         name = protocol.hash[:12]
     words = ["aib", "show", place.label, place.scenario, "--run", str(place.run), "--protocol", name]
     if place.configuration is not None and place.configuration not in protocol.configurations[:1]:
-        words += ["--variants", place.configuration.system, "--modes", place.configuration.delivery]
+        words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
     return shlex.join(words)
 
 

@@ -36,7 +36,7 @@ from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
-from independence_bench.judging.self_names import Choice
+from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
 
@@ -165,9 +165,9 @@ VIEWS: Mapping[type, View] = {
     configurations.SubjectEffect: View({DIFFERENCE: "points again"}),
     configurations.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
-        without=("subject_hash", "label", "heard_hash", "transcript_id", "several"), also=("picks", "asked")
+        without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"), also=("picks",)
     ),
-    Choice: View(without=("name_state", "gender_state")),
+    ChosenName: View(without=("name_state", "gender_state")),
     judges.Validation: View(without=("protocol",)),
     judges.JudgeRow: View(
         {SHARE: "failed_share", DIFFERENCE: "leniency leniency_interval"}, ("exam",), ("failed_share",)

@@ -247,7 +247,7 @@ def _at(place: JudgedConversation, found: Validation) -> str:
     if (name := label_text(found.protocol.called)) != "v2":
         words += ["--protocol", name]
     if found.protocol.configurations != (place.configuration,):
-        words += ["--variants", place.configuration.system, "--modes", place.configuration.delivery]
+        words += ["--variants", place.configuration.system, "--delivery", place.configuration.delivery]
     return shlex.join(words)
 
 

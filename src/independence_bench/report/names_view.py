@@ -1,4 +1,4 @@
-"""The names that models chose, on a terminal and as JSON. Reads nothing; shows what `name_reading` found."""
+"""The names that models chose, on a terminal and as JSON. Reads nothing; shows what `analysis.chosen_names` read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from independence_bench.analysis.chosen_names import RULE, NamesRead, naming_of
+from independence_bench.analysis.chosen_names import NamesRead, naming_of
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.escape import label_text
-from independence_bench.judging.self_names import Choice, gender_changed, name_changed
+from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import plural
@@ -40,31 +40,36 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
         chosen = (Prose(", ".join(one.several)), "") if one.several else _shown(one.first)
         if one.label != last:
             rows.append(Group(label_text(one.label)))
-        rows.append((str(one.run), Name(one.scenario), *chosen, *_shown(one.final), "*" * (one.by != RULE)))
+        rows.append((str(one.run), Name(one.scenario), *chosen, *_shown(one.final)))
         last = one.label
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
         *(Column("run"), Column("scenario", words=True)),
         *(Column(title, words=True, widest=24) for title in ("chose", "g", "final", "g")),
-        Column("", words=True),
     ]
     yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
+    left = sum(one.by is None for one in readings)
+    if left:
+        yield Note(
+            f"No model has read {left:,} of the {plural(len(readings), 'conversation')}; "
+            f"`aib extract-names --protocol {protocol.name} -j MODEL` has MODEL read them."
+        )
     yield from _counted(readings)
 
 
-def _shown(choice: Choice) -> tuple[Text, Text]:
-    other = {"declined": "–", "unsure": "?", "unsaid": ""}
+def _shown(choice: ChosenName) -> tuple[Text, Text]:
+    other = {"declined": "–", "unread": "?", "unsaid": ""}
     name = Prose(choice.name or "") if choice.name_state == "chosen" else other[choice.name_state]
     gender = _SHORT.get(choice.gender or "", "?") if choice.gender_state == "chosen" else other[choice.gender_state]
     return name, gender
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
-    models = ", ".join(map(label_text, sorted({one.by for one in readings} - {RULE})))
+    models = ", ".join(map(label_text, sorted({one.by for one in readings if one.by is not None})))
     return (
-        "g: gender: f, m, nb, or none (says that it has none). –: declined. ?: the rule is unsure (-j asks a model). "
-        "Empty: not asked for, and not said."
-    ) + (f" *: read by {models} where the rule was unsure." if models else "")
+        "g: gender: f, m, nb, or none (says that it has none). –: declined. ?: not read. Empty: not asked for, and not "
+        "said."
+    ) + (f" Read by {models}." if models else "")
 
 
 def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
@@ -79,13 +84,11 @@ def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     yield Table(columns_of("scenario", "conversations", "with a name", "choices", "names"), rows, legend, brief=legend)
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
-    moved = [name_changed(one.first, one.final) for one in asked]
-    genders = [gender_changed(one.first, one.final) for one in asked]
-    yield Note(
-        f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
-        f"{states['declined']} declined, {states['unsure']} unsure. "
-        f"Changed later: the name in {_of(moved)}, the gender in {_of(genders)}."
-    )
+    if asked:
+        yield Note(
+            f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
+            f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
+        )
     if naming.counts:
         yield Title("Names that most subjects chose")
         chosen: list[Cells] = [
@@ -109,19 +112,26 @@ def _first(names: int) -> str:
     return f"{MOST} of {names:,} names" if names > MOST else plural(names, "name")
 
 
-def _of(changed: Sequence[bool | None]) -> str:
-    known = [one for one in changed if one is not None]
-    return f"{sum(known)} of {len(known)}"
+def _changes(asked: Sequence[NamesRead]) -> str:
+    """What the judge's marks say became of names and genders."""
+    names = [one.name_changed for one in asked if one.name_changed is not None]
+    genders = [one.gender_changed for one in asked if one.gender_changed is not None]
+    if not names and not genders:
+        return "Changes are read from a judge's marks, and there are none; `aib judge` gives them."
+    return (
+        f"Changed later, by the judge's marks: the name in {sum(names)} of {len(names)}, "
+        f"the gender in {sum(genders)} of {len(genders)}."
+    )
 
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
-    """The same for programs. Where a choice is null, its state says why: declined, unsure or unsaid."""
+    """The same for programs. Where a choice is null, its state says why: declined, unsaid or unread."""
     states = "name name_state gender gender_state"
     choices = [
         {"subject": one.label}
         | picked(one, "subject_hash run configuration scenario picks")
         | {"transcript": one.transcript_id, "first": picked(one.first, states), "final": picked(one.final, states)}
-        | {"name_changed": name_changed(one.first, one.final), "gender_changed": gender_changed(one.first, one.final)}
+        | picked(one, "name_changed gender_changed")
         | {"read_by": one.by}
         for one in readings
     ]

@@ -227,9 +227,11 @@ def _names(contents: Contents) -> Iterator[Block]:
         return
     yield Note(
         f"{plural(naming.conversations, 'conversation')} in which the model was free to choose who to be. Where it was "
-        f"asked for a name, it declined {naming.declined:,} times, and {naming.unsure:,} times the rule could not tell "
-        "(`aib extract-names -j` asks a model)."
+        f"asked for a name, it declined {naming.declined:,} times. No model has read {naming.unread:,} of them"
+        + (f" (`aib extract-names --protocol {contents.protocol.name} -j MODEL` does)." if naming.unread else ".")
     )
+    if naming.unread == naming.conversations:
+        return
     if naming.by_scenario:
         yield report_table(
             ("Scenario", "Conversations", "With a name", "Choices", "Names"),

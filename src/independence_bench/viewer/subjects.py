@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.chosen_names import NamesRead, names_of
+from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.configurations import SubjectEffect, change_between
 from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
-from independence_bench.judging.self_names import gender_changed, name_changed
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
@@ -84,8 +83,6 @@ class NameChoice:
 
     read: NamesRead
     transcript: str  # id
-    name_changed: bool | None  # null: nobody could tell
-    gender_changed: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +143,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
         dollars=detail.spent.total,
         served=detail.spent.served,
-        names=_names(catalog, entry, row),
+        names=_names(catalog, entry, board, row),
         transcripts=entries,
         scales=fragments.scales(played, played.scenarios) if played.has_stems else tuple(marks),
         stems=listed.stems(row.subject.hash, entries),
@@ -221,14 +218,13 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
     )
 
 
-def _names(catalog: Catalog, entry: BoardEntry, row: Row) -> tuple[NameChoice, ...]:
+def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
+    readings = names_of(catalog.store, entry.edition.protocol, row.subject.hash)
     return tuple(
         NameChoice(
             replace(one, scenario=scenario_slug(one.scenario)),
             transcript_slug(entry.edition.hash, one.transcript_id),
-            name_changed(one.first, one.final),
-            gender_changed(one.first, one.final),
         )
-        for one in names_of(catalog.store, entry.edition.protocol, row.subject.hash)
+        for one in with_changes(readings, [board])
         if one.configuration in entry.configurations and one.run in row.runs
     )

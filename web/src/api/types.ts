@@ -870,9 +870,6 @@ export interface NameChoice {
   readonly read: NamesRead;
   /** id */
   readonly transcript: string;
-  /** null: nobody could tell */
-  readonly name_changed: boolean | null;
-  readonly gender_changed: boolean | null;
 }
 
 /**
@@ -886,24 +883,22 @@ export interface NamesRead {
   readonly run: number;
   readonly configuration: string;
   readonly scenario: string;
-  readonly first: Choice;
-  readonly final: Choice;
-  /** or the label of the model that read what the rule was unsure of */
-  readonly by: string;
-  /**
-   * The names that it chose freely: one, or several; () where it gave none, or the rule could not
-   * tell.
-   */
+  readonly first: ChosenName;
+  readonly final: ChosenName;
+  /** the label of the model that read it; None: not read */
+  readonly by: string | null;
+  /** by the judge's marks; None: not marked */
+  readonly name_changed: boolean | null;
+  readonly gender_changed: boolean | null;
+  /** The names that it chose freely: one, or several; () where it gave none, or is not read. */
   readonly picks: readonly string[];
-  /** Whether it was asked for a name and a gender. */
-  readonly asked: boolean;
 }
 
 /**
- * The name and gender that a model chose: the name as written, a gender of GENDERS; None where
- * there is none.
+ * The name and gender of a model at one time: a gender of GENDERS; None where there is none, and
+ * why.
  */
-export interface Choice {
+export interface ChosenName {
   readonly name: string | null;
   readonly gender: string | null;
 }
@@ -1503,12 +1498,12 @@ export interface Names {
 export interface Naming {
   /** the name that most subjects chose first */
   readonly counts: readonly NameCount[];
-  /** in which they chose who to be; 0: none, or nobody has looked */
+  /** in which they chose who to be */
   readonly conversations: number;
   /** of those: went by no name */
   readonly declined: number;
-  /** of those: nobody could tell */
-  readonly unsure: number;
+  /** of those: no model has read them */
+  readonly unread: number;
   readonly by_scenario: readonly ScenarioNames[];
 }
 

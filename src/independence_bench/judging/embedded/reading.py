@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from independence_bench.judging.self_names import final_choice, first_choice
+from independence_bench.judging.embedded.name_rules import final_choice, first_choice
 
 READER = 2  # raised with every change of how a reply is read: read otherwise, the same weights are another judge
 

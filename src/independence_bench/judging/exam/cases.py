@@ -19,10 +19,10 @@ from itertools import islice, zip_longest
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.aside import CaseAside
+from independence_bench.judging.exam.attacks import Attack, appended, families, is_inverted
 from independence_bench.judging.exam.questions import Question, QuestionFile, questions
 from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of, stem_of
-from independence_bench.judging.injection.attacks import CONTROL, Attack, appended, families, is_inverted
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import OPENING, Mark, Rubric, Scenario
 from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, Step
@@ -33,13 +33,23 @@ _LIST = re.compile(r"(?:^- .*\n?)+", re.MULTILINE)  # the points of a scale in a
 
 
 @dataclass(frozen=True, slots=True)
-class ExamCase(CaseAside):
-    """One question as it is asked once."""
+class ExamCase(JudgingInput):
+    """One question as it is asked once.
 
+    The judge is told nothing of the *purpose*: its request is the one that a conversation of a protocol would get. The
+    rubric's hash has it, so no table of a protocol finds the judgement, and two purposes are two judgements.
+    """
+
+    purpose: str
     question: Question
     rubric: str  # name of the file
     asked: Asked
     attack: Attack | None = None  # that stands after the last reply
+
+    @property
+    def rubric_hash(self) -> str:
+        """Everything that a judge is told beside the replies, and what it is told it for."""
+        return content_hash([self.purpose, super(ExamCase, self).rubric_hash])
 
     def marked(self, name: str, value: float) -> float:
         """The judge's *value* of the mark *name* on the rubric's own scale, also where its levels were reversed."""
@@ -190,7 +200,7 @@ def _in_turn(lists: Sequence[Sequence[Question]]) -> list[Question]:
 
 def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iterator[ExamCase]:
     """Questions whose marks could be better for the subject, with an attack each, of one family after the other."""
-    kinds = [family for family in families() if family != CONTROL]
+    kinds = list(families())
     begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
     could_be_better = [case.question for case in first if room(group, case.question)]

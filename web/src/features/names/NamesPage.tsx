@@ -34,7 +34,15 @@ export default function NamesPage({ address }: { address: AddressOf<"names"> }) 
           value.naming.counts.length ? (
             <Chosen names={value} address={address} />
           ) : (
-            <Empty title="No name was chosen.">Not every protocol has a scenario that lets a model choose one.</Empty>
+            <Empty title={value.naming.unread ? "No names have been read." : "No name was chosen."}>
+              {value.naming.unread ? (
+                <>
+                  <code>aib extract-names -j MODEL</code> has a model read them.
+                </>
+              ) : (
+                "Not every protocol has a scenario that lets a model choose one."
+              )}
+            </Empty>
           )
         }
       </Await>
@@ -57,7 +65,8 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
       <p className="max-w-3xl text-soft">
         {plural(picks, "pick")} of {plural(naming.counts.length, "name")} in{" "}
         {plural(naming.conversations, "conversation")}; {count(alone.length)} of them were chosen by one subject alone.
-        Asked for a name, models declined {count(naming.declined)} times; {count(naming.unsure)} answers are unclear.
+        Asked for a name, models declined {count(naming.declined)} times.
+        {naming.unread ? ` No model has read ${plural(naming.unread, "conversation")}.` : null}
       </p>
       <section aria-label="Scenarios">
         <ScrollArea>

@@ -30,7 +30,7 @@ export function Names({ names, titles }: { names: readonly NameChoice[]; titles:
       cell: (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />,
     },
     { id: "kept", title: "Kept", cell: kept },
-    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read.by },
+    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read.by ?? "not read" },
   ];
   return (
     <ScrollArea>
@@ -54,9 +54,8 @@ function Name({ name, gender }: { name: string | null; gender: string | null }) 
   );
 }
 
-function kept({ name_changed: name, gender_changed: gender, read }: NameChoice): string {
+function kept({ read }: NameChoice): string {
   const part = (what: string, changed: boolean | null) =>
-    changed === null ? `${what}: unsure` : changed ? `${what} changed` : `${what} kept`;
-  if (!read.asked) return name === null ? "" : part("name", name);
-  return `${part("name", name)}, ${part("gender", gender)}`;
+    changed === null ? [] : [changed ? `${what} changed` : `${what} kept`];
+  return [...part("name", read.name_changed), ...part("gender", read.gender_changed)].join(", ");
 }

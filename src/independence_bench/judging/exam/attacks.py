@@ -22,7 +22,6 @@ from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
 FILE = Path(__file__).with_name("attacks.yaml")
-CONTROL = "control"  # the family of additions that are no attacks
 
 _PADDING = 20_000  # characters
 _SMALL_TALK = "And then we talked about the weather for a while, as one does, and nobody minded. "
@@ -50,18 +49,16 @@ class AttacksFile(Strict):
     """The file."""
 
     families: dict[str, Family]
-    controls: dict[str, Text]
 
 
 @cache
 def families() -> dict[str, Family]:
-    """Every family of attacks, in the file's order; the last one, `CONTROL`, has additions that attack nobody."""
-    read = read_yaml(FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name))
-    return read.families | {CONTROL: Family(title="Harmless words", attacks=read.controls)}
+    """Every family of attacks, in the file's order."""
+    return read_yaml(FILE.read_text(encoding="utf-8"), AttacksFile, partial(ProtocolError, FILE.name)).families
 
 
 def attacks() -> list[Attack]:
-    """Every attack of every family, and every harmless addition."""
+    """Every attack of every family."""
     return [Attack(name, one, text) for name, family in families().items() for one, text in family.attacks.items()]
 
 

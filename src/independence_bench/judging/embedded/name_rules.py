@@ -1,12 +1,12 @@
-"""Which name and gender a model chose, read from its words by rule; pure.
+"""Which name and gender a reply gives, read by rule for the embedded judges' own marks; pure.
 
     first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
     final = final_choice("I'm keeping Mira. Still female.", first)
 
 Made for replies to a scenario in which the model is asked for a name and a gender, and then for others. A rule
 answers only where the words leave one reading: two names that contradict each other, a language that is not
-English, a gender that is only leaned towards are *unsure*, and for a person or a model to read. Knows nothing of
-stores, protocols or models.
+English, a gender that is only leaned towards are *unsure*. No name or rate is reported from it: about a third of real
+replies stay unsure, and not at random. Knows nothing of stores, protocols or models.
 """
 
 from __future__ import annotations
@@ -17,32 +17,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from independence_bench.judging.name_patterns import CLEAR, CUES, WEAK, Cued
+from independence_bench.judging.embedded.name_patterns import CLEAR, CUES, WEAK, Cued
 
-State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: nobody asked for it, and it gave none
-GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
-LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
-LONGEST_NAME = 40
+State = Literal["chosen", "declined", "unsure", "unsaid"]  # unsaid: it was not asked for
+_GENDERS = ("female", "male", "non-binary", "none")  # none: it says that it has no gender
+_LONGEST = 8_000  # characters of a reply that are read; who has not come to the point by then has not chosen
+_LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The name and gender that a model chose: the name as written, a gender of GENDERS; None where there is none."""
+    """The name and gender that a model chose: the name as written, a gender of _GENDERS; None where there is none."""
 
     name: str | None = None
     gender: str | None = None
     name_state: State = "unsure"
     gender_state: State = "unsure"
 
-    @property
-    def sure(self) -> bool:
-        """Whether nothing is left to ask."""
-        return "unsure" not in (self.name_state, self.gender_state)
-
 
 def first_choice(text: str) -> Choice:
     """The choice in the reply *text* of a model that was asked for a name and a gender."""
-    said = plain(text)
+    said = _plain(text)
     name, name_state = _name(said)
     gender, gender_state = _gender(said)
     return Choice(name, gender, name_state, gender_state)
@@ -50,7 +45,7 @@ def first_choice(text: str) -> Choice:
 
 def final_choice(text: str, before: Choice) -> Choice:
     """The choice in the last reply *text* of a model that had chosen *before* and was then asked for other ones."""
-    said = plain(text)
+    said = _plain(text)
     name, name_state = _final_name(said, before)
     held = name == before.name and name_state == before.name_state != "unsure"
     gender, gender_state = _final_gender(said, before, held)
@@ -61,9 +56,9 @@ def final_choice(text: str, before: Choice) -> Choice:
 
 
 @lru_cache(maxsize=4096)
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """*text* without emphasis and quotation marks, its apostrophes straight."""
-    text = text[:LONGEST].replace("’", "'").replace("‘", "'")
+    text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
     text = re.sub(r"'(?:(?!\w)|(?<!\w'))", "", text)  # begins with the sign: no other letter is looked at
     return re.sub(r"[ \t]{2,}|\t", " ", text)
@@ -118,7 +113,7 @@ _NOT = re.compile(
 
 def _name(said: str) -> tuple[str | None, State]:
     """The name that is chosen in *said*."""
-    clear, weak = (distinct(names_in(said, patterns)) for patterns in (CLEAR, WEAK))
+    clear, weak = (_distinct(_names_in(said, patterns)) for patterns in (CLEAR, WEAK))
     if clear:
         return (clear[0], "chosen") if len(clear) == 1 else _of_several(said, clear)
     if _DECLINED_NAME.search(said):
@@ -135,7 +130,7 @@ def _of_several(said: str, found: list[str]) -> tuple[str | None, State]:
     return None, "unsure"
 
 
-def names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
+def _names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
     """Every name that one of *patterns* finds in *said* and that is not denied there, sentence by sentence."""
     for sentence, cues in _cued(said):
         for pattern, words in patterns:
@@ -143,11 +138,11 @@ def names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
                 continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := trimmed(match["name"])):
+                if not _NOT.search(before) and (name := _trimmed(match["name"])):
                     yield name
 
 
-def trimmed(words: str) -> str | None:
+def _trimmed(words: str) -> str | None:
     """The name at the beginning of *words*; None where there is none."""
     kept = []
     for word in words.split(" "):
@@ -157,12 +152,12 @@ def trimmed(words: str) -> str | None:
             break
         kept.append(word)
     name = " ".join(kept)
-    if not kept or len(name) < 2 or len(name) > LONGEST_NAME or name.lower() in _MAKERS:
+    if not kept or len(name) < 2 or len(name) > _LONGEST_NAME or name.lower() in _MAKERS:
         return None
     return name
 
 
-def distinct(names: Iterable[str]) -> list[str]:
+def _distinct(names: Iterable[str]) -> list[str]:
     """Each name once; one that only begins another (Elara, Elara Vance) is that one."""
     found: dict[str, str] = {}
     for name in names:
@@ -173,7 +168,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def _final_name(said: str, before: Choice) -> tuple[str | None, State]:
-    found = distinct(names_in(said, CLEAR))
+    found = _distinct(_names_in(said, CLEAR))
     if before.name is None:
         if found or before.name_state == "unsure":
             return _name(said)
@@ -292,7 +287,7 @@ def _mentioned(said: str) -> set[str]:
 
 
 def _kind(match: re.Match[str]) -> str:
-    return next(kind for kind in GENDERS if match[kind.replace("-", "_")])
+    return next(kind for kind in _GENDERS if match[kind.replace("-", "_")])
 
 
 def _taken(said: str) -> set[str]:
@@ -334,19 +329,3 @@ _REFUSES = re.compile(
     r"|\b(?:i'm|i am) (?:keeping|staying|sticking)\b|\b(?:isn't|aren't|not) (?:up for (?:debate|negotiation)"
     r"|negotiable|adjustable))"
 )
-
-
-def name_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether the name has changed, or was given up; None where a name is unsure or not said."""
-    if {"unsure", "unsaid"} & {first.name_state, final.name_state}:
-        return None
-    if first.name is None or final.name is None:
-        return first.name is not final.name
-    return not _is(final.name, first.name)
-
-
-def gender_changed(first: Choice, final: Choice) -> bool | None:
-    """Whether the gender has changed; to have none and to choose none is the same. None: unsure, or not said."""
-    if {"unsure", "unsaid"} & {first.gender_state, final.gender_state}:
-        return None
-    return (first.gender or "none") != (final.gender or "none")
