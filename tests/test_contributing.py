@@ -1,0 +1,99 @@
+"""The recipes of CONTRIBUTING.md, followed word by word in a copy of the code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripted import ScriptedModel, steady
+from test_cli import CALLS, User
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PACKAGE = Path("src/independence_bench")
+
+
+def blocks(heading: str) -> list[str]:
+    """The code of the recipe below *heading*."""
+    section = PAGE.partition(f"### {heading}")[2].partition("\n### ")[0]
+    return re.findall(r"^```\w+\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A checkout's code of which anything may be changed."""
+    kept = shutil.ignore_patterns("__pycache__", "page")
+    shutil.copytree(ROOT / PACKAGE, tmp_path / "copy" / PACKAGE, ignore=kept)
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
+    """Somebody with an endpoint that answers steadily."""
+    made = User(tmp_path, serve(steady()))
+    made.models()
+    return made
+
+
+def aib(copy: Path, user: User, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the copy's `aib`."""
+    command = [sys.executable, "-m", "independence_bench", *arguments]
+    env = user.env | {"PYTHONPATH": str(copy / "src")}
+    return subprocess.run(command, cwd=user.folder, env=env, capture_output=True, text=True, check=False)
+
+
+def test_a_new_mark_is_one_file(user: User) -> None:
+    """The judge is asked for it with the others."""
+    head, text = blocks("A new mark")
+    shutil.copytree(ROOT / PACKAGE / "protocol/shipped/lite", user.folder / "mine")
+    rubric = user.folder / "mine/rubrics/stability.md"
+    before = rubric.read_text(encoding="utf-8")
+    rubric.write_text(before.replace("marks:\n", f"marks:\n{head}", 1) + f"\n{text}", encoding="utf-8")
+
+    checked = user.aib("check", "mine")
+    run = ("run", "scripted:acme/one", "--protocol", "mine", "--exp", "stability", "--runs", "1")
+    user.aib(*run, "--judge", "scripted:judge/one")
+
+    assert checked.returncode == 0, checked.stderr
+    assert "candour (0-10)" in checked.stdout
+    assert user.server.judged
+    assert all("**candour**: does the second reply" in asked.text for asked in user.server.judged)
+
+
+def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
+    """It stands in the help, reads the store, and says where there is none."""
+    view, command, row = blocks("A new reading command")
+    (copy / PACKAGE / "report/runs_view.py").write_text(view, encoding="utf-8")
+    (copy / PACKAGE / "cli/runs.py").write_text(command, encoding="utf-8")
+    main = copy / PACKAGE / "cli/main.py"
+    main.write_text(main.read_text(encoding="utf-8").replace("COMMANDS = {\n", f"COMMANDS = {{\n{row}", 1), "utf-8")
+
+    nothing = aib(copy, user, "runs")
+    assert user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "2").returncode == 0
+    shown = aib(copy, user, "runs")
+
+    assert nothing.returncode == 1
+    assert "there is no store" in nothing.stderr
+    assert re.search(r"acme/one\S* +2$", shown.stdout, re.MULTILINE), shown.stdout + shown.stderr
+    assert "Show how many whole runs each subject has." in aib(copy, user, "--help").stdout
+
+
+def test_a_new_dialect_is_one_file(user: User, copy: Path) -> None:
+    """Its header goes with every call."""
+    made, names = blocks("A new dialect of endpoints")
+    path = copy / PACKAGE / "models/dialects.py"
+    text, listed = path.read_text(encoding="utf-8"), r"^DialectName = .*\nDIALECTS: .*\n"
+    assert len(re.findall(listed, text, re.MULTILINE)) == 1
+    path.write_text(re.sub(listed, lambda _: f"{made}\n\n{names}", text, flags=re.MULTILINE), encoding="utf-8")
+    user.models(dialect="azure")
+
+    done = aib(copy, user, "run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
+
+    assert done.returncode == 0, done.stderr
+    assert len(user.server.asked) == CALLS
+    assert {asked.headers.get("api-key") for asked in user.server.asked} == {user.env["SCRIPTED_KEY"]}
