@@ -800,7 +800,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
     }
 
     assert found["acme/one@none-t0.7"].why == ("left out by the published rules, every mark being 0: run 1, direct",)
-    assert (found["acme/one@none-t0.7"].other, found["acme/one@none-t0.7"].own) == (
+    assert (found["acme/one@none-t0.7"].index, found["acme/one@none-t0.7"].own_index) == (
         57.8,
         pytest.approx(54.9583, abs=1e-4),
     )
@@ -984,9 +984,9 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, PublishedIm
     for one in found:
         assert one.why
         if any(why.startswith("rounding") for why in one.why):
-            assert one.own is not None
-            assert one.other is not None
-            assert abs(one.own - one.other) < 0.15
+            assert one.own_index is not None
+            assert one.index is not None
+            assert abs(one.own_index - one.index) < 0.15
 
 
 def test_one_real_topic_carries_stability_alone(real: tuple[Path, PublishedImport]) -> None:
