@@ -804,7 +804,7 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
         57.8,
         pytest.approx(54.9583, abs=1e-4),
     )
-    assert found["local:lab/two+prov@low-t1.0"].own is None
+    assert found["local:lab/two+prov@low-t1.0"].own_index is None
     assert found["local:lab/two+prov@low-t1.0"].why == (
         "we do not rank it: run 1: 1 × invalid (answer: template debris or punctuation only)",
     )
