@@ -31,8 +31,8 @@ from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.generalization import ranking_p
 from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.planning import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.api.orders import find_protocol
 from independence_bench.store.database import open_store

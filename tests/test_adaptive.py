@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.intervals import intervals, p_values
-from independence_bench.analysis.statistics.planning import after, runs_needed
-from independence_bench.analysis.statistics.ranking import holm, pairs_of
-from independence_bench.analysis.statistics.sequential import (
+from independence_bench.analysis.statistics.planning import (
     FEWEST,
     POCOCK,
+    after,
     level_of_a_look,
     look_at_ranking,
     look_at_width,
+    runs_needed,
 )
+from independence_bench.analysis.statistics.ranking import holm, pairs_of
 
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
 

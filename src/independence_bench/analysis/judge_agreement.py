@@ -15,7 +15,9 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.scales import MarkScale, mark_scale_of
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
@@ -27,9 +29,7 @@ from independence_bench.analysis.judge_leniency import (
     subject_rows,
 )
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.mark_scale import MarkScale, scale_of
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     alpha_interval,
@@ -189,7 +189,9 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
         tries = usage.tries(connection, "judgement")
-        scales = {mark.name: scale_of(mark, protocol.score_of(one)) for one in protocol.scenarios for mark in one.marks}
+        scales = {
+            mark.name: mark_scale_of(mark, protocol.score_of(one)) for one in protocol.scenarios for mark in one.marks
+        }
         for results in every:
             mine = [board for board in found if board.configurations == results.configurations]
             places = _complete(results, unique_labels(subjects))

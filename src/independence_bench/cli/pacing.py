@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from independence_bench.analysis.statistics.sequential import FEWEST, MOST, level_of_a_look
+from independence_bench.analysis.statistics.planning import FEWEST, MOST, level_of_a_look
 from independence_bench.cli.options import Number, say, together
 from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (

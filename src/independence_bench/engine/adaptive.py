@@ -16,9 +16,8 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.arrays import Bools
 from independence_bench.analysis.statistics.dispersion import Measured
-from independence_bench.analysis.statistics.planning import runs_needed
+from independence_bench.analysis.statistics.planning import FEWEST, look_at_ranking, look_at_width, runs_needed
 from independence_bench.analysis.statistics.ranking import pairs_of
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_ranking, look_at_width
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of

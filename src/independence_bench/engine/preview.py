@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, replace
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
-from independence_bench.analysis.run_times import day_and_hour
+from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session

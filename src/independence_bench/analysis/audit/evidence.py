@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.audit.history import model_lines
-from independence_bench.analysis.audit.reparse import Words, marks_in, verdict_in, words_in
+from independence_bench.analysis.audit.reparse import Words, marks_in, model_lines, verdict_in, words_in
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_answers
-from independence_bench.analysis.exam.juries import jury_answers
-from independence_bench.analysis.exam.result import ExamStanding, exam_standing, rubrics_of
+from independence_bench.analysis.exam.result import ExamStanding, exam_standing, jury_answers, rubrics_of
 from independence_bench.judging.judge import Judge
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store import registry, results

@@ -14,15 +14,16 @@ from typing import get_args
 import numpy as np
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.fitness import UNKNOWN, fitness_of
 from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
 from independence_bench.analysis.exam.values import (
+    UNKNOWN,
     ExamFigure,
     ExamShare,
     Injections,
     MarkResult,
     Repeats,
     RubricResult,
+    fitness_of,
 )
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
