@@ -148,6 +148,8 @@ class BranchStatistics:
     """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
 
 
+# ---------------------------------------------------------------- two sides compared
+
 DIFFERENCE = "difference"  # H - F: of stems with options
 OPENNESS = "openness"
 Pair = tuple[BranchStatistics, BranchStatistics]

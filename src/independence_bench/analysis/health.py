@@ -65,6 +65,8 @@ class Health:
         return self.reasoned / self.replies if self.replies else 0.0
 
 
+# ---------------------------------------------------------------- why there is no index
+
 JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
 NO_GROUNDS = "a mark that this judge has no grounds for"
 
@@ -153,6 +155,8 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
     there = [states.get((configuration, scenario), "not played") for scenario in scenarios]
     return next((state for state in there if state not in (JUDGED, WITHOUT_VIEW)), NO_GROUNDS)
 
+
+# ---------------------------------------------------------------- when the runs were made
 
 HOUR, DAY = 3600.0, 86400.0
 LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: an imported file may have any number

@@ -169,9 +169,9 @@ def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> Ite
     for facts in found.scenarios:
         alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "decides its dimension alone"}
         more = [
-            ScenarioVerdict("carries too much", one.dimension)
-            for one in facts.within
-            if one.dimension not in alone and (one.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / one.scenarios)
+            ScenarioVerdict("carries too much", part.dimension)
+            for part in facts.within
+            if part.dimension not in alone and (part.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / part.scenarios)
         ]
         if at_one_end([of.stems[facts.id].values for of in subjects if facts.id in of.stems]):
             more.append(ScenarioVerdict("at one end in every branch"))
@@ -203,13 +203,13 @@ def measure_scenarios(
     labels = [label for label, _ in subjects]
     parts = _parts(protocol, given)
     full = items.index_without(parts) if subjects else None
-    total: Floats = np.sum([one.had() for one in given], axis=0)
+    total: Floats = np.sum([own.had() for own in given], axis=0)
     facts = [
         _facts(scenario, one, total, _within(protocol, given, one), _without(parts, place, given, full, labels))
         for place, (scenario, one) in enumerate(zip(protocol.scenarios, given, strict=True))
     ]
     looked_at = sum(r is not None for f in facts for r in (f.discrimination, *(w.item_rest for w in f.within)))
-    scores = [one.scores.tolist() if one.worths else [None] * len(labels) for one in given]
+    scores = [own.scores.tolist() if own.worths else [None] * len(labels) for own in given]
     table = tuple((label, tuple(of_one[n] for of_one in scores)) for n, label in enumerate(labels))
     return ItemAnalysis(tuple(replace(f, verdicts=_verdicts(f, len(labels), looked_at)) for f in facts), table)
 
@@ -324,10 +324,10 @@ def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[
     """*mine*, one of *given*, in each of its dimensions."""
     found = []
     for name in (dimension.name for dimension in protocol.dimensions):
-        here = [one for one in given if any(worth.dimension == name for worth in one.worths)]
-        if any(one is mine for one in here):
+        here = [own for own in given if any(worth.dimension == name for worth in own.worths)]
+        if any(own is mine for own in here):
             points = mine.configurations * fsum(worth.points for worth in mine.worths if worth.dimension == name)
-            total: Floats = np.sum([one.had(name) for one in here], axis=0)
+            total: Floats = np.sum([own.had(name) for own in here], axis=0)
             found.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
     return tuple(found)
 
@@ -360,14 +360,14 @@ def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Scen
     if subjects < items.FEWEST_SAMPLED or not facts.within:
         return ()
     found = [
-        ScenarioVerdict("decides its dimension alone", one.dimension)
-        for one in facts.within
-        if one.scenarios >= FEWEST_BESIDE and one.share_interval and one.share_interval.low > ALONE
+        ScenarioVerdict("decides its dimension alone", part.dimension)
+        for part in facts.within
+        if part.scenarios >= FEWEST_BESIDE and part.share_interval and part.share_interval.low > ALONE
     ]
     at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
-    if at_an_end or all(abs(one.share or 0.0) < HARDLY for one in facts.within):
+    if at_an_end or all(abs(part.share or 0.0) < HARDLY for part in facts.within):
         found.append(ScenarioVerdict("does not tell subjects apart"))
-    correlations = [(None, facts.discrimination), *((one.dimension, one.item_rest) for one in facts.within)]
+    correlations = [(None, facts.discrimination), *((part.dimension, part.item_rest) for part in facts.within)]
     found += [
         ScenarioVerdict("points the other way", dimension)
         for dimension, correlation in correlations

@@ -51,7 +51,9 @@ def boards_of(
     """The same as `boards` of what was read before."""
     made = []
     for board, results, given in scored_boards(records, protocol, judge, jury, rules):
-        made.append(board := replace(board, exam=records.examined and records.examined.of(board.judge_hashes)))
+        if records.examined is not None:
+            board = replace(board, exam=records.examined.of(board.judge_hashes))
+        made.append(board)
         if rules.name == OWN.name:
             by_judge = [
                 {subject: results.unit_marks(mine, of_judge) for subject, mine in results.by_subject.items()}

@@ -62,12 +62,12 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
     if not every:
         return None
     rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
-    costs = [one.cost for one in every if one.cost is not None]
+    costs = [answer.cost for answer in every if answer.cost is not None]
     return ExamResult(
         rubrics=rubrics,
-        fitness=weakest([(one.rubric, one.fitness) for one in rubrics]),
+        fitness=weakest([(of.rubric, of.fitness) for of in rubrics]),
         cost=sum(costs) if costs else None,
-        when=max(one.when for one in every),
+        when=max(answer.when for answer in every),
     )
 
 
@@ -84,9 +84,9 @@ def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
 
 def judge_differences(first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]) -> tuple[JudgeDifference, ...]:
     """The first judge less the second, by rubric, on the questions that both answered; () where there is none."""
-    one, other = by_rubric(first), by_rubric(second)
-    found = (_difference(rubric, one[rubric], other[rubric]) for rubric in one if rubric in other)
-    return tuple(difference for difference in found if difference is not None)
+    mine, others = by_rubric(first), by_rubric(second)
+    differences = (_difference(rubric, mine[rubric], others[rubric]) for rubric in mine if rubric in others)
+    return tuple(difference for difference in differences if difference is not None)
 
 
 def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]) -> JudgeDifference | None:
@@ -103,8 +103,8 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
     for answers in judged:
         given = given_marks(rubric, [answers[question] for question in both])
         figures.append([mark_figures(scales[name], of, len(both)) for name, of in given.items()])
-        at = np.array([one.question for of in given.values() for one in of])
-        errors = np.array([scales[name].state(one.mark) != one.state for name, of in given.items() for one in of])
+        at = np.array([mark.question for of in given.values() for mark in of])
+        errors = np.array([scales[name].state(mark.mark) != mark.state for name, of in given.items() for mark in of])
         figure = known_states.mean_of_errors(at, errors.astype(np.float64), 1.0, len(both))
         if figure is None:
             return None
@@ -113,9 +113,9 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
     return JudgeDifference(
         rubric=rubric,
         questions=len(both),
-        kappa=_apart(*([one.kappa for one in of] for of in figures)),
-        ranks=_apart(*([one.ranks for one in of] for of in figures)),
-        error=_apart(*([one.error for one in of] for of in figures)),
+        kappa=_apart(*([mark.kappa for mark in of] for of in figures)),
+        ranks=_apart(*([mark.ranks for mark in of] for of in figures)),
+        error=_apart(*([mark.error for mark in of] for of in figures)),
         right=ExamFigure(wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)),
     )
 
@@ -156,13 +156,13 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
 def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
     """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of their rubrics."""
     wanted = rubrics_of(protocol)
-    result = exam_result([one for one in answers if one.rubric in wanted])
+    result = exam_result([answer for answer in answers if answer.rubric in wanted])
     if result is None:
         return None
     missing = tuple(name for name in wanted if result.rubric(name) is None)
-    known = [(one.rubric, one.fitness) for one in result.rubrics]
+    known = [(rubric.rubric, rubric.fitness) for rubric in result.rubrics]
     fitness: Fitness = weakest([*known, *((name, UNKNOWN) for name in missing)])
-    kappas = [one.kappa.value if one.kappa else None for one in result.rubrics]
+    kappas = [rubric.kappa.value if rubric.kappa else None for rubric in result.rubrics]
     there = [kappa for kappa in kappas if kappa is not None]
     return ExamStanding(
         ExamResult(result.rubrics, fitness, result.cost, result.when),
@@ -201,27 +201,27 @@ def jury_answers(members: Sequence[Sequence[ExamAnswer]], by: By = "median") -> 
     """What *members*, each one's answers, answer together, of what all of them were asked."""
     asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
     for answers in members:
-        for one in answers:
-            asked[one.rubric, one.question.id, one.asked].append(one)
+        for answer in answers:
+            asked[answer.rubric, answer.question.id, answer.asked].append(answer)
     return tuple(_together(of, by) for of in asked.values() if len(of) == len(members))
 
 
-def _together(of: Sequence[ExamAnswer], by: By) -> ExamAnswer:
-    one = of[0]
+def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
+    first = answers[0]
     marks: dict[str, float] | None = {}
-    for name in one.question.state:
-        given = [each.marks[name] for each in of if each.marks is not None and name in each.marks]
-        mark = _joined(one, name, given, len(of), by)
+    for name in first.question.state:
+        given = [answer.marks[name] for answer in answers if answer.marks is not None and name in answer.marks]
+        mark = _joined(first, name, given, len(answers), by)
         marks = None if mark is None or marks is None else marks | {name: mark}
     return ExamAnswer(
-        rubric=one.rubric,
-        question=one.question,
-        asked=one.asked,
-        attack=one.attack,
+        rubric=first.rubric,
+        question=first.question,
+        asked=first.asked,
+        attack=first.attack,
         marks=marks,
-        cost=_sum([each.cost for each in of]),
-        seconds=_sum([each.seconds or 0.0 for each in of]),
-        when=max(each.when for each in of),
+        cost=_sum([answer.cost for answer in answers]),
+        seconds=_sum([answer.seconds or 0.0 for answer in answers]),
+        when=max(answer.when for answer in answers),
     )
 
 

@@ -121,7 +121,7 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     group = questions()[rubric]
     scenario, _ = rubric_of(group)
     protocol = protocol_named(group.protocol)
-    found = {}
+    scales = {}
     for name, mark in marks_of(group).items():
         favour = -1 if in_favour_below(group, name) else 1
         states = scale_of(group, name)
@@ -129,12 +129,12 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
         if as_score.worths:
             span = as_score.high - as_score.low
             worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)
-            found[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
+            scales[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
         elif mark.levels:
-            found[name] = ExamScale(states, (), "nominal", favour)
+            scales[name] = ExamScale(states, (), "nominal", favour)
         elif states == BANDS:
-            found[name] = ExamScale(states, (), "ordinal", favour)
+            scales[name] = ExamScale(states, (), "ordinal", favour)
         else:
             worths = tuple(POINTS * at / (len(states) - 1) for at in range(len(states)))
-            found[name] = ExamScale(states, worths, "ordinal", favour)
-    return found
+            scales[name] = ExamScale(states, worths, "ordinal", favour)
+    return scales

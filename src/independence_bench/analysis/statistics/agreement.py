@@ -187,7 +187,7 @@ def alphas_without(
     every = _table(marks)
     table, whose = _pairable(every), np.array(subjects)[_paired(every)]
     values = np.unique(table[~np.isnan(table)])
-    of_subjects = [_coincidences(table[:, whose == one], values) for one in dict.fromkeys(subjects) if one in whose]
+    of_subjects = [_coincidences(table[:, whose == name], values) for name in dict.fromkeys(subjects) if name in whose]
     whole = sum(of_subjects, np.zeros((values.size, values.size)))
     return [_alpha(whole - mine, measurement) for mine in of_subjects]
 

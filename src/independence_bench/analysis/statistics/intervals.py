@@ -313,7 +313,7 @@ def _gamma_ratio(a: Floats) -> Floats:
     """
     whole = np.maximum(a, _SERIES)
     series = np.log(whole) / 2 - 1 / (8 * whole) + 1 / (192 * whole**3) - 1 / (640 * whole**5)
-    exact = [math.lgamma(one + 0.5) - math.lgamma(one) for one in np.minimum(a, _SERIES).ravel()]
+    exact = [math.lgamma(x + 0.5) - math.lgamma(x) for x in np.minimum(a, _SERIES).ravel()]
     return np.where(a > _SERIES, series, np.array(exact).reshape(a.shape))
 
 
@@ -366,4 +366,4 @@ def _near_normal(t: Floats, degrees: Floats) -> Floats:
         + (square + 3) / b
         - (((0.4 * square + 3.3) * square + 24) * square + 85.5) / (0.8 * square * square + 100 + b) / b
     )
-    return np.array([math.erfc(one / math.sqrt(2)) for one in z.ravel()]).reshape(z.shape)
+    return np.array([math.erfc(x / math.sqrt(2)) for x in z.ravel()]).reshape(z.shape)

@@ -161,12 +161,12 @@ def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: i
 def mean_figure(figures: Sequence[Figure]) -> Figure:
     """The mean of figures, at least one, of the same questions and with the same best."""
     return Figure(
-        float(np.mean([one.value for one in figures])),
+        float(np.mean([figure.value for figure in figures])),
         figures[0].best,
-        float(np.mean([one.worst for one in figures])),
-        np.mean([one.shifts for one in figures], axis=0),
-        max(one.errors for one in figures),
-        1 / float(np.mean([1 / one.asked for one in figures])),
+        float(np.mean([figure.worst for figure in figures])),
+        np.mean([figure.shifts for figure in figures], axis=0),
+        max(figure.errors for figure in figures),
+        1 / float(np.mean([1 / figure.asked for figure in figures])),
     )
 
 

@@ -1,8 +1,18 @@
-"""What a test will be able to tell, before it is played: expected widths and smallest differences. Pure functions.
+"""What a test will be able to tell, before it is played and while it is: expected widths, who plays on. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics-methods.md, eq. 6 and
 7). Before a subject is met the dispersion is that of all subjects who were measured with the same design, and where
-nobody was, the one that is believed beforehand.
+none was, the one that is believed beforehand.
+
+Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
+
+    width     until each index has an interval no wider than was asked for
+    ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
+
+Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a level of which all
+looks together make up 5%. A width needs nothing of the kind: it says where to stop and not what to find there, and the
+dispersions lean on all subjects. What is shown afterwards, at 95% and without memory of how it was played, still holds;
+`benchmarks/adaptive.py` measures it.
 """
 
 from __future__ import annotations
@@ -19,14 +29,14 @@ from independence_bench.analysis.statistics.dispersion import Measured, for_rank
 from independence_bench.analysis.statistics.intervals import joined, p_values
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
 
-MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
+MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
 NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)  # a subject of whom nothing is known
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How the score of a subject that nobody has met is expected to vary."""
+    """How the score of a subject that was not measured yet is expected to vary."""
 
     again: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
@@ -37,8 +47,8 @@ class Expected:
     believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
 
 
-def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:
-    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: nobody was.
+def expect(design: dispersion.Design, measured: Measured | None = None) -> Expected:
+    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: none was.
 
     Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
     Satterthwaite's formula gives where each conversation varies as its weight says.
@@ -63,7 +73,7 @@ def expect(design: dispersion.Design, measured: dispersion.Measured | None = Non
 def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
     """A score at *mean*, in [0, 1], after *runs*, as the same test again sees it.
 
-    None for one run where nobody has two: nothing says then how runs vary.
+    None for one run where no subject has two: nothing says then how runs vary.
     """
     if runs < 2 and not expected.subjects:
         return None
@@ -82,7 +92,7 @@ def width_another(expected: Expected, mean: float, runs: int) -> float | None:
     if expected.another is None:
         return None
     dispersion = expected.another + expected.believed_runs / runs
-    of = (np.array([one]) for one in (mean, dispersion, expected.another_degrees))
+    of = (np.array([number]) for number in (mean, dispersion, expected.another_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
 
@@ -103,8 +113,8 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     """
 
     def narrow(runs: int) -> bool:
-        found = width_again(expected, mean, runs)
-        return found is not None and found <= width
+        reached = width_again(expected, mean, runs)
+        return reached is not None and reached <= width
 
     return fewest_runs(narrow)
 
@@ -120,7 +130,7 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     return few
 
 
-def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]:
+def runs_needed(measured: Measured, width: float) -> list[int | None]:
     """For each subject the fewest runs after which its interval is expected to be no wider than *width*, in [0, 1].
 
     None where `MOST_RUNS` would not do it.
@@ -140,7 +150,7 @@ def widths(scores: intervals.Scores) -> Floats:
     return high - low
 
 
-def after(measured: dispersion.Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
+def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.again
@@ -150,23 +160,25 @@ def after(measured: dispersion.Measured, runs: Floats | Sequence[float]) -> inte
 
 
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
-    """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
+    """The dispersion of a subject that was not measured: that towards which all are drawn."""
     return float(dispersion.moderated(NOBODY, pool, believed, weight)[0][0])
 
 
-def _typical(measured: dispersion.Measured) -> float:
-    """The median of the degrees that a run after the first has added; 0 where nobody has two runs that differ."""
+def _typical(measured: Measured) -> float:
+    """The median of the degrees that a run after the first has added; 0 where no subject has two runs that differ."""
     counted = measured.again.degrees > 0
     if not counted.any():
         return 0.0
     return float(np.median(measured.again.degrees[counted] / (measured.runs[counted] - 1)))
 
 
+# ---------------------------------------------------------------- while it is played
+
 FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
-MOST = 10  # unless somebody says otherwise
+MOST = 10  # by default
 SLACK = 1.15  # a width is given up where so many times what was asked for is to be expected in the end
 _TINY = 1e-300  # a p-value below it is 0 to a computer
-NEXT_TO_BEST = 0.5  # a run is spent on whoever gains at least this share of what the best one would
+NEXT_TO_BEST = 0.5  # a run is spent on each subject that gains at least this share of what the best one would
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,7 +218,7 @@ def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) 
     """Who needs another run for an interval of *width*, in [0, 1]; *may_play*: who can be given one.
 
     A subject is given up where with *most* runs it is to be expected that its interval is still wider, by more than
-    what such an expectation can be wrong by (`SLACK`). Where nobody has two runs nothing is known, and all play on.
+    what such an expectation can be wrong by (`SLACK`). Where no subject has two runs nothing is known, and all play on.
     """
     now = widths(after(measured, measured.runs))
     then = widths(after(measured, np.maximum(measured.runs, most)))
@@ -225,7 +237,7 @@ def look_at_ranking(measured: Measured, may_play: Bools, most: int, looks: int |
     there are numbers of runs from `FEWEST` to *most*). It is given up where it would not be apart with *most* runs of
     both if the gap and the dispersions stay what they are. What a run of one side brings to an open pair is the share
     of the evidence that is lacking: (log p now - log p then)/(log p now - log bound), at most 1, where *bound* is that
-    of the pair which Holm's procedure comes to next. Whoever gains at least `NEXT_TO_BEST` of the most plays on.
+    of the pair which Holm's procedure comes to next. Each that gains at least `NEXT_TO_BEST` of the most plays on.
     """
     number = len(measured.mean)
     level = level_of_a_look(looks or max(most - FEWEST + 1, 1))

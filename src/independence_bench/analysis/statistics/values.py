@@ -1,4 +1,4 @@
-"""How sure numbers and ranks are, as values: whoever only shows them needs none of the arithmetic."""
+"""How sure numbers and ranks are, as values: code that only shows them needs none of the arithmetic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Standing:
     rank_low: int  # the best rank that it may have; 1 is the first
     rank_high: int  # the worst one
     groups: str  # letters; two subjects that share one cannot be told apart
-    tied_with_best: bool  # nobody is better for certain
+    tied_with_best: bool  # no subject is better for certain
 
     @property
     def certain(self) -> bool:
@@ -52,7 +52,7 @@ class Uncertainty:
 
     def scaled(self, factor: float) -> Uncertainty:
         """In another unit."""
-        again, another = (None if one is None else one.scaled(factor) for one in (self.again, self.another))
+        again, another = (None if of is None else of.scaled(factor) for of in (self.again, self.another))
         return Uncertainty(again, another)
 
 

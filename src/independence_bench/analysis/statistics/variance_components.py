@@ -70,7 +70,7 @@ class Components:
         hardly; and for fewer than `FEWEST_LEFT_OUT` subjects.
         """
         return {
-            name: None if name in OF_NO_SUBJECT else jackknife([one[name] for one in self.left_out])
+            name: None if name in OF_NO_SUBJECT else jackknife([without[name] for without in self.left_out])
             for name in self.estimates
         }
 
