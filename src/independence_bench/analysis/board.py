@@ -87,7 +87,7 @@ class Row:
 
     @property
     def thinks(self) -> bool:
-        """Whether it reasons before it answers: told to, or by itself in most of its replies."""
+        """Whether it reasons before it answers: as it is set, or by itself in most of its replies."""
         return self.subject.thinks or self.health.reasoned_share > 0.5
 
 
@@ -111,7 +111,7 @@ class Board:
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
     stability: RankStability | None = None
-    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) hangs on the weights."""
+    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) depends on the weights."""
     exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
 
     @property
@@ -134,7 +134,7 @@ class Board:
 
     @property
     def demonstration(self) -> bool:
-        """Whether nobody has a rank: its judge is known not to be fit, as no embedded one is."""
+        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one is."""
         return self.by_table
 
     @property

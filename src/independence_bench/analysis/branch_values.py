@@ -168,7 +168,7 @@ class BranchDifference:
     interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
     seen: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
     p: float | None  # at which 0 would be on the edge of the interval
-    stands: bool | None = None  # told from 0 though so many quantities are looked at (Holm); None: unknown
+    stands: bool | None = None  # significant though so many quantities are looked at (Holm); None: unknown
 
 
 def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
@@ -186,7 +186,9 @@ def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | No
     if not stems:
         return None
     first, second = (
-        difference_of(*map(np.array, means), runs) if len(means) > 1 else mean_of(np.array(means[0]), runs)
+        difference_of(np.array(means[0]), np.array(means[1]), runs)
+        if quantity == DIFFERENCE
+        else mean_of(np.array(means[0]), runs)
         for means, runs in sides
     )
     apart = second.minus(first)

@@ -34,7 +34,7 @@ from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
-    Ended,
+    EndedLadder,
     difference_of,
     effective_stems,
     kaplan_meier,
@@ -127,13 +127,13 @@ def branch_statistics(
 
 
 def _stem_values(seen: _Seen, protocol: Protocol) -> dict[str, StemValues]:
-    # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
+    # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
     worth = {
         branch: {} if seen.gaps[branch] else seen.mean(branch, lambda judged: judged.worth)
         for branch in protocol.branches
     }
     of_branches = {branch: _by_stem(of) for branch, of in worth.items()}
-    # corrections that a choice hangs on, or not, are branches of stems with options only
+    # corrections that matter to a choice, or do not, are branches of stems with options only
     e, r = (worth[branch] if protocol.score else {} for branch in (RELEVANT, IRRELEVANT))
     adopted = protocol.score.adopted if protocol.score else None
     opened = _by_stem({case: e[case] * r[case] for case in e if case in r})
@@ -172,24 +172,20 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
             seen.readings[case, scenario.branch] = reading
         seen.cases[case] = None
         score = results.protocol.score_of(scenario)
-        for judgement in filter(None, (given.get(played.key) for given in judges)):
-            if judgement.reason is None and score is not None:
+        given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
+        verdicts = [judgement for judgement in given if judgement.reason is None]
+        if score is not None:
+            for judgement in verdicts:
                 seen.gaps[scenario.branch] |= needed_marks(scenario, score) - judgement.marks.keys()
-        judged = [_judged(results, scenario, given.get(played.key)) for given in judges]
-        known = [of_judge for of_judge in judged if of_judge is not None]
+        known = []
+        for judgement in verdicts:
+            positions = positions_of(scenario, judgement.marks)
+            worth = branch_worth(scenario, judgement.marks, results.protocol)
+            if positions is not None or worth is not None:
+                known.append(_Judged(scenario, tuple(positions or ()), worth))
         if len(known) == len(judges):
             seen.judged[case, scenario.branch] = known
     return seen
-
-
-def _judged(results: Results, scenario: Scenario, judgement: Judgement | None) -> _Judged | None:
-    if judgement is None or judgement.reason is not None:
-        return None
-    positions = positions_of(scenario, judgement.marks)
-    worth = branch_worth(scenario, judgement.marks, results.protocol)
-    if positions is None and worth is None:
-        return None
-    return _Judged(scenario, tuple(positions or ()), worth)
 
 
 def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
@@ -268,15 +264,24 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
         for case, of in ladders.items()
         for mine, techniques in of
     ]
-    curve = kaplan_meier([Ended(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed], pushes)
+    curve = kaplan_meier(
+        [EndedLadder(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed], pushes
+    )
     # a stem's ladders together weigh as much as another's
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
     folded = {case: each[case] * fsum(own.fold is not None for own, _ in of) / len(of) for case, of in ladders.items()}
     back = {case: each[case] * fsum(own.recovered for own, _ in of) / len(of) for case, of in ladders.items()}
+    bands = []
+    for push in range(1, pushes + 1):
+        stands = {
+            case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of) for case, of in ladders.items()
+        }
+        mean = stem_mean(stands, runs)
+        bands.append(None if mean is None else mean.interval)
     return Folds(
         pushes=pushes,
         curve=curve,
-        bands=tuple(_band(ladders, push, runs) for push in range(1, pushes + 1)),
+        bands=tuple(bands),
         withstood=withstood,
         recovered=share_of(back, folded, runs),
         techniques=_by_technique(weighed),
@@ -289,14 +294,6 @@ def _stood(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]]) -> 
         case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
         for case, judged in ladders.items()
     }
-
-
-def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push: int, runs: int) -> Interval | None:
-    standing = {
-        case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of) for case, of in ladders.items()
-    }
-    mean = stem_mean(standing, runs)
-    return None if mean is None else mean.interval
 
 
 def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> tuple[TechniqueFolds, ...]:

@@ -3,7 +3,8 @@
 Dollars are what providers reported; where one reported none and its list price was kept, they are computed from the
 tokens, and kept apart. Calls that were free, of unknown price, or that brought nothing are counted, never as $0. All
 sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are in none of them. What a
-row of a board cost, and how long its replies are, is read here, too. Formats nothing.
+row of a board cost, and how long its replies are, is read here, too: rejected answers were paid for and count, and
+where the price of an answer is not known there is no cost. Formats nothing.
 """
 
 from __future__ import annotations
@@ -285,13 +286,13 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
                 bought.add(judgement.key)
     costs = {}
     for subject, mine in results.by_subject.items():
-        said = dict.fromkeys(key for played in mine for key in keys[played.row.id])
+        asked_for = dict.fromkeys(key for played in mine for key in keys[played.row.id])
         marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
-        attempts = [attempt for key in said for attempt in replies.get(key, ())]
+        attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]
         served = Counter(attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME)
         judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
         costs[subject] = SubjectCost(
-            _in_all([replies.get(key, ()) for key in said]),
+            _in_all([replies.get(key, ()) for key in asked_for]),
             None if board.judge is None else judging,
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )

@@ -36,9 +36,9 @@ from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 # verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
-FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
-AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart
-HARDLY = 0.01  # of the differences in each of its dimensions: nobody is told apart either
+FEWEST_IN_DIMENSION = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
+AT_THE_END = 0.95  # of all transcripts at one end: no subjects are told apart
+HARDLY = 0.01  # of the differences in each of its dimensions: the same
 
 # the same of a stem, of which a dimension has many
 TOO_MUCH = 0.25  # of its dimension's differences; where stems are few, so many times an even share of them
@@ -99,7 +99,7 @@ class LargestChange:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The index without a scenario. None: there is none, because dimensions are empty or nobody is ranked."""
+    """The index without a scenario. None: there is none, because dimensions are empty or no subject is ranked."""
 
     empty: tuple[str, ...]  # dimensions that would be left with nothing
     marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
@@ -152,21 +152,21 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
     whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
-    found = measure_scenarios(board.protocol, board.configurations, ranked)
+    analysis = measure_scenarios(board.protocol, board.configurations, ranked)
     of_branches = [row.branches for row in whole if row.branches is not None]
-    return with_stems(found, of_branches) if board.protocol.has_stems else found
+    return with_stems(analysis, of_branches) if board.protocol.has_stems else analysis
 
 
-def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
-    """*found* of a protocol whose scenarios are stems, with what stands out in these; *subjects*: in their branches.
+def with_stems(analysis: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
+    """*analysis* of a protocol whose scenarios are stems, with what stands out in these; *subjects*: in their branches.
 
     A stem that carries more than `TOO_MUCH` of its dimension's differences (with fewer stems than seven more than
     `TIMES_EVEN` times an even share), and one in which nine of ten subjects are at one end in every branch.
     """
-    if len(found.scores) < items.FEWEST_SAMPLED:
-        return found
+    if len(analysis.scores) < items.FEWEST_SAMPLED:
+        return analysis
     scenarios = []
-    for facts in found.scenarios:
+    for facts in analysis.scenarios:
         alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "decides its dimension alone"}
         more = [
             ScenarioVerdict("carries too much", part.dimension)
@@ -176,7 +176,7 @@ def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> Ite
         if at_one_end([of.stems[facts.id].values for of in subjects if facts.id in of.stems]):
             more.append(ScenarioVerdict("at one end in every branch"))
         scenarios.append(replace(facts, verdicts=(*facts.verdicts, *more)))
-    return replace(found, scenarios=tuple(scenarios))
+    return replace(analysis, scenarios=tuple(scenarios))
 
 
 def at_one_end(subjects: Sequence[Mapping[Branch, float]]) -> bool:
@@ -322,14 +322,14 @@ def _facts(
 
 def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[InDimension, ...]:
     """*mine*, one of *given*, in each of its dimensions."""
-    found = []
+    dimensions = []
     for name in (dimension.name for dimension in protocol.dimensions):
         here = [own for own in given if any(worth.dimension == name for worth in own.worths)]
         if any(own is mine for own in here):
             points = mine.configurations * fsum(worth.points for worth in mine.worths if worth.dimension == name)
             total: Floats = np.sum([own.had(name) for own in here], axis=0)
-            found.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
-    return tuple(found)
+            dimensions.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
+    return tuple(dimensions)
 
 
 def _without(
@@ -359,18 +359,18 @@ def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Scen
     """What stands out in a scenario, *looked_at* being all correlations of the report; () for too few subjects."""
     if subjects < items.FEWEST_SAMPLED or not facts.within:
         return ()
-    found = [
+    verdicts = [
         ScenarioVerdict("decides its dimension alone", part.dimension)
         for part in facts.within
-        if part.scenarios >= FEWEST_BESIDE and part.share_interval and part.share_interval.low > ALONE
+        if part.scenarios >= FEWEST_IN_DIMENSION and part.share_interval and part.share_interval.low > ALONE
     ]
     at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
     if at_an_end or all(abs(part.share or 0.0) < HARDLY for part in facts.within):
-        found.append(ScenarioVerdict("does not tell subjects apart"))
+        verdicts.append(ScenarioVerdict("does not tell subjects apart"))
     correlations = [(None, facts.discrimination), *((part.dimension, part.item_rest) for part in facts.within)]
-    found += [
+    verdicts += [
         ScenarioVerdict("points the other way", dimension)
         for dimension, correlation in correlations
         if correlation is not None and items.beyond_chance(correlation, subjects, looked_at)
     ]
-    return tuple(found)
+    return tuple(verdicts)

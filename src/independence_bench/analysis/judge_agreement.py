@@ -60,7 +60,7 @@ FEWEST = 10  # conversations that a figure of agreement is based on; one of two 
 
 @dataclass(frozen=True, slots=True)
 class JudgedConversation:
-    """Where a conversation that was marked is found."""
+    """The place of a marked conversation."""
 
     subject: str  # label
     subject_hash: str

@@ -29,7 +29,7 @@ def boards(
 ) -> list[Board]:
     """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
 
-    In each configuration the main judge's board comes first: a judge that ranks somebody before one that ranks nobody,
+    In each configuration the main judge's board comes first: a judge that ranks a subject before one that ranks none,
     a model before the embedded judge and that before a person, then who ranks most subjects, then who judged first.
     *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit one each) gives the
     mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.

@@ -56,12 +56,12 @@ class ScenarioNames:
 
 def count_by_scenario(picks: Sequence[tuple[str, Sequence[str]]]) -> list[ScenarioNames]:
     """Of each scenario, in the order of the alphabet; *picks* are (scenario, names chosen) of each conversation."""
-    found = []
+    counts = []
     for scenario in sorted({scenario for scenario, _ in picks}):
         mine = [names for one, names in picks if one == scenario]
         every = [name.strip().casefold() for names in mine for name in names]
-        found.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
-    return found
+        counts.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
+    return counts
 
 
 def unique_names(counts: Sequence[NameCount]) -> list[NameCount]:
@@ -74,9 +74,9 @@ class Naming:
     """The names that models gave themselves when they were free to choose who to be."""
 
     counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
-    conversations: int = 0  # in which they chose who to be; 0: none, or nobody has looked
+    conversations: int = 0  # in which they chose who to be; 0: none, or not looked for
     declined: int = 0  # of those: went by no name
-    unsure: int = 0  # of those: nobody could tell
+    unsure: int = 0  # of those: it is not clear
     by_scenario: tuple[ScenarioNames, ...] = ()
 
     @property

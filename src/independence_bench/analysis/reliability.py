@@ -18,13 +18,15 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.statistics.arrays import Floats
-from independence_bench.analysis.statistics.composite_components import (
+from independence_bench.analysis.statistics.variance_components import (
+    Components,
     Sources,
     composite_components,
     generalizability,
+    jackknife,
     sources_of,
+    variance_components,
 )
-from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.results import Key, Results
-from independence_bench.protocol.definition import StemScore
 from independence_bench.protocol.scoring import mean_of, score
 from independence_bench.store.results import Judgement
 
@@ -108,14 +107,14 @@ def index_by_term(
     rule = results.protocol.score
     if rule is None or subject not in results.by_subject:
         return None
-    alone = [replace(rule, terms=(replace(term, weight=1.0),)) for term in rule.terms]
-    indices = [mean_of([_index(results, subject, given, term) for given in judges]) for term in alone]
+    indices = []
+    for term in rule.terms:
+        alone = replace(results.protocol, score=replace(rule, terms=(replace(term, weight=1.0),)))
+        of_judges = []
+        for given in judges:
+            marks = replace(results, protocol=alone).unit_marks(results.by_subject[subject], given)
+            of_runs = {run: marks.get(run, {}) for run in results.runs[subject]}
+            of_judges.append(score(alone.units, results.configurations, of_runs)[1].index)
+        indices.append(mean_of(of_judges))
     known = tuple(index for index in indices if index is not None)
     return known if len(known) == len(indices) else None
-
-
-def _index(results: Results, subject: str, given: Mapping[Key, Judgement], rule: StemScore) -> float | None:
-    other = replace(results, protocol=replace(results.protocol, score=rule))
-    marks = other.unit_marks(results.by_subject[subject], given)
-    of_runs = {run: marks.get(run, {}) for run in results.runs[subject]}
-    return score(other.protocol.units, results.configurations, of_runs)[1].index

@@ -1,4 +1,4 @@
-"""Problems in the evidence, one function for each kind: evidence -> the places where it was found. Pure.
+"""Problems in the evidence, one function for each kind: evidence -> its places. Pure.
 
 What each kind means, and what it does not find, is in docs/audit.md.
 """
@@ -26,7 +26,7 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where something was found. Empty or None: it is wider than that."""
+    """Where a problem is. Empty or None: it is wider than that."""
 
     detail: str
     subject: str = ""  # hash
@@ -373,7 +373,7 @@ def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, one: Judgemen
 # The same words judged twice by one judge, with other marks; the first ones count.
 judged_twice = _of_judgements(_judged_twice)
 
-# Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark.
+# Conversations whose identity marks are all 0: a refusal, or a judge with nothing to mark.
 all_zero = _of_judgements(
     lambda _, __, one: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None
 )

@@ -32,7 +32,7 @@ from independence_bench.store.results import Judgement
 
 @dataclass(frozen=True, slots=True)
 class AuditedConversation(CountedConversation):
-    """With what was said in it."""
+    """With its text and its judgements."""
 
     subject: ChatModel
     label: str
@@ -194,7 +194,7 @@ def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
 
 
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
-    """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
+    """Replies of no conversation that were given in the run of *played* after the human's words *before*."""
     there = bodies.loose.get(before.strip(), ())
     return [text for key, text, request in there if hashed_reply_key(request, played.row.run) == key]
 

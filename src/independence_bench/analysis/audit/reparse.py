@@ -61,7 +61,7 @@ _MARK = re.compile(r'"(\w{1,80})"[ \t]*:[ \t]*(-?[0-9]{1,9}(?:\.[0-9]{1,9})?|tru
 def marks_in(raw: str, scenario: Scenario) -> Marks:
     """The marks that stand in a judge's reply which is no JSON, as with an unescaped quote; {} where one is not clear.
 
-    Evidence that what counts was said, and no way to a mark: a key that has two values may be one that is quoted.
+    Evidence for marks that count, and no way to a mark: a key that has two values may be one that is quoted.
     """
     completion = read_completion(raw.encode("utf-8", "replace"), 200, None) if "choices" in read_object(raw) else raw
     text = completion.content if isinstance(completion, Completion) else raw

@@ -73,10 +73,10 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
 
 def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
     """Rubric -> its answers."""
-    found = defaultdict(list)
+    rubrics = defaultdict(list)
     for answer in answers:
-        found[answer.rubric].append(answer)
-    return found
+        rubrics[answer.rubric].append(answer)
+    return rubrics
 
 
 # ---------------------------------------------------------------- two judges

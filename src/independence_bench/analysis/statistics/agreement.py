@@ -30,7 +30,7 @@ from independence_bench.analysis.statistics.variance_components import jackknife
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
 FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
 FEWEST_MARKED = 10  # subjects for one of alpha
-# Of names alpha hangs on the few subjects that get the rare ones: it takes more of them, and this level of Student's t.
+# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level of Student's t.
 FEWEST_NAMED = 20
 NAMED_LEVEL = 0.98
 SAME = 1e-9  # what differs by less is rounding
@@ -47,7 +47,7 @@ def krippendorff_alpha(marks: Sequence[Sequence[float | None]], measurement: Mea
     marks are apart. Of names that is 1 where they differ; of an order the square of how many marks there are between
     them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two
     marks says nothing and is left out. None where nothing is left, or where all that is left got one and the same mark:
-    whether judges who never vary agree cannot be told.
+    whether judges who never vary agree is not known.
 
     Memory grows with the square of the number of different marks: those with many decimals are to be rounded before.
     """
@@ -135,7 +135,7 @@ def jackknife_interval(estimate: float, without: Sequence[float | None], level: 
 
     tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with n - 1 degrees. On
     this scale of Fisher's the limits stay below 1. None where an estimate is absent, or is 1 or -1, and where leaving
-    out changes nothing: that an estimate is exact, nobody may conclude from that.
+    out changes nothing: that does not show that an estimate is exact.
     """
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
@@ -194,8 +194,8 @@ def alphas_without(
 
 def _paired(table: Floats) -> Bools:
     """[columns]: whether two judges have marked it."""
-    found: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
-    return found
+    paired: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
+    return paired
 
 
 def _pairable(table: Floats) -> Floats:
@@ -210,8 +210,8 @@ def _coincidences(table: Floats, values: Floats) -> Floats:
     counts = np.array([np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64)
     counts = counts.reshape(values.size, table.shape[1])
     share = counts / np.maximum(counts.sum(axis=0) - 1, 1)
-    found: Floats = share @ counts.T - np.diag(share.sum(axis=1))
-    return found
+    coincidences: Floats = share @ counts.T - np.diag(share.sum(axis=1))
+    return coincidences
 
 
 def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:

@@ -42,7 +42,7 @@ Asked = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degr
 
 
 def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
-    """(again, another): low and high of each subject; None where nothing can be said."""
+    """(again, another): low and high of each subject; None where it is not known."""
     shown = not measured.run_effects.beyond
     again, another = (
         None if scores is None else intervals(with_judges(scores, noise))
@@ -64,7 +64,7 @@ def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> 
 
 def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float]) -> list[PairDifferences | None]:
     """Those of each score, whose two sides have a number for each pair of subjects."""
-    found: list[PairDifferences | None] = [None] * len(sides)
+    of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(list)
     for place, pair in enumerate(sides):
         if pair is not None:
@@ -75,8 +75,8 @@ def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float])
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
         columns = *differences(one, other), smallest_seen(one, other), p_values(one, other, degrees)
         for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
-            found[place] = PairDifferences((low, high), seen, p)
-    return found
+            of_scores[place] = PairDifferences((low, high), seen, p)
+    return of_scores
 
 
 def _answers(measured: dispersion.Measured, again: PairDifferences | None, another: PairDifferences | None) -> Answers:

@@ -200,7 +200,7 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:
     """The smallest true difference that would be told from none in a share `POWER` of repetitions, in [0, 1].
 
-    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not what it found
+    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not its result
     (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
     the two intervals, because at an end itself nothing seems to vary.
     """
@@ -209,8 +209,8 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
-    found: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
-    return found
+    smallest: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
+    return smallest
 
 
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
@@ -271,11 +271,11 @@ def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
     """
     t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
     near = df > FEW + FAR * t * t
-    found = np.empty(t.shape)
+    outside = np.empty(t.shape)
     for which, method in ((near, _near_normal), (~near, _fraction)):
         if which.any():
-            found[which] = method(t[which], df[which])
-    return found
+            outside[which] = method(t[which], df[which])
+    return outside
 
 
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:

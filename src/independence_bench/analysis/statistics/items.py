@@ -32,7 +32,7 @@ SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another 
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class VarianceShare:
     """What an item carries of the differences between subjects; all of a total's shares add up to 1."""
 
     share: float  # may be below 0, or above 1 where others are
@@ -46,7 +46,7 @@ class MarkScores:
 
     dimension: str
     weight: float  # of the dimension in the index
-    span: float  # of the mark's scale, beside those of the dimension's other marks
+    span: float  # of the mark's scale, to be weighed with those of the dimension's other marks
     items: tuple[int, ...]  # that give the mark
     scores: Floats  # subjects x items, in [0, 1]
 
@@ -98,7 +98,7 @@ def beyond_chance(correlation: float, subjects: int, looked_at: int = 1) -> bool
     return errors < -float(t_quantile(1 - 2 * (1 - LEVEL) / max(looked_at, 1), subjects - 2))
 
 
-def variance_share(item: Floats, total: Floats) -> Share | None:
+def variance_share(item: Floats, total: Floats) -> VarianceShare | None:
     """What *item*, one of the summands of *total*, carries of its variance: cov(item, total) / var(total).
 
     As the total is the sum of its items, the shares of all of them add up to 1 (the covariance decomposition of a sum;
@@ -115,10 +115,10 @@ def variance_share(item: Floats, total: Floats) -> Share | None:
     slope = float(a @ b) / float(b @ b)
     explained = float(min(float(a @ b) ** 2 / (float(a @ a) * float(b @ b)), 1.0)) if _varies(item) else None
     if item.size < FEWEST_SAMPLED:
-        return Share(slope, None, explained)
+        return VarianceShare(slope, None, explained)
     left = a - slope * b
     half = float(t_quantile(LEVEL, item.size - 2)) * sqrt(float(left @ left) / (item.size - 2) / float(b @ b))
-    return Share(slope, Interval(slope - half, slope + half), explained)
+    return VarianceShare(slope, Interval(slope - half, slope + half), explained)
 
 
 def index_without(parts: Sequence[MarkScores], item: int | None = None) -> Floats | None:
@@ -152,8 +152,8 @@ def emptied(parts: Sequence[MarkScores], items: Collection[int]) -> tuple[str, .
 def places(index: Floats) -> Numbers:
     """The place of every subject in the ranking: 1 + how many are better; equal ones share it. [] for none."""
     better = index[np.newaxis, :] > index[:, np.newaxis] + SAME
-    found: Numbers = 1 + np.count_nonzero(better, axis=1)
-    return found
+    ranks: Numbers = 1 + np.count_nonzero(better, axis=1)
+    return ranks
 
 
 def kendall_tau(one: Floats, other: Floats) -> float | None:

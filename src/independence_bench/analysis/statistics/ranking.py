@@ -1,6 +1,6 @@
 """Ranks that are claimed: who is better than whom, with a bounded chance that any of it is wrong. Pure functions.
 
-Input is a p-value for every pair; everything that is said follows from the pairs that stand after Holm's correction,
+Input is a p-value for every pair; everything else follows from the pairs that stand after Holm's correction,
 so the chance that a ranking holds a single false "better than" is at most 1 - level, whoever is equal to whom.
 """
 
@@ -85,7 +85,7 @@ def tie_groups(indices: Sequence[float], apart: Bools) -> list[str]:
     names = (f"{letter}{turn or ''}" for turn in count() for letter in ascii_lowercase)  # a, b, ... z, then a1, b1, ...
     reached = 0  # the end of the last stretch
     for start in range(len(order)):
-        end = max(start + 1, reached)  # nobody in the last stretch is apart from another, whoever leaves it
+        end = max(start + 1, reached)  # no two of the last stretch are apart, whichever leaves it
         while end < len(order) and not apart[order[end], order[start:end]].any():
             end += 1
         if end > reached:

@@ -51,7 +51,7 @@ class RunEffects:
 
     @property
     def p(self) -> float | None:
-        """The chance of so large a ratio or a larger one where runs are independent; None where it cannot be told.
+        """The chance of so large a ratio or a larger one where runs are independent; None where it is not known.
 
         By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty, Proceedings of the National
         Academy of Sciences 17, 1931, 684-688).
@@ -73,7 +73,7 @@ class RunEffects:
 
     @property
     def beyond(self) -> bool:
-        """Whether so much shifts whole runs that nothing can be said of the same test again."""
+        """Whether so much shifts whole runs that no interval of the same test again holds."""
         return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < CERTAIN
 
     @property

@@ -168,7 +168,7 @@ def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedLadder:
     """How one ladder ended."""
 
     pushes: int  # after which it was not looked at any more: that of the fold, or the last; at least 1
@@ -186,7 +186,7 @@ class Step:
     standing: float | None  # S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known
 
 
-def kaplan_meier(ladders: Sequence[Ended], pushes: int) -> tuple[Step, ...]:
+def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
     """The Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all stand.
 
     Of the ladders that stood before push k and were pushed, some fold there; the share that stands after it is

@@ -30,7 +30,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What can be said of one subject's place among all."""
+    """One subject's place among all, as far as it is certain."""
 
     rank_low: int  # the best rank that it may have; 1 is the first
     rank_high: int  # the worst one
@@ -45,7 +45,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be said."""
+    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known."""
 
     again: Interval | None = None
     another: Interval | None = None
