@@ -205,8 +205,8 @@ def measure_scenarios(
     full = items.index_without(parts) if subjects else None
     total: Floats = np.sum([own.had() for own in given], axis=0)
     facts = [
-        _facts(scenario, one, total, _within(protocol, given, one), _without(parts, place, given, full, labels))
-        for place, (scenario, one) in enumerate(zip(protocol.scenarios, given, strict=True))
+        _facts(scenario, own, total, _within(protocol, given, own), _without(parts, place, given, full, labels))
+        for place, (scenario, own) in enumerate(zip(protocol.scenarios, given, strict=True))
     ]
     looked_at = sum(r is not None for f in facts for r in (f.discrimination, *(w.item_rest for w in f.within)))
     scores = [own.scores.tolist() if own.worths else [None] * len(labels) for own in given]
@@ -273,9 +273,9 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
     for dimension in protocol.dimensions:
         for name in dimension.marks if dimension.weight else ():
             there = {
-                place: one.shares[at]
-                for place, one in enumerate(given)
-                for at, worth in enumerate(one.worths)
+                place: own.shares[at]
+                for place, own in enumerate(given)
+                for at, worth in enumerate(own.worths)
                 if (worth.dimension, worth.mark) == (dimension.name, name)
             }
             mark, columns = protocol.mark(name), np.array(list(there.values()), dtype=np.float64).T
@@ -336,7 +336,7 @@ def _without(
     parts: Sequence[MarkScores], place: int, given: Sequence[_Given], full: Floats | None, labels: Sequence[str]
 ) -> LeftOut:
     empty = items.emptied(parts, {place})
-    others = {worth.mark for n, one in enumerate(given) if n != place for worth in one.worths}
+    others = {worth.mark for n, own in enumerate(given) if n != place for worth in own.worths}
     gone = [w.mark for w in given[place].worths if w.mark not in others and w.dimension not in empty]
     index = None if full is None else items.index_without(parts, place)
     if full is None or index is None:

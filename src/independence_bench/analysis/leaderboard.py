@@ -52,7 +52,7 @@ def boards_of(
     made = []
     for board, results, given in scored_boards(records, protocol, judge, jury, rules):
         if records.examined is not None:
-            board = replace(board, exam=records.examined.of(board.judge_hashes))
+            board = replace(board, exam=records.examined.exam_of(board.judge_hashes))
         made.append(board)
         if rules.name == OWN.name:
             by_judge = [

@@ -58,7 +58,7 @@ def count_by_scenario(picks: Sequence[tuple[str, Sequence[str]]]) -> list[Scenar
     """Of each scenario, in the order of the alphabet; *picks* are (scenario, names chosen) of each conversation."""
     counts = []
     for scenario in sorted({scenario for scenario, _ in picks}):
-        mine = [names for one, names in picks if one == scenario]
+        mine = [names for place, names in picks if place == scenario]
         every = [name.strip().casefold() for names in mine for name in names]
         counts.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
     return counts

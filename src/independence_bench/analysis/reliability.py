@@ -126,7 +126,9 @@ def measure_reliability(boards: Sequence[Board]) -> Reliability:
         subjects=len(rows),
         runs=(min(runs), usual, max(runs)),
         designs=designs,
-        marks=tuple(_of_mark(mark, study) for mark in sorted(marks.values(), key=lambda one: one.name not in weighed)),
+        marks=tuple(
+            _of_mark(mark, study) for mark in sorted(marks.values(), key=lambda mark: mark.name not in weighed)
+        ),
         experiments=tuple(_of_points(experiment.title, [experiment.name], study) for experiment in experiments),
         index=_of_points("Index", [experiment.name for experiment in experiments], study),
     )
@@ -185,8 +187,8 @@ def _reliable(
     *scenarios*: of each stratum, as often as in *sources*, which are those of all subjects, then without each of them.
     """
 
-    def reached(one: Sources | None, times: int, runs: int) -> float | None:
-        return generalizability(one, [times * n for n in scenarios], runs, study.judges) if one else None
+    def reached(of: Sources | None, times: int, runs: int) -> float | None:
+        return generalizability(of, [times * n for n in scenarios], runs, study.judges) if of else None
 
     whole, *left_out = sources
     error = jackknife([reached(without, 1, study.runs) for without in left_out])

@@ -51,7 +51,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         prices |= {model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()}
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
-        exam = examined_judges(connection, plan.protocol, plan.judge).of([plan.judge.hash]) if plan.judge else None
+        exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             usual = usual_replies(connection, subject, pending)

@@ -126,8 +126,8 @@ def _of_replies(wrong: Callable[[AuditEvidence, AuditedConversation, str], str |
 
 
 # Judgements whose marks are not those in the judge's raw reply, and replies whose words are not those in theirs.
-other_marks = _of_judgements(lambda evidence, _, one: evidence.bodies.otherwise.get(one.key))
-malformed = _of_judgements(lambda evidence, _, one: evidence.bodies.malformed.get(one.key))
+other_marks = _of_judgements(lambda evidence, _, given: evidence.bodies.otherwise.get(given.key))
+malformed = _of_judgements(lambda evidence, _, given: evidence.bodies.malformed.get(given.key))
 other_words = _of_replies(lambda evidence, _, key: evidence.bodies.otherwise.get(key))
 
 
@@ -251,8 +251,8 @@ def missing(evidence: AuditEvidence) -> Occurrences:
     """Conversations that a run should have and that are not there, or not to their end."""
     there = _by_slot(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
-    for played in evidence.conversations:
-        runs[played.row.subject_hash].add(played.row.run)
+    for conversation in evidence.conversations:
+        runs[conversation.row.subject_hash].add(conversation.row.run)
     planned = {
         (row.subject.hash, run, configuration, scenario.id): row.label
         for board in evidence.boards
@@ -364,9 +364,9 @@ def _by_subject(
     return by_subject.items()
 
 
-def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, one: Judgement) -> str | None:
-    others = evidence.bodies.again.get(one.key, ()) if one.reason is None else ()
-    differ = any(other != one.marks for other in others)
+def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, given: Judgement) -> str | None:
+    others = evidence.bodies.again.get(given.key, ()) if given.reason is None else ()
+    differ = any(other != given.marks for other in others)
     return "the second judgement of the same words gave other marks" if differ else None
 
 
@@ -375,8 +375,8 @@ judged_twice = _of_judgements(_judged_twice)
 
 # Conversations whose identity marks are all 0: a refusal, or a judge with nothing to mark.
 all_zero = _of_judgements(
-    lambda _, __, one: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None
+    lambda _, __, given: "every identity mark is 0" if given.reason is None and is_left_out(given.marks) else None
 )
 _silent_judgements = _of_judgements(
-    lambda evidence, _, one: "no raw reply" if one.key in evidence.bodies.silent else None
+    lambda evidence, _, given: "no raw reply" if given.key in evidence.bodies.silent else None
 )

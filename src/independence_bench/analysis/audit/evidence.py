@@ -133,10 +133,21 @@ def _conversations(
     scripts = {script for of in records.every for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
-        for one, reading in counted[transcript_id]:
-            row, place = rows[one.configuration, one.row.subject_hash], (one.configuration, one.scenario, one.key)
+        for played, reading in counted[transcript_id]:
+            row, place = (
+                rows[played.configuration, played.row.subject_hash],
+                (played.configuration, played.scenario, played.key),
+            )
             yield AuditedConversation(
-                one.row, *place, row.subject, row.label, transcript, keys, replies, reading, given.get(one.key, ())
+                played.row,
+                *place,
+                row.subject,
+                row.label,
+                transcript,
+                keys,
+                replies,
+                reading,
+                given.get(played.key, ()),
             )
 
 

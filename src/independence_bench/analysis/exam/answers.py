@@ -35,19 +35,15 @@ class ExamAnswer:
     failed: str | None = None  # why there is no verdict
 
 
-def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
-    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
-    return answers_to(connection, _cases_by_key(judge_hash, tuple(rubrics)))
-
-
 # every board asks it of every judge that has sat
 @lru_cache(maxsize=64)
 def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, ExamCase]:
     return {case.key(judge_hash): case for case in exam_cases(rubrics)}
 
 
-def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[ExamAnswer, ...]:
-    """The stored answers to *cases*, which are by their judgement's key."""
+def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
+    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
+    cases = _cases_by_key(judge_hash, tuple(rubrics))
     judgements = results.find_judgements(connection, cases)
     stored = results.judged_at(connection, judgements)
     by_call = defaultdict(list)

@@ -1,7 +1,7 @@
 """What the exam says of the judges of one protocol's boards, from the store. Formats nothing.
 
     judges = examined_judges(connection, protocol)
-    judges.of([judge_hash]).standing             # None: it has not sat what the protocol is marked by
+    judges.exam_of([judge_hash]).standing        # None: it has not sat what the protocol is marked by
 
 A store in which no judge has sat anything costs one query.
 """
@@ -44,15 +44,15 @@ class ExaminedJudges:
     no_questions: bool
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
-    def of(self, judges: Sequence[str]) -> BoardExam | None:
+    def exam_of(self, judges: Sequence[str]) -> BoardExam | None:
         """Of the judge, or of the jury, with those hashes; None for people, and for no judge."""
         if not judges or self.people.intersection(judges):
             return None
         if (key := tuple(judges)) not in self._made:
-            self._made[key] = self._exam_of(key)
+            self._made[key] = self._examine(key)
         return self._made[key]
 
-    def _exam_of(self, judges: tuple[str, ...]) -> BoardExam:
+    def _examine(self, judges: tuple[str, ...]) -> BoardExam:
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks

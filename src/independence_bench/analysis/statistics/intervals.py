@@ -145,7 +145,7 @@ def joined(parts: Sequence[Scores]) -> Scores:
     """All of *parts*, at least one, one after the other. Where some are exact, the others' trials do not count."""
     exact = any(part.exact for part in parts)
     trials = [part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts]
-    arrays = zip(*((*part.arrays()[:-1], one) for part, one in zip(parts, trials, strict=True)), strict=True)
+    arrays = zip(*((*part.arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)), strict=True)
     return Scores(*map(np.concatenate, arrays), shared=parts[0].shared, exact=exact)
 
 

@@ -131,7 +131,7 @@ def index_without(parts: Sequence[MarkScores], item: int | None = None) -> Float
         return None
     dimensions: dict[str, list[tuple[float, float, Floats]]] = {}
     for part in parts:
-        columns = [place for place, one in enumerate(part.items) if one != item]
+        columns = [place for place, other in enumerate(part.items) if other != item]
         if columns:
             mean: Floats = part.scores[:, columns].mean(axis=1)
             dimensions.setdefault(part.dimension, []).append((part.weight, part.span, mean))
@@ -156,18 +156,18 @@ def places(index: Floats) -> Numbers:
     return ranks
 
 
-def kendall_tau(one: Floats, other: Floats) -> float | None:
+def kendall_tau(first: Floats, second: Floats) -> float | None:
     """Kendall's tau-b of two orders of the same subjects: pairs in the same order minus pairs in the opposite one,
 
     over sqrt(pairs that differ in one x pairs that differ in the other) (M. G. Kendall, The treatment of ties in
     ranking problems, Biometrika 33, 1945, 239-251). In [-1, 1]. None for fewer than `FEWEST` subjects, and where one
     side puts all of them level. Memory grows with the square of the number of subjects.
     """
-    if one.size < FEWEST:
+    if first.size < FEWEST:
         return None
-    first, second = _order(one), _order(other)
-    below = sqrt(float(np.sum(first * first)) * float(np.sum(second * second)))
-    return float(np.sum(first * second)) / below if below else None
+    a, b = _order(first), _order(second)
+    below = sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
+    return float(np.sum(a * b)) / below if below else None
 
 
 def _order(index: Floats) -> Floats:

@@ -42,12 +42,12 @@ def holm(p_values: Floats, level: float = LEVEL) -> Bools:
     return rejected
 
 
-def standing_out(p_values: Sequence[float | None], level: float = LEVEL) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 1 - *level* that any is truly 0.
+def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
+    """Which of several differences are significant, with a chance of at most 5% that any is truly 0.
 
     By Holm's procedure over those that have a p-value; None for the others.
     """
-    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64), level).tolist())
+    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
     return [None if p is None else next(kept) for p in p_values]
 
 
