@@ -53,7 +53,7 @@ class SelfPreference:
 
     @property
     def why_no_interval(self) -> str | None:
-        """None: it has one."""
+        """Why the preference has no interval; None: it has one."""
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:

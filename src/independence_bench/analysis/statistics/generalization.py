@@ -38,7 +38,7 @@ class PairDifferences:
 
 
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # again, another
-Asked = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
+ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
 
 def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
@@ -51,7 +51,7 @@ def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[
     return again if shown else None, None if another is None else no_narrower(another, again)
 
 
-def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> list[Answers]:
+def all_differences(asked: Sequence[ComparedScore], first: Numbers, second: Numbers) -> list[Answers]:
     """Of each score that is *asked* about (again, another): subjects *first* minus *second*, by number.
 
     All at once: on a small board one score takes as long as all of them.
