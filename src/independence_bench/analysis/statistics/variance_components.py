@@ -33,11 +33,6 @@ taken out:
 
 and likewise h, ph (like p), ih, pih (like pi) and the residual (like r:pi) where several judges marked the same
 conversations. In a single stratum of scenarios with equal points these are the estimates of a mark.
-
-How far the order of subjects would be the same under another such test, with more scenarios, runs or judges (the
-decision study of Cronbach and others):
-
-    E rho^2 = p / (p + error)
 """
 
 from __future__ import annotations
@@ -388,9 +383,11 @@ def sources_of(
 def generalizability(sources: Sources, multiples: Sequence[float], runs: float, judges: float = 1) -> float | None:
     """E rho^2, [0, 1], of a test with *multiples* times the scenarios of each stratum, so many runs, so many judges.
 
-    For components of a single mark there is one stratum, and its multiple is the number of scenarios. None where
-    nothing at all varies.
+    How far the order of subjects would be the same under another such test (the decision study of Cronbach and
+    others). For components of a single mark there is one stratum, and its multiple is the number of scenarios. None
+    where nothing at all varies.
 
+        E rho^2 = p / (p + error)
         error = ph/n_h + sum over strata of (pi + r:pi/n_r + pih/n_h + residual/(n_r n_h)) / multiple
     """
     error = sources.between.get("ph", 0.0) / judges
