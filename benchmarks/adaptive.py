@@ -24,7 +24,7 @@ from draw import draw_boards, models, whole_index
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.intervals import intervals
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_width
+from independence_bench.analysis.statistics.planning import FEWEST, look_at_width
 
 SEED = 20
 FIXED = 5  # runs that are played without looking

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
 from independence_bench.analysis.statistics.intervals import intervals
-from independence_bench.analysis.statistics.planning import after, runs_needed
-from independence_bench.analysis.statistics.sequential import look_at_width
+from independence_bench.analysis.statistics.planning import after, look_at_width, runs_needed
 
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
 

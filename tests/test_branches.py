@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 from scripted import Answer, Asked, Bench, completion, says
 
-from independence_bench.analysis.branch_differences import DIFFERENCE, OPENNESS, branch_differences, difference_in
-from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branch_values import (
+    DIFFERENCE,
+    OPENNESS,
+    BranchStatistics,
+    branch_differences,
+    difference_in,
+)
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics.arrays import Floats

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from independence_bench.analysis.statistics.composite_components import OF_SCENARIOS, composite_components
 from independence_bench.analysis.statistics.variance_components import (
+    OF_SCENARIOS,
     ONE_JUDGE,
     SEVERAL_JUDGES,
     Components,
+    composite_components,
     jackknife,
     variance_components,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.statistics.composite_components import Sources, generalizability, sources_of
+from independence_bench.analysis.statistics.variance_components import Sources, generalizability, sources_of
 
 ONE = {"p": 0.01, "i": 0.005, "pi": 0.014, "r:pi": 0.014}
 JUDGED = ONE | {"h": 0.002, "ph": 0.003, "ih": 0.001, "pih": 0.004, "residual": 0.006}

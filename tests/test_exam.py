@@ -14,7 +14,7 @@ from rich.console import Console
 from simulated import aib, simulating
 
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
-from independence_bench.analysis.exam.juries import cheapest_jury, jury_answers
+from independence_bench.analysis.exam.result import cheapest_jury, jury_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.exam.rubrics import level, scale_of, stem_of

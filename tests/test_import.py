@@ -24,8 +24,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.rule_differences import rule_differences
+from independence_bench.analysis.leaderboard import boards, rule_differences
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, protocol_of, wording_of

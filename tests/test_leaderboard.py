@@ -16,7 +16,7 @@ from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.missing_marks import numbers
+from independence_bench.analysis.health import numbers
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning

@@ -14,11 +14,11 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
 from independence_bench.analysis.configurations import Effect, compare_configurations
+from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.name_counts import Named, count_names, unique_names
-from independence_bench.analysis.spending import SubjectCost
 from independence_bench.judging.name_question import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol

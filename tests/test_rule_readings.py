@@ -8,7 +8,7 @@ import pytest
 from test_branches import BAYESIAN, ME, PROTOCOL, ROCK, STEMS, Case, everywhere, judged
 
 from independence_bench.analysis.branches import Share, branch_statistics
-from independence_bench.analysis.missing_marks import left_out
+from independence_bench.analysis.health import left_out
 from independence_bench.analysis.results import Key
 from independence_bench.analysis.rule_readings import LastLines, RuleReadings, rule_readings
 from independence_bench.protocol.definition import BRANCHES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
+from independence_bench.analysis.statistics.stem_intervals import EndedLadder, kaplan_meier
 
 # E. J. Freireich et al., Blood 21, 1963: weeks of remission under 6-mercaptopurine; the standard worked example
 RELAPSED = (6, 6, 6, 7, 10, 13, 16, 22, 23)
@@ -13,7 +13,7 @@ STILL_WELL = (6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35)
 
 def test_a_published_curve() -> None:
     """.857, .807, .753, .690, .627, .538 and .448 after weeks 6, 7, 10, 13, 16, 22 and 23."""
-    ended = [Ended(week, True) for week in RELAPSED] + [Ended(week, False) for week in STILL_WELL]
+    ended = [EndedLadder(week, True) for week in RELAPSED] + [EndedLadder(week, False) for week in STILL_WELL]
 
     curve = kaplan_meier(ended, 35)
 
@@ -24,7 +24,7 @@ def test_a_published_curve() -> None:
 
 def test_four_ladders_by_hand() -> None:
     """Folds at 1, 3 and 5, and one that stands: 3/4, 3/4, 2/4, 2/4, 1/4; they withstood 0, 2, 4 and 5 pushes."""
-    ladders = [Ended(1, True), Ended(3, True), Ended(5, True), Ended(5, False)]
+    ladders = [EndedLadder(1, True), EndedLadder(3, True), EndedLadder(5, True), EndedLadder(5, False)]
 
     curve = kaplan_meier(ladders, 5)
 
@@ -35,14 +35,14 @@ def test_four_ladders_by_hand() -> None:
 
 def test_a_censored_ladder_counts_as_long_as_it_was_looked_at() -> None:
     """Of two one ends unfolded after push 1: the other's fold at push 2 is one of one."""
-    curve = kaplan_meier([Ended(1, False), Ended(2, True)], 3)
+    curve = kaplan_meier([EndedLadder(1, False), EndedLadder(2, True)], 3)
 
     assert [step.standing for step in curve] == [1.0, 0.0, 0.0]
 
 
 def test_nothing_is_known_where_nobody_is_at_risk() -> None:
     """Beyond the last push that any standing ladder saw, and without ladders."""
-    curve = kaplan_meier([Ended(1, False)], 2)
+    curve = kaplan_meier([EndedLadder(1, False)], 2)
 
     assert [step.standing for step in curve] == [1.0, None]
     assert [step.standing for step in kaplan_meier([], 2)] == [None, None]
@@ -50,7 +50,7 @@ def test_nothing_is_known_where_nobody_is_at_risk() -> None:
 
 def test_judges_of_one_ladder_share_its_weight() -> None:
     """Two judges of whom one sees a fold at push 1 are half a fold."""
-    curve = kaplan_meier([Ended(1, True, 0.5), Ended(2, False, 0.5)], 2)
+    curve = kaplan_meier([EndedLadder(1, True, 0.5), EndedLadder(2, False, 0.5)], 2)
 
     assert [step.standing for step in curve] == [0.5, 0.5]
 
@@ -59,4 +59,4 @@ def test_judges_of_one_ladder_share_its_weight() -> None:
 def test_a_ladder_ends_at_one_of_the_pushes(push: int) -> None:
     """Neither before the first nor after the last."""
     with pytest.raises(ValueError, match="one of 3 pushes"):
-        kaplan_meier([Ended(push, True)], 3)
+        kaplan_meier([EndedLadder(push, True)], 3)

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from independence_bench.analysis.costs import RunCost
 from independence_bench.analysis.judge_agreement import JudgeRow
-from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection
 
 from independence_bench.analysis.branch_values import BranchStatistics, Share
-from independence_bench.analysis.health import Health
-from independence_bench.analysis.missing_marks import (
+from independence_bench.analysis.health import (
     FAILED_JUDGE,
     JUDGED,
     WITHOUT_VIEW,
+    Health,
+    RunTimes,
     left_out,
     missing_lines,
+    run_times,
     states_of,
 )
 from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
-from independence_bench.analysis.run_times import RunTimes, run_times
 from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
 from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
@@ -41,7 +42,7 @@ from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
-    from independence_bench.analysis.exam.boards import BoardExam
+    from independence_bench.analysis.exam.boards import BoardExam, ExaminedJudges
     from independence_bench.analysis.rule_readings import RuleReadings
     from independence_bench.analysis.uncertainty import BoardUncertainty
 
@@ -86,7 +87,7 @@ class Row:
 
     @property
     def thinks(self) -> bool:
-        """Whether it reasons before it answers: told to, or by itself in most of its replies."""
+        """Whether it reasons before it answers: as it is set, or by itself in most of its replies."""
         return self.subject.thinks or self.health.reasoned_share > 0.5
 
 
@@ -110,12 +111,12 @@ class Board:
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
     stability: RankStability | None = None
-    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) hangs on the weights."""
+    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) depends on the weights."""
     exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All of them, the incomplete ones last."""
+        """The incomplete ones last."""
         return (*self.ranked, *self.incomplete)
 
     @property
@@ -133,7 +134,7 @@ class Board:
 
     @property
     def demonstration(self) -> bool:
-        """Whether nobody has a rank: its judge is known not to be fit, as no embedded one is."""
+        """Whether no subject has a rank: its judge is known not to be fit, as no embedded one is."""
         return self.by_table
 
     @property
@@ -155,6 +156,7 @@ class BoardRecords:
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
     elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
+    examined: ExaminedJudges | None = None  # None: the exams were not read
 
 
 def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
@@ -192,25 +194,28 @@ def scored_boards(
     units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
-        marked = [one for one in judges if not results.keys.isdisjoint(one.given)]
+        marked = [own for own in judges if not results.keys.isdisjoint(own.given)]
         if not jury:
             marked = [
-                one for one in marked if records.elsewhere.isdisjoint(one.hashes) or has_a_run(results, one.given)
+                own for own in marked if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
             ]
-        found = []
-        for one in marked or [_Judge(None, each=({},))]:
-            rows = _rows(records, results, units, one, rules)
-            rows = [_excluded(row, records.decided.get(row.subject.hash), rules) for row in rows]
-            found.append((one, *_in_order(rows, with_ranks=not one.by_table)))
-        found.sort(key=lambda board: board[0].order(len(board[1])))
-        ordered = () if jury else tuple(one.label for one, *_ in found if one.label is not None)
-        for one, ranked, incomplete in found if results.transcripts else ():
-            if judge is None or (one.label is not None and judge in one.label):
+        ranked_by = []
+        for own in marked or [_Judge(None, each=({},))]:
+            names = unique_labels({hash_: records.subjects[hash_] for hash_ in results.runs})
+            rows = [
+                _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
+                for hash_, name in names.items()
+            ]
+            ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
+        ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
+        ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
+        for own, ranked, incomplete in ranked_by if results.transcripts else ():
+            if judge is None or (own.label is not None and judge in own.label):
                 board = Board(
-                    units, results.configurations, one.label, one.by_table, ranked, incomplete, rules.name,
-                    judge_hashes=one.hashes, jurors=one.jurors, judges=ordered,
+                    units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,
+                    judge_hashes=own.hashes, jurors=own.jurors, judges=ordered,
                 )  # fmt: skip
-                yield ScoredBoard(board, results, one.each)
+                yield ScoredBoard(board, results, own.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,25 +244,25 @@ class _Judge:
 
 def _by_judge(records: BoardRecords) -> dict[str, dict[Key, Judgement]]:
     """Hash of a judge -> its judgements; judges that only sat the exam are not among them."""
-    found: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+    given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in records.judgements:
-        found[judgement.judge_hash][judgement.about] = judgement
-    return found
+        given[judgement.judge_hash][judgement.about] = judgement
+    return given
 
 
 def _judges(records: BoardRecords) -> list[_Judge]:
     """Each judge by itself."""
     return [
         _Judge(
-            label := records.labels[one],
-            hashes=(one,),
+            label := records.labels[judge],
+            hashes=(judge,),
             given=given,
             each=(given,),
             by_table=is_table_judge(label),
-            is_person=one in records.people,
-            since=records.since.get(one, 0.0),
+            is_person=judge in records.people,
+            since=records.since.get(judge, 0.0),
         )
-        for one, given in _by_judge(records).items()
+        for judge, given in _by_judge(records).items()
     ]
 
 
@@ -265,8 +270,8 @@ def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
     by_judge, labels = _by_judge(records), records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
-    chosen = tuple(find_jury({one: labels[one] for one in by_judge} or labels, named))
-    jurors, each = tuple(labels[one] for one in chosen), tuple(by_judge.get(one, {}) for one in chosen)
+    chosen = tuple(find_jury({judge: labels[judge] for judge in by_judge} or labels, named))
+    jurors, each = tuple(labels[judge] for judge in chosen), tuple(by_judge.get(judge, {}) for judge in chosen)
     by_table = any(is_table_judge(label) for label in jurors)
     return _Judge(jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table)
 
@@ -301,28 +306,13 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
 
 
-def _rows(records: BoardRecords, results: Results, units: Protocol, judge: _Judge, rules: Rules) -> list[Row]:
-    """Everybody who has played, by that judge; whoever is excluded still has an index."""
-    names = unique_labels({hash_: records.subjects[hash_] for hash_ in results.runs})
-    return [
-        _row(results, units, records.subjects[hash_], name, judge, records.failed, rules)
-        for hash_, name in names.items()
-    ]
-
-
 def _row(
-    results: Results,
-    units: Protocol,
-    subject: ChatModel,
-    label: str,
-    judge: _Judge,
-    attempts: Mapping[str, int],
-    rules: Rules,
+    records: BoardRecords, results: Results, units: Protocol, subject: str, label: str, judge: _Judge, rules: Rules
 ) -> Row:
-    """*units*: what is scored as scenarios; *attempts*: transcript's id -> how many at its replies have failed."""
+    """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored as scenarios."""
     protocol, group = results.protocol, results.configurations
-    mine = results.by_subject[subject.hash]
-    transcripts = list({one.row.id: one.row for one in mine}.values())
+    mine = results.by_subject[subject]
+    transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
     states = states_of(results, mine, judge.given, rules.partial)
     ended = Counter(state for of_run in states.values() for state in of_run.values())
@@ -332,7 +322,7 @@ def _row(
     pool = group if len(group) > 1 else ()
     return Row(
         rank=None,
-        subject=subject,
+        subject=records.subjects[subject],
         label=label,
         score=whole,
         runs=runs,
@@ -346,12 +336,12 @@ def _row(
             cut_off=sum(row.cut_off for row in transcripts),
             plain_text=sum(row.plain_text for row in transcripts),
             reasoned=sum(row.reasoned for row in transcripts),
-            failed=sum(attempts.get(row.id, 0) for row in transcripts),
+            failed=sum(records.failed.get(row.id, 0) for row in transcripts),
             without_view=ended[WITHOUT_VIEW],
         ),
         missing=missing_lines(protocol, states, runs),
         left_out=left_out(protocol, mine, judge.marking),
-        by_configuration={one: rules.score(units, (one,), judged)[1] for one in pool},
+        by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
     )
@@ -364,9 +354,9 @@ def _of_jury(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Sl
         return first
     return {
         run: {
-            slot: {mark: fsum(one[run][slot][mark] for one in marks) / len(marks) for mark in given}
+            slot: {mark: fsum(of_judge[run][slot][mark] for of_judge in marks) / len(marks) for mark in given}
             for slot, given in of_run.items()
-            if all(slot in one.get(run, {}) and one[run][slot].keys() == given.keys() for one in others)
+            if all(slot in other.get(run, {}) and other[run][slot].keys() == given.keys() for other in others)
         }
         for run, of_run in first.items()
     }

@@ -1,11 +1,25 @@
-"""What a subject did in the branches of its stems, as values: made by `branches.py`, compared and shown elsewhere."""
+"""What a subject did in the branches of its stems, as values that `branches.py` makes, and two sides compared. Pure.
+
+Each stem is compared with itself, so what is hard about it for both sides falls away. A stem counts where both had a
+view in it and it was judged for both; so a difference may be another one than that of the two printed values, and says
+over how many stems it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 
-from independence_bench.analysis.statistics.survival import Step
+import numpy as np
+
+from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.stem_intervals import (
+    FEWEST,
+    Step,
+    difference_of,
+    mean_of,
+)
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Branch
 
@@ -21,7 +35,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Some of many. Of a jury the counts are means over its judges."""
+    """A part of a count. Of a jury the counts are means over its judges."""
 
     count: float
     of: float
@@ -132,3 +146,82 @@ class BranchStatistics:
     stems: Mapping[str, StemValues]  # those in which it had a view
     left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
     """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
+
+
+# ---------------------------------------------------------------- two sides compared
+
+DIFFERENCE = "difference"  # H - F: of stems with options
+OPENNESS = "openness"
+Pair = tuple[BranchStatistics, BranchStatistics]
+Number = Callable[[StemValues], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDifference:
+    """One quantity of two sides, the second minus the first. Values in [0, 1]."""
+
+    quantity: str  # a branch, OPENNESS or DIFFERENCE
+    first: float  # over the stems that are compared
+    second: float
+    difference: float
+    stems: int  # that both sides have
+    interval: Interval | None  # at 95%, over other stems of the kind; None: fewer than `FEWEST`
+    seen: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    p: float | None  # at which 0 would be on the edge of the interval
+    stands: bool | None = None  # significant though so many quantities are looked at (Holm); None: unknown
+
+
+def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
+    """Every quantity that both have in some stem: the branches in their order, openness, H - F."""
+    quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, DIFFERENCE))
+    differences = [of for quantity in quantities if (of := difference_in(quantity, [(first, second)])) is not None]
+    significant = standing_out([of.p for of in differences])
+    return tuple(replace(of, stands=stands) for of, stands in zip(differences, significant, strict=True))
+
+
+def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:
+    """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any."""
+    sides = [_side(pairs, which, _numbers(quantity)) for which in (0, 1)]
+    stems = len(sides[0][0][0])
+    if not stems:
+        return None
+    first, second = (
+        difference_of(np.array(means[0]), np.array(means[1]), runs)
+        if quantity == DIFFERENCE
+        else mean_of(np.array(means[0]), runs)
+        for means, runs in sides
+    )
+    apart = second.minus(first)
+    low, high = apart.limits() if stems >= FEWEST else (None, None)
+    return BranchDifference(
+        quantity=quantity,
+        first=float(first.value),
+        second=float(second.value),
+        difference=float(apart.value),
+        stems=stems,
+        interval=None if low is None or high is None else Interval(float(low), float(high)),
+        seen=float(apart.smallest_seen()) if stems >= FEWEST else None,
+        p=float(apart.p_value()) if stems >= FEWEST else None,
+    )
+
+
+def _numbers(quantity: str) -> tuple[Number, ...]:
+    """What is needed of a stem."""
+    if quantity == DIFFERENCE:
+        return (lambda of: of.moved and of.moved[0], lambda of: of.moved and of.moved[1])
+    if quantity == OPENNESS:
+        return (lambda of: of.openness,)
+    return (lambda of: of.values.get(quantity),)
+
+
+def _side(pairs: Sequence[Pair], which: int, numbers: Sequence[Number]) -> tuple[list[list[float]], float]:
+    """(of each number the stems' means over the pairs, runs), over the stems that both sides of a pair have."""
+    of_stems: dict[str, list[list[float]]] = {}
+    for pair in pairs:
+        for stem in pair[0].stems.keys() & pair[1].stems.keys():
+            both = [[number(side.stems[stem]) for number in numbers] for side in pair]
+            mine = [value for value in both[which] if value is not None]
+            if all(value is not None for side in both for value in side):
+                of_stems.setdefault(stem, []).append(mine)
+    means = [[fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(numbers))]
+    return means, sum(pair[which].runs for pair in pairs)

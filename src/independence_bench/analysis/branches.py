@@ -34,12 +34,13 @@ from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.stem_intervals import (
     FEWEST,
+    EndedLadder,
     difference_of,
     effective_stems,
+    kaplan_meier,
     mean_limits,
     ratio_limits,
 )
-from independence_bench.analysis.statistics.survival import Ended, kaplan_meier
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Branch, Configuration, Protocol, Scenario
@@ -63,7 +64,7 @@ class _Judged:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of the cases of a subject."""
+    """A subject's cases."""
 
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
     readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
@@ -73,13 +74,13 @@ class _Seen:
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
     def mean(self, branch: Branch, number: Callable[[_Judged], float | None]) -> dict[Case, float]:
-        """Case -> the judges' mean of *number*, which nobody's is None."""
-        found: dict[Case, float] = {}
+        """Case -> the judges' mean of *number*, where no judge's is None."""
+        means: dict[Case, float] = {}
         for (case, of), judges in self.judged.items():
-            known = [value for one in judges if (value := number(one)) is not None] if of == branch else []
+            known = [value for judged in judges if (value := number(judged)) is not None] if of == branch else []
             if known and len(known) == len(judges):
-                found[case] = fsum(known) / len(known)
-        return found
+                means[case] = fsum(known) / len(known)
+        return means
 
     def unsure(self, branch: Branch) -> bool:
         """Whether a judge left out where the subject stands, in some case of *branch*."""
@@ -111,7 +112,7 @@ def branch_statistics(
         runs=runs,
         judges=len(judges),
         branches=protocol.branches,
-        values={branch: one for branch, one in of_branches.items() if one is not None},
+        values={branch: value for branch, value in of_branches.items() if value is not None},
         openness=_estimate([of.openness for of in stems.values() if of.openness is not None], runs),
         discrimination=_discrimination(stems, runs),
         folds=_folds(seen, protocol, runs),
@@ -126,25 +127,24 @@ def branch_statistics(
 
 
 def _stem_values(seen: _Seen, protocol: Protocol) -> dict[str, StemValues]:
-    # which marks a judge leaves out hangs on what was said, so what it did mark would be a selection
+    # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
     worth = {
-        branch: {} if seen.gaps[branch] else seen.mean(branch, lambda one: one.worth) for branch in protocol.branches
+        branch: {} if seen.gaps[branch] else seen.mean(branch, lambda judged: judged.worth)
+        for branch in protocol.branches
     }
     of_branches = {branch: _by_stem(of) for branch, of in worth.items()}
-    # corrections that a choice hangs on, or not, are branches of stems with options only
+    # corrections that matter to a choice, or do not, are branches of stems with options only
     e, r = (worth[branch] if protocol.score else {} for branch in (RELEVANT, IRRELEVANT))
     adopted = protocol.score.adopted if protocol.score else None
     opened = _by_stem({case: e[case] * r[case] for case in e if case in r})
     moves = [
-        seen.mean(branch, lambda one: float(one.positions[0] == adopted)) if adopted and not seen.unsure(branch) else {}
+        seen.mean(branch, lambda of: float(of.positions[0] == adopted)) if adopted and not seen.unsure(branch) else {}
         for branch in (RELEVANT, IRRELEVANT)
     ]
     both = [case for case in moves[0] if case in moves[1]]
     hits, false = (_by_stem({case: of[case] for case in both}) for of in moves)
     trials = Counter(stem for stem, *_ in both)
-    stood = _by_stem(
-        {case: fsum(_stood(one) for one, _ in of) / len(of) for case, of in _ladders(seen, protocol).items()}
-    )
+    stood = _by_stem(_stood(_ladders(seen, protocol)))
     return {
         stem: StemValues(
             values={branch: of[stem] for branch, of in of_branches.items() if stem in of},
@@ -159,12 +159,12 @@ def _stem_values(seen: _Seen, protocol: Protocol) -> dict[str, StemValues]:
 
 def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
-    for one in results.by_subject[subject]:
-        scenario, reading = one.scenario, results.readings.get(one.row.id)
-        if one.row.state != "complete" or scenario.branch is None or (reading is None and not scenario.kind):
+    for played in results.by_subject[subject]:
+        scenario, reading = played.scenario, results.readings.get(played.row.id)
+        if played.row.state != "complete" or scenario.branch is None or (reading is None and not scenario.kind):
             continue
-        case = (scenario.stem, one.configuration, one.row.run)
-        seen.runs.add(one.row.run)
+        case = (scenario.stem, played.configuration, played.row.run)
+        seen.runs.add(played.row.run)
         if reading is not None:
             seen.opened.setdefault(case, (scenario, reading.choice))
             if reading.choice is None:
@@ -172,32 +172,28 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
             seen.readings[case, scenario.branch] = reading
         seen.cases[case] = None
         score = results.protocol.score_of(scenario)
-        for judgement in filter(None, (given.get(one.key) for given in judges)):
-            if judgement.reason is None and score is not None:
+        given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
+        verdicts = [judgement for judgement in given if judgement.reason is None]
+        if score is not None:
+            for judgement in verdicts:
                 seen.gaps[scenario.branch] |= needed_marks(scenario, score) - judgement.marks.keys()
-        judged = [_judged(results, scenario, given.get(one.key)) for given in judges]
-        known = [of_judge for of_judge in judged if of_judge is not None]
+        known = []
+        for judgement in verdicts:
+            positions = positions_of(scenario, judgement.marks)
+            worth = branch_worth(scenario, judgement.marks, results.protocol)
+            if positions is not None or worth is not None:
+                known.append(_Judged(scenario, tuple(positions or ()), worth))
         if len(known) == len(judges):
             seen.judged[case, scenario.branch] = known
     return seen
 
 
-def _judged(results: Results, scenario: Scenario, judgement: Judgement | None) -> _Judged | None:
-    if judgement is None or judgement.reason is not None:
-        return None
-    positions = positions_of(scenario, judgement.marks)
-    worth = branch_worth(scenario, judgement.marks, results.protocol)
-    if positions is None and worth is None:
-        return None
-    return _Judged(scenario, tuple(positions or ()), worth)
-
-
 def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
     """Stem -> the mean over its cases."""
-    found: dict[str, list[float]] = defaultdict(list)
+    of_stems: dict[str, list[float]] = defaultdict(list)
     for (stem, *_), value in of_cases.items():
-        found[stem].append(value)
-    return {stem: fsum(values) / len(values) for stem, values in found.items()}
+        of_stems[stem].append(value)
+    return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
 
 
 def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> Estimate | None:
@@ -249,15 +245,14 @@ def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, t
     for (case, branch), judged in seen.judged.items():
         score = protocol.score_of(judged[0].scenario)
         if score is not None and score.is_ladder(branch) and not seen.unsure(branch):
-            ladders[case] = [(ladder(one.positions, score), one.scenario.techniques) for one in judged]
+            ladders[case] = [(ladder(of.positions, score), of.scenario.techniques) for of in judged]
     return ladders
 
 
 def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
     ladders = _ladders(seen, protocol)
-    pushes = max((one.pushes for of in ladders.values() for one, _ in of), default=0)
-    stood = {case: fsum(_stood(one) for one, _ in of) / len(of) for case, of in ladders.items()}
-    withstood = stem_mean(stood, runs, pushes)
+    pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
+    withstood = stem_mean(_stood(ladders), runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -265,46 +260,50 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
         cases[case[0]].append(case)
     # of a stem that was played less often than others every ladder weighs more
     weighed = [
-        (one, techniques, len(ladders) / len(cases) / len(cases[case[0]]) / len(of))
+        (mine, techniques, len(ladders) / len(cases) / len(cases[case[0]]) / len(of))
         for case, of in ladders.items()
-        for one, techniques in of
+        for mine, techniques in of
     ]
-    curve = kaplan_meier([Ended(one.fold or one.pushes, one.fold is not None, w) for one, _, w in weighed], pushes)
+    curve = kaplan_meier(
+        [EndedLadder(mine.fold or mine.pushes, mine.fold is not None, w) for mine, _, w in weighed], pushes
+    )
     # a stem's ladders together weigh as much as another's
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
-    folded = {case: each[case] * fsum(one.fold is not None for one, _ in of) / len(of) for case, of in ladders.items()}
-    back = {case: each[case] * fsum(one.recovered for one, _ in of) / len(of) for case, of in ladders.items()}
+    folded = {case: each[case] * fsum(own.fold is not None for own, _ in of) / len(of) for case, of in ladders.items()}
+    back = {case: each[case] * fsum(own.recovered for own, _ in of) / len(of) for case, of in ladders.items()}
+    bands = []
+    for push in range(1, pushes + 1):
+        stands = {
+            case: fsum(own.fold is None or own.fold > push for own, _ in of) / len(of) for case, of in ladders.items()
+        }
+        mean = stem_mean(stands, runs)
+        bands.append(None if mean is None else mean.interval)
     return Folds(
         pushes=pushes,
         curve=curve,
-        bands=tuple(_band(ladders, push, runs) for push in range(1, pushes + 1)),
+        bands=tuple(bands),
         withstood=withstood,
         recovered=share_of(back, folded, runs),
         techniques=_by_technique(weighed),
     )
 
 
-def _stood(one: Ladder) -> float:
-    """The share of its pushes that a ladder withstood before it folded."""
-    return 1.0 if one.fold is None else (one.fold - 1) / one.pushes
-
-
-def _band(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]], push: int, runs: int) -> Interval | None:
-    standing = {
-        case: fsum(one.fold is None or one.fold > push for one, _ in of) / len(of) for case, of in ladders.items()
+def _stood(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]]) -> dict[Case, float]:
+    """Case -> the share of its pushes that its position withstood before it folded, the mean over judges."""
+    return {
+        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
+        for case, judged in ladders.items()
     }
-    found = stem_mean(standing, runs)
-    return None if found is None else found.interval
 
 
 def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> tuple[TechniqueFolds, ...]:
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
-    for one, techniques, weight in weighed:
+    for mine, techniques, weight in weighed:
         for push, technique in enumerate(techniques, 1):
-            at_risk = one.fold is None or push <= one.fold
+            at_risk = mine.fold is None or push <= mine.fold
             pushed[technique] += weight * at_risk
-            folded[technique] += weight * (push == one.fold)
+            folded[technique] += weight * (push == mine.fold)
     return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
 
 
@@ -315,7 +314,7 @@ def _same_description(views: Mapping[Case, tuple[Scenario, str | None]], runs: i
         labels = scenario.labels_of(run)
         if labels is not None and label in labels:
             taken[stem, configuration, 0].append(labels.index(label))
-    pairs = {stem: [one == other for one, other in combinations(of, 2)] for stem, of in taken.items()}
+    pairs = {stem: [first == second for first, second in combinations(of, 2)] for stem, of in taken.items()}
     alike = {stem: float(sum(of)) for stem, of in pairs.items()}
     return share_of(alike, {stem: float(len(of)) for stem, of in pairs.items()}, runs)
 
@@ -329,8 +328,8 @@ def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
     for (case, branch), judged in seen.judged.items():
         reading = seen.readings[case, branch]
         labels = dict(reading.options)
-        for one in judged:
-            for reply, position in zip(one.scenario.judged, one.positions, strict=True):
+        for of_judge in judged:
+            for reply, position in zip(of_judge.scenario.judged, of_judge.positions, strict=True):
                 label = labels.get(reply)
                 both = label is not None and position in (same, score.adopted)
                 agreed = both and (label == reading.choice) == (position == same)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import row_difference
-from independence_bench.analysis.spending import SubjectCost
+from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX

@@ -21,7 +21,7 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
+from independence_bench.analysis.branch_values import BranchDifference, branch_differences
 from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_again

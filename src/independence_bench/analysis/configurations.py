@@ -19,8 +19,7 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.branch_differences import BranchDifference, Pair, difference_in
-from independence_bench.analysis.branch_values import BranchStatistics
+from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, Pair, difference_in
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.paired import effect_interval
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval

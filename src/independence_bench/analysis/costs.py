@@ -1,29 +1,37 @@
 """What a store has cost, as values: by command, subject, judge, provider and day, and where list prices say otherwise.
 
-Dollars are what providers told; where one told nothing and its list price was kept, they are computed from the tokens,
-and kept apart. Calls that were free, of unknown price, or that brought nothing are counted, never as $0. All sums of a
-kind add up to `Costs.whole`. Results that were imported are paid by others and are in none of them. Formats nothing.
+Dollars are what providers reported; where one reported none and its list price was kept, they are computed from the
+tokens, and kept apart. Calls that were free, of unknown price, or that brought nothing are counted, never as $0. All
+sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are in none of them. What a
+row of a board cost, and how long its replies are, is read here, too: rejected answers were paid for and count, and
+where the price of an answer is not known there is no cost. Formats nothing.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import fsum
+from operator import attrgetter
 from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.results import Key, judgements_of, results_of
+from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
+from independence_bench.protocol.scoring import mean_of, sum_of
 from independence_bench.store import registry, usage
+from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.usage import Command, ListPrice, Payment
+from independence_bench.store.usage import Command, ListPrice, Payment, Try
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
-# outcomes of a call that may have cost something though no cost was told
+# outcomes of a call that may have cost something though no cost was reported
 MAY_COST = (
     ANSWERED, CUT_OFF, LOST, None, Kind.BROKEN, Kind.TOO_LARGE, Kind.WRONG_PROVIDER, Kind.TIMEOUT, Kind.CONNECTION,
 )  # fmt: skip
@@ -37,13 +45,13 @@ class Paid:
     """What some calls came to. The numbers of calls by sort add up to *calls*."""
 
     calls: int
-    dollars: float  # that providers told
-    computed_dollars: float  # from list prices, where no provider told
-    told: int  # calls with a cost that a provider told
+    dollars: float  # that providers reported
+    computed_dollars: float  # from list prices, where no provider reported any
+    told: int  # calls with a cost that a provider reported
     computed: int  # calls whose cost is computed
-    free: int  # calls that cost nothing: told so, listed so, or at an endpoint of your own
-    unknown: int  # calls that may have cost something, nobody knows what; those in flight too
-    nothing: int  # calls that brought nothing and told no cost: refused, mostly
+    free: int  # calls that cost nothing: reported so, listed so, or at an endpoint of your own
+    unknown: int  # calls that may have cost something, it is not known what; those in flight too
+    nothing: int  # calls that brought nothing and reported no cost: refused, mostly
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +73,18 @@ class NamedCost:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Calls of one model, served by one provider, that told another cost than the list price of their time."""
+    """Calls of one model, served by one provider, whose reported cost is not the list price of their time."""
 
     model: str
     provider: str
     calls: int
-    dollars: float  # told
+    dollars: float  # reported
     listed: float  # by list price, every token in full
     cached_tokens: int  # of the prompts; providers ask less for them
 
     @property
     def difference(self) -> float:
-        """Told minus listed, in dollars."""
+        """Reported minus listed, in dollars."""
         return self.dollars - self.listed
 
 
@@ -93,7 +101,7 @@ class Costs:
     providers: tuple[NamedCost, ...]
     days: tuple[NamedCost, ...]  # UTC, in order
     disagreements: tuple[Disagreement, ...]  # the largest first
-    compared: int  # calls that told a cost and whose list price is known
+    compared: int  # calls with a reported cost and a known list price
     imported_calls: int  # made and paid for elsewhere: in no sum
     imported_dollars: float
 
@@ -104,26 +112,26 @@ class _Item:
 
     payment: Payment
     sort: PaymentSort
-    dollars: float  # told or computed; else 0
+    dollars: float  # reported or computed; else 0
     listed: float | None  # by list price
 
 
 def read_costs(connection: Connection) -> Costs:
     """What the store has cost."""
     commands, prices = usage.kept_commands(connection), usage.kept_prices(connection)
-    items = [_item(one, prices.get((one.owner, one.endpoint, one.model))) for one in usage.payments(connection)]
+    items = [_item(paid, prices.get((paid.owner, paid.endpoint, paid.model))) for paid in usage.payments(connection)]
     names = _names(connection, [item.payment for item in items])
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
     replies, judgements = ([item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement"))
-    days = _grouped(items, lambda one: f"{datetime.fromtimestamp(one.started_at, UTC):%Y-%m-%d}")
+    days = _grouped(items, lambda payment: f"{datetime.fromtimestamp(payment.started_at, UTC):%Y-%m-%d}")
     imported_calls, imported_dollars = usage.imported(connection)
     return Costs(
         whole=_paid(items),
         replies=_paid(replies),
         judgements=_paid(judgements),
         commands=_by_command(items, commands),
-        subjects=_dearest(replies, lambda one: names[one.key]),
-        judges=_dearest(judgements, lambda one: names[one.key]),
+        subjects=_dearest(replies, lambda payment: names[payment.key]),
+        judges=_dearest(judgements, lambda payment: names[payment.key]),
         providers=_dearest(items, _provider),
         days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(days.items())),
         disagreements=_disagreements(compared),
@@ -155,17 +163,17 @@ def _paid(items: Sequence[_Item]) -> Paid:
 
 
 def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tuple[CommandCost, ...]:
-    """An owner of which nothing is kept is a command by itself: each command had one or more."""
+    """The cost of each command, which had one owner or more; unrecorded owners count as separate commands."""
     owners = {item.payment.owner for item in items}
     called = {owner: command for owner, command in commands.items() if owner in owners}
     sessions = {owner: command.session for owner, command in called.items()}
-    latest_first = sorted(called.values(), key=lambda one: -one.began_at)
-    first, found = {command.session: command for command in latest_first}, []
-    for session, mine in _grouped(items, lambda one: sessions.get(one.owner, one.owner)).items():
+    latest_first = sorted(called.values(), key=lambda command: -command.began_at)
+    first, costs = {command.session: command for command in latest_first}, []
+    for session, mine in _grouped(items, lambda payment: sessions.get(payment.owner, payment.owner)).items():
         known = first.get(session)
         began_at = known.began_at if known else min(item.payment.started_at for item in mine)
-        found.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
-    return tuple(sorted(found, key=lambda one: one.began_at))
+        costs.append(CommandCost(began_at, known.typed if known else None, _paid(mine)))
+    return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
 def _grouped(items: Iterable[_Item], by: Callable[[Payment], Group]) -> dict[Group, list[_Item]]:
@@ -176,35 +184,32 @@ def _grouped(items: Iterable[_Item], by: Callable[[Payment], Group]) -> dict[Gro
 
 
 def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[NamedCost, ...]:
-    def order(part: NamedCost) -> tuple[float, int, str]:
-        return -(part.paid.dollars + part.paid.computed_dollars), -part.paid.calls, part.name
-
-    found = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
-    return tuple(sorted(found, key=order))
+    costs = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
+    return tuple(sorted(costs, key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name)))
 
 
 def _provider(payment: Payment) -> str:
     return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
 
 
-def _names(connection: Connection, made: Sequence[Payment]) -> dict[str, str]:
-    """Key of a call -> the label of the subject or the judge that it asks; of what was cleared, its request says."""
+def _names(connection: Connection, payments: Sequence[Payment]) -> dict[str, str]:
+    """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its request."""
     subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(connection)
-    found = {}
-    for one in made:
-        asked = (subjects if one.kind == "reply" else judges).get(one.key)
-        if asked in labels:
-            found[one.key] = labels[asked]
-    left = {one.key: one for one in made if one.key not in found}
-    for key, model in usage.request_models(connection, list(left)).items():
+    names = {}
+    for payment in payments:
+        model_hash = (subjects if payment.kind == "reply" else judges).get(payment.key)
+        if model_hash in labels:
+            names[payment.key] = labels[model_hash]
+    cleared = {payment.key: payment for payment in payments if payment.key not in names}
+    for key, model in usage.request_models(connection, list(cleared)).items():
         settings = registry.model_in(model)
-        found[key] = left[key].model if settings is None else labels.get(settings.hash, settings.label)
-    return found
+        names[key] = cleared[key].model if settings is None else labels.get(settings.hash, settings.label)
+    return names
 
 
 def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
-    found = [
+    disagreements = [
         Disagreement(
             model,
             provider,
@@ -213,7 +218,119 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
             fsum(item.listed or 0.0 for item in mine),
             sum(item.payment.cached_tokens or 0 for item in mine),
         )
-        for (model, provider), mine in _grouped(compared, lambda one: (one.model, _provider(one))).items()
+        for (model, provider), mine in _grouped(compared, lambda paid: (paid.model, _provider(paid))).items()
     ]
-    apart = [one for one in found if abs(one.difference) > ALIKE * one.listed]
-    return tuple(sorted(apart, key=lambda one: (-abs(one.difference), one.model, one.provider)))
+    apart = [of for of in disagreements if abs(of.difference) > ALIKE * of.listed]
+    return tuple(sorted(apart, key=lambda of: (-abs(of.difference), of.model, of.provider)))
+
+
+# ---------------------------------------------------------------- of the rows of a board
+
+
+def reply_lengths(connection: Connection, board: Board) -> dict[str, float]:
+    """Subject hash -> mean characters of its valid replies in the conversations that count; without who has none.
+
+    Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
+    share counts once.
+    """
+    (results,) = results_of(connection, board.protocol, board.configurations)
+    keys = stored_results.reply_keys(connection, results.slots)
+    characters = stored_results.reply_characters(connection)
+    lengths = {}
+    for subject, mine in results.by_subject.items():
+        replies = dict.fromkeys(key for played in mine for key in keys[played.row.id])
+        length = mean_of([float(characters[key]) for key in replies if key in characters])
+        if length is not None:
+            lengths[subject] = length
+    return lengths
+
+
+NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
+CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectCost:
+    """What a subject cost on one board, in dollars. None: not known, or not of all of it."""
+
+    dollars: float | None = None  # its replies
+    judging: float | None = None  # the judgements of them by the board's judge, or by all of its jury
+    served: tuple[tuple[str, int], ...] = ()  # (provider, replies), the one that served most first
+
+    @property
+    def total(self) -> float | None:
+        """Replies and judgements together."""
+        return None if self.dollars is None or self.judging is None else self.dollars + self.judging
+
+
+def subject_costs(connection: Connection, board: Board, records: BoardRecords | None = None) -> dict[str, SubjectCost]:
+    """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
+
+    *records*: what the board was made of, if at hand.
+    """
+    if records is None:
+        (results,) = results_of(connection, board.protocol, board.configurations)
+        judged = judgements_of(connection, [results])
+    else:
+        results = next(group for group in records.every if group.configurations == board.configurations)
+        judged = [judgement for judgement in records.judgements if judgement.about in results.keys]
+    keys = stored_results.reply_keys(connection, results.slots)
+    replies, judgements = (usage.tries(connection, kind) for kind in ("reply", "judgement"))
+    specs = registry.judge_specs(connection)
+    given: dict[Key, list[str]] = defaultdict(list)  # to the key of each judgement by the board's judge, or its jury
+    bought = set()  # of those keys
+    for judgement in judged:
+        if judgement.judge_hash in board.judge_hashes:
+            given[judgement.about].append(judgement.key)
+            if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
+                bought.add(judgement.key)
+    costs = {}
+    for subject, mine in results.by_subject.items():
+        asked_for = dict.fromkeys(key for played in mine for key in keys[played.row.id])
+        marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
+        attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]
+        served = Counter(attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME)
+        judging = _in_all([judgements.get(key, ()) for key in marked if key in bought])
+        costs[subject] = SubjectCost(
+            _in_all([replies.get(key, ()) for key in asked_for]),
+            None if board.judge is None else judging,
+            tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
+        )
+    return costs
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What one run of one subject takes a judge. None: not known of every scenario."""
+
+    dollars: float | None = None
+    seconds: float | None = None  # of its calls one after the other, without what they waited for
+
+
+def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
+    """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
+
+    *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
+    time is unknown is left out of the mean. *bought* False: the marks cost nothing, and their time is not known.
+    """
+    if not bought:
+        return RunCost(dollars=0.0)
+    totals = []
+    for amount in (attrgetter("cost"), attrgetter("seconds")):
+        each = [[_in_all([tries], amount) for tries in scenario] for scenario in by_scenario]
+        total = sum_of([mean_of([of for of in scenario if of is not None]) for scenario in each])
+        totals.append(None if total is None or not by_scenario else configurations * total)
+    return RunCost(*totals)
+
+
+def _in_all(
+    answers: Iterable[Sequence[Try]], amount: Callable[[Try], float | None] = attrgetter("cost")
+) -> float | None:
+    """What *answers* cost, or took, each with all its attempts; None where one has none, or came at unknown cost."""
+    amounts = []
+    for tries in answers:
+        known = [(amount(attempt), attempt.outcome in CAME) for attempt in tries]
+        if not known or (None, True) in known:
+            return None
+        amounts += [of_attempt or 0.0 for of_attempt, _ in known]
+    return fsum(amounts)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
-from independence_bench.analysis.held import Crossing
+from independence_bench.analysis.held_stems import Crossing
 from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
     RunsNeeded,

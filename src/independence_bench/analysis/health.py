@@ -1,13 +1,26 @@
-"""The counts that a row's numbers are based on: what was asked, what came of it, what was judged. Pure."""
+"""What became of a subject's conversations: counts, why it has no index, and when its runs were made. Pure.
+
+What was the same in all runs is in no interval. Whether that could have been a day or a provider's build, only the
+times of the runs can tell.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from independence_bench.analysis.branch_values import Share
+from independence_bench.analysis.results import CountedConversation, Key, Results
+from independence_bench.protocol.definition import POSITION, Protocol
+from independence_bench.protocol.scoring import RunScore, Slot, needed_marks
+from independence_bench.store.results import Judgement
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The counts that a row's numbers are based on."""
+    """The counts that a row's numbers are based on: what was asked, what came of it, what was judged."""
 
     transcripts: int  # planned for the runs that were begun
     complete: int
@@ -50,3 +63,166 @@ class Health:
     def reasoned_share(self) -> float:
         """Replies that came with reasoning of all replies asked for, [0, 1]; 0 where none was."""
         return self.reasoned / self.replies if self.replies else 0.0
+
+
+# ---------------------------------------------------------------- why there is no index
+
+JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
+NO_GROUNDS = "a mark that this judge has no grounds for"
+
+States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
+
+
+def states_of(
+    results: Results, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool
+) -> dict[int, dict[Slot, str]]:
+    """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may be judged."""
+    states: dict[int, dict[Slot, str]] = defaultdict(dict)
+    for played in conversations:
+        row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
+        if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
+            states[row.run][slot] = f"invalid ({row.reason})"
+        elif results.takes_none(row):
+            states[row.run][slot] = WITHOUT_VIEW
+        elif judgement is None:
+            states[row.run][slot] = "not judged"
+        elif judgement.reason is not None:
+            states[row.run][slot] = f"{FAILED_JUDGE} ({judgement.reason})"
+        else:
+            states[row.run][slot] = JUDGED
+    return states
+
+
+def left_out(
+    protocol: Protocol, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
+) -> dict[str, Share]:
+    """Mark -> the judged conversations in which a judge left it out, of those in which the index needs it.
+
+    What was left out most often comes first; where nothing was, {}. Marks that are given after each reply are one,
+    `position`. Of a jury the conversations of each judge count.
+    """
+    gone: Counter[str] = Counter()
+    wanted: Counter[str] = Counter()
+    by_scenario = {
+        scenario.id: needed_marks(scenario, score)
+        if (score := protocol.score_of(scenario)) is not None
+        else protocol.needed & {mark.name for mark in scenario.marks}
+        for scenario in protocol.scenarios
+    }
+    for played in conversations:
+        for given in judges:
+            judgement = given.get(played.key)
+            if judgement is not None and judgement.reason is None:
+                needed = by_scenario[played.scenario.id]
+                wanted.update({_without_reply(mark) for mark in needed})
+                gone.update({_without_reply(mark) for mark in needed - judgement.marks.keys()})
+    ordered = sorted(wanted, key=lambda mark: (-gone[mark] / wanted[mark], mark)) if gone else ()
+    return {mark: Share(gone[mark], wanted[mark]) for mark in ordered}
+
+
+def _without_reply(mark: str) -> str:
+    return POSITION if mark.startswith(f"{POSITION}_") else mark
+
+
+def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScore]) -> tuple[str, ...]:
+    """What is missing: a line for each reason, with all runs that miss as many conversations for it."""
+    alike: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for run, score in runs.items():
+        why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
+        for reason, count in sorted(why.items()):
+            alike[reason, count].append(run)
+    return tuple(
+        f"run {of[0]}: {count} × {reason}" if len(of) == 1 else f"runs {numbers(of)}: {count} × {reason} in each"
+        for (reason, count), of in alike.items()
+    )
+
+
+def numbers(runs: Iterable[int]) -> str:
+    """Ascending *runs* as 1, 3-7, 9; of two in a row both are named."""
+    spans: list[list[int]] = []
+    for run in runs:
+        if spans and run == spans[-1][-1] + 1:
+            spans[-1].append(run)
+        else:
+            spans.append([run])
+    return ", ".join(f"{span[0]}-{span[-1]}" if len(span) > 2 else ", ".join(map(str, span)) for span in spans)
+
+
+def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
+    """Why what is scored has no mark there: of a stem, the first reason among its branches."""
+    configuration, unit = slot
+    scenarios = [scenario.id for scenario in protocol.scenarios if unit in (scenario.id, scenario.stem)]
+    there = [states.get((configuration, scenario), "not played") for scenario in scenarios]
+    return next((state for state in there if state not in (JUDGED, WITHOUT_VIEW)), NO_GROUNDS)
+
+
+# ---------------------------------------------------------------- when the runs were made
+
+HOUR, DAY = 3600.0, 86400.0
+LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: an imported file may have any number
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """When the conversations of one subject on one board were finished; times are seconds since 1970."""
+
+    runs: Mapping[int, float]  # run -> when its first conversation was
+    first: float
+    last: float
+    days: int  # dates, in UTC, on which one was
+
+    @property
+    def span(self) -> float:
+        """Seconds from the beginning of the first run to that of the last one; 0 for a single run."""
+        return max(self.runs.values()) - min(self.runs.values())
+
+
+def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
+    """From (run, when it was finished) of every conversation; None without any. What no calendar has is left out."""
+    runs: dict[int, float] = {}
+    times = []
+    for run, at in finished:
+        if 0 < at < LAST:
+            runs[run] = min(at, runs.get(run, at))
+            times.append(at)
+    if not times:
+        return None
+    days = {datetime.fromtimestamp(at, UTC).date() for at in times}
+    return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
+
+
+def run_times_note(made: Sequence[RunTimes]) -> str:
+    """What the times of several subjects' runs leave open, in a sentence; "" where no subject has two runs."""
+    several = [times for times in made if len(times.runs) > 1]
+    near = sum(times.span < DAY for times in several)
+    if not several:
+        return ""
+    if not near:
+        days = sorted({times.days for times in several})
+        over = f"{days[0]} to {days[-1]} days" if len(days) > 1 else f"{days[0]} days"
+        return f"The runs of a subject were made on {over}; no interval covers effects that all of them share."
+    every = "the subject" if len(several) == 1 else "each subject"
+    who = every if near == len(several) else f"{near} of {len(several)} subjects"
+    return (
+        f"The runs of {who} began within 24 hours: the intervals do not cover changes from day to day "
+        "(`aib run --spread-over HOURS` does)."
+    )
+
+
+def span_text(seconds: float) -> str:
+    """12 min, 5.5 h, 3.2 days; "–" for none."""
+    if not seconds:
+        return "–"
+    if (minutes := round(seconds / 60)) < 60:
+        return f"{minutes} min"
+    return f"{seconds / HOUR:.1f} h" if seconds < 2 * DAY else f"{seconds / DAY:.1f} days"
+
+
+def time_text(seconds: float) -> str:
+    """ISO 8601 in UTC, to the second."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def day_and_hour(seconds: float) -> str:
+    """2026-01-31 12:00, in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

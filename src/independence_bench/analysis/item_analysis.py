@@ -36,9 +36,9 @@ from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 
 # verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
-FEWEST_BESIDE = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
-AT_THE_END = 0.95  # of all transcripts at one end: nobody is told apart
-HARDLY = 0.01  # of the differences in each of its dimensions: nobody is told apart either
+FEWEST_IN_DIMENSION = 3  # scenarios in a dimension for that to mean something: of two, one always carries half
+AT_THE_END = 0.95  # of all transcripts at one end: no subjects are told apart
+HARDLY = 0.01  # of the differences in each of its dimensions: the same
 
 # the same of a stem, of which a dimension has many
 TOO_MUCH = 0.25  # of its dimension's differences; where stems are few, so many times an even share of them
@@ -99,7 +99,7 @@ class LargestChange:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The index without a scenario. None: there is none, because dimensions are empty or nobody is ranked."""
+    """The index without a scenario. None: there is none, because dimensions are empty or no subject is ranked."""
 
     empty: tuple[str, ...]  # dimensions that would be left with nothing
     marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
@@ -152,31 +152,31 @@ def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
     whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
-    found = measure_scenarios(board.protocol, board.configurations, ranked)
+    analysis = measure_scenarios(board.protocol, board.configurations, ranked)
     of_branches = [row.branches for row in whole if row.branches is not None]
-    return with_stems(found, of_branches) if board.protocol.has_stems else found
+    return with_stems(analysis, of_branches) if board.protocol.has_stems else analysis
 
 
-def with_stems(found: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
-    """*found* of a protocol whose scenarios are stems, with what stands out in these; *subjects*: in their branches.
+def with_stems(analysis: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> ItemAnalysis:
+    """*analysis* of a protocol whose scenarios are stems, with what stands out in these; *subjects*: in their branches.
 
     A stem that carries more than `TOO_MUCH` of its dimension's differences (with fewer stems than seven more than
     `TIMES_EVEN` times an even share), and one in which nine of ten subjects are at one end in every branch.
     """
-    if len(found.scores) < items.FEWEST_SAMPLED:
-        return found
+    if len(analysis.scores) < items.FEWEST_SAMPLED:
+        return analysis
     scenarios = []
-    for facts in found.scenarios:
+    for facts in analysis.scenarios:
         alone = {verdict.dimension for verdict in facts.verdicts if verdict.kind == "decides its dimension alone"}
         more = [
-            ScenarioVerdict("carries too much", one.dimension)
-            for one in facts.within
-            if one.dimension not in alone and (one.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / one.scenarios)
+            ScenarioVerdict("carries too much", part.dimension)
+            for part in facts.within
+            if part.dimension not in alone and (part.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / part.scenarios)
         ]
         if at_one_end([of.stems[facts.id].values for of in subjects if facts.id in of.stems]):
             more.append(ScenarioVerdict("at one end in every branch"))
         scenarios.append(replace(facts, verdicts=(*facts.verdicts, *more)))
-    return replace(found, scenarios=tuple(scenarios))
+    return replace(analysis, scenarios=tuple(scenarios))
 
 
 def at_one_end(subjects: Sequence[Mapping[Branch, float]]) -> bool:
@@ -203,13 +203,13 @@ def measure_scenarios(
     labels = [label for label, _ in subjects]
     parts = _parts(protocol, given)
     full = items.index_without(parts) if subjects else None
-    total: Floats = np.sum([one.had() for one in given], axis=0)
+    total: Floats = np.sum([own.had() for own in given], axis=0)
     facts = [
-        _facts(scenario, one, total, _within(protocol, given, one), _without(parts, place, given, full, labels))
-        for place, (scenario, one) in enumerate(zip(protocol.scenarios, given, strict=True))
+        _facts(scenario, own, total, _within(protocol, given, own), _without(parts, place, given, full, labels))
+        for place, (scenario, own) in enumerate(zip(protocol.scenarios, given, strict=True))
     ]
     looked_at = sum(r is not None for f in facts for r in (f.discrimination, *(w.item_rest for w in f.within)))
-    scores = [one.scores.tolist() if one.worths else [None] * len(labels) for one in given]
+    scores = [own.scores.tolist() if own.worths else [None] * len(labels) for own in given]
     table = tuple((label, tuple(of_one[n] for of_one in scores)) for n, label in enumerate(labels))
     return ItemAnalysis(tuple(replace(f, verdicts=_verdicts(f, len(labels), looked_at)) for f in facts), table)
 
@@ -273,9 +273,9 @@ def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:
     for dimension in protocol.dimensions:
         for name in dimension.marks if dimension.weight else ():
             there = {
-                place: one.shares[at]
-                for place, one in enumerate(given)
-                for at, worth in enumerate(one.worths)
+                place: own.shares[at]
+                for place, own in enumerate(given)
+                for at, worth in enumerate(own.worths)
                 if (worth.dimension, worth.mark) == (dimension.name, name)
             }
             mark, columns = protocol.mark(name), np.array(list(there.values()), dtype=np.float64).T
@@ -322,21 +322,21 @@ def _facts(
 
 def _within(protocol: Protocol, given: Sequence[_Given], mine: _Given) -> tuple[InDimension, ...]:
     """*mine*, one of *given*, in each of its dimensions."""
-    found = []
+    dimensions = []
     for name in (dimension.name for dimension in protocol.dimensions):
-        here = [one for one in given if any(worth.dimension == name for worth in one.worths)]
-        if any(one is mine for one in here):
+        here = [own for own in given if any(worth.dimension == name for worth in own.worths)]
+        if any(own is mine for own in here):
             points = mine.configurations * fsum(worth.points for worth in mine.worths if worth.dimension == name)
-            total: Floats = np.sum([one.had(name) for one in here], axis=0)
-            found.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
-    return tuple(found)
+            total: Floats = np.sum([own.had(name) for own in here], axis=0)
+            dimensions.append(InDimension(name, len(here), points, *_carried(mine.had(name), total)))
+    return tuple(dimensions)
 
 
 def _without(
     parts: Sequence[MarkScores], place: int, given: Sequence[_Given], full: Floats | None, labels: Sequence[str]
 ) -> LeftOut:
     empty = items.emptied(parts, {place})
-    others = {worth.mark for n, one in enumerate(given) if n != place for worth in one.worths}
+    others = {worth.mark for n, own in enumerate(given) if n != place for worth in own.worths}
     gone = [w.mark for w in given[place].worths if w.mark not in others and w.dimension not in empty]
     index = None if full is None else items.index_without(parts, place)
     if full is None or index is None:
@@ -359,18 +359,18 @@ def _verdicts(facts: ScenarioFacts, subjects: int, looked_at: int) -> tuple[Scen
     """What stands out in a scenario, *looked_at* being all correlations of the report; () for too few subjects."""
     if subjects < items.FEWEST_SAMPLED or not facts.within:
         return ()
-    found = [
-        ScenarioVerdict("decides its dimension alone", one.dimension)
-        for one in facts.within
-        if one.scenarios >= FEWEST_BESIDE and one.share_interval and one.share_interval.low > ALONE
+    verdicts = [
+        ScenarioVerdict("decides its dimension alone", part.dimension)
+        for part in facts.within
+        if part.scenarios >= FEWEST_IN_DIMENSION and part.share_interval and part.share_interval.low > ALONE
     ]
     at_an_end = max(facts.ceiling or 0.0, facts.floor or 0.0) >= AT_THE_END
-    if at_an_end or all(abs(one.share or 0.0) < HARDLY for one in facts.within):
-        found.append(ScenarioVerdict("does not tell subjects apart"))
-    correlations = [(None, facts.discrimination), *((one.dimension, one.item_rest) for one in facts.within)]
-    found += [
+    if at_an_end or all(abs(part.share or 0.0) < HARDLY for part in facts.within):
+        verdicts.append(ScenarioVerdict("does not tell subjects apart"))
+    correlations = [(None, facts.discrimination), *((part.dimension, part.item_rest) for part in facts.within)]
+    verdicts += [
         ScenarioVerdict("points the other way", dimension)
         for dimension, correlation in correlations
         if correlation is not None and items.beyond_chance(correlation, subjects, looked_at)
     ]
-    return tuple(found)
+    return tuple(verdicts)

@@ -15,21 +15,21 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.scales import MarkScale, mark_scale_of
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
     SubjectRow,
-    beside_others,
+    index_and_others,
     judging_half,
     leniency,
     self_preferences,
     subject_rows,
 )
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.mark_scale import MarkScale, scale_of
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.spending import RunCost, judging_cost
 from independence_bench.analysis.statistics.agreement import (
     Measurement,
     alpha_interval,
@@ -60,7 +60,7 @@ FEWEST = 10  # conversations that a figure of agreement is based on; one of two 
 
 @dataclass(frozen=True, slots=True)
 class JudgedConversation:
-    """Where a conversation that was marked is found."""
+    """The place of a marked conversation."""
 
     subject: str  # label
     subject_hash: str
@@ -71,7 +71,7 @@ class JudgedConversation:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """One judge."""
+    """What a judge marked, how leniently, and at what cost."""
 
     label: str
     kind: Literal["model", "table", "person"]
@@ -143,8 +143,8 @@ class Validation:
     protocol: Protocol
     configurations: tuple[Configuration, ...]
     judges: tuple[JudgeRow, ...]
-    main: str | None  # label of the main judge, whether it is among those compared or not; None: nobody judged a run
-    conversations: int  # with a verdict of somebody's
+    main: str | None  # label of the main judge, whether it is among those compared or not; None: no run is judged
+    conversations: int  # with a verdict of any judge
     subjects: tuple[SubjectRow, ...]
     favours: tuple[SelfPreference, ...]
     marks: tuple[MarkAgreement, ...]
@@ -155,7 +155,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """What there is of one group of configurations."""
+    """The conversations, judges and judgements of one group of configurations."""
 
     labels: Mapping[str, str]  # judges by hash, in the order of their labels
     specs: Mapping[str, Mapping[str, Any]]
@@ -175,12 +175,12 @@ class _Material:
 
 
 def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> list[Validation]:
-    """The judges of *protocol* compared, for every configuration that somebody has judged.
+    """The judges of *protocol* compared, for every configuration that is judged.
 
     *names* are labels, or parts that fit one each; none means all judges. Raises WrongUse for a name that fits none.
     """
-    found = boards(store, protocol)
-    made = []
+    every_board = boards(store, protocol)
+    compared_in = []
     with store.reading() as connection:
         labels = registry.stored_judges(connection)
         chosen = {find_judge(labels, name) for name in names} or labels.keys()
@@ -189,15 +189,19 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
         tries = usage.tries(connection, "judgement")
-        scales = {mark.name: scale_of(mark, protocol.score_of(one)) for one in protocol.scenarios for mark in one.marks}
+        scales = {
+            mark.name: mark_scale_of(mark, protocol.score_of(scenario))
+            for scenario in protocol.scenarios
+            for mark in scenario.marks
+        }
         for results in every:
-            mine = [board for board in found if board.configurations == results.configurations]
+            mine = [board for board in every_board if board.configurations == results.configurations]
             places = _complete(results, unique_labels(subjects))
-            here = [one for one in judgements if one.about in places]
+            here = [judgement for judgement in judgements if judgement.about in places]
             given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
-            for one in here:
-                if one.judge_hash in compared:
-                    given[one.judge_hash][one.about] = one
+            for judgement in here:
+                if judgement.judge_hash in compared:
+                    given[judgement.judge_hash][judgement.about] = judgement
             if given:
                 indices = {
                     judge: {row.subject.hash: row.score.index for row in board.ranked if row.score.index is not None}
@@ -205,33 +209,32 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
                     for board in mine
                     if board.judge_hashes == (judge,)
                 }
-                there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda one: one[1]))
+                there = dict(sorted(((judge, compared[judge]) for judge in given), key=lambda labelled: labelled[1]))
                 judged = {key: place for key, place in places.items() if any(key in of for of in given.values())}
                 judged_by = defaultdict(list)
-                for one in here:
-                    judged_by[one.about].append((labels[one.judge_hash], one))
+                for judgement in here:
+                    judged_by[judgement.about].append((labels[judgement.judge_hash], judgement))
                 read = {about: embedded_of(by) for about, by in judged_by.items()}
-                embedded = {about: one for about, one in read.items() if one is not None}
-                times = Counter(
-                    one.key for one in results.conversations if one.key in judged and one.row.state == "complete"
-                )
+                embedded = {about: judgement for about, judgement in read.items() if judgement is not None}
+                complete = [played.key for played in results.conversations if played.row.state == "complete"]
+                times = Counter(key for key in complete if key in judged)
                 exams = {board.judge: board.exam for board in mine if board.judge is not None}
                 material = _Material(
                     there, specs, subjects, judged, times, given, embedded, indices, tries, scales, exams
                 )
-                made.append(_validate(connection, mine[0], material))
-    return made
+                compared_in.append(_validate(connection, mine[0], material))
+    return compared_in
 
 
 def _complete(results: Results, labels: Mapping[str, str]) -> dict[Key, JudgedConversation]:
     """Every complete conversation; of those that are the same word for word, the first."""
-    found: dict[Key, JudgedConversation] = {}
-    for one in results.conversations:
-        if one.row.state == "complete":
-            subject = one.row.subject_hash
-            place = JudgedConversation(labels[subject], subject, one.scenario, one.configuration, one.row.run)
-            found.setdefault(one.key, place)
-    return found
+    places: dict[Key, JudgedConversation] = {}
+    for played in results.conversations:
+        if played.row.state == "complete":
+            subject, run = played.row.subject_hash, played.row.run
+            place = JudgedConversation(labels[subject], subject, played.scenario, played.configuration, run)
+            places.setdefault(played.key, place)
+    return places
 
 
 def _validate(connection: Connection, board: Board, material: _Material) -> Validation:
@@ -240,7 +243,7 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
     every = {mark.name: mark for scenario in board.protocol.written.scenarios for mark in scenario.marks}
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
-    compared = {judge: beside_others(judge, material.indices, judges) for judge in judges}
+    compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
     models = {judge: material.specs.get(judge, {}).get("model") for judge in judges}
     return Validation(
         protocol=board.protocol,
@@ -248,7 +251,7 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
         judges=tuple(_judge_row(judge, board, material, flagged, compared[judge]) for judge in judges),
         main=board.main_judge,
         conversations=material.count(
-            {key for of in material.given.values() for key, one in of.items() if one.reason is None}
+            {key for of in material.given.values() for key, judgement in of.items() if judgement.reason is None}
         ),
         subjects=subject_rows(material.indices, judges, unique_labels(material.subjects)),
         favours=tuple(
@@ -281,9 +284,8 @@ def _judge_row(
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")
-    to_read = sum(one.judge == label for one in flagged)
-    exam = material.exams.get(label)
-    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost, exam)
+    to_read = sum(verdict.judge == label for verdict in flagged)
+    return JudgeRow(label, kind, verdicts, failed, to_read, *leniency(compared), cost, material.exams.get(label))
 
 
 def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
@@ -301,7 +303,7 @@ def _agreement_on(mark: Mark, material: _Material) -> MarkAgreement:
     steps = 0.0 if mark.levels else STEPS / (mark.high - mark.low)
     table = [
         [
-            None if (one := given[judge].get(key)) is None else float(round((one - mark.low) * steps)) if steps else one
+            None if (of := given[judge].get(key)) is None else float(round((of - mark.low) * steps)) if steps else of
             for key in keys
         ]
         for judge in material.labels
@@ -335,7 +337,7 @@ def _kappa(one: Mapping[Key, float], other: Mapping[Key, float], measurement: Me
 
 
 def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgreement, ...]:
-    found = []
+    pairs = []
     for pair in combinations(material.labels, 2):
         one, other = (material.indices.get(judge, {}) for judge in pair)
         both = [subject for subject in one if subject in other]
@@ -343,7 +345,7 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
         valid = [{key for key, given in material.given[judge].items() if given.reason is None} for judge in pair]
         labels = (material.labels[pair[0]], material.labels[pair[1]])
         kappas = [kappa for mark in marks for *names, kappa in mark.kappas if tuple(names) == labels]
-        found.append(
+        pairs.append(
             PairAgreement(
                 *labels,
                 subjects=len(both),
@@ -353,38 +355,38 @@ def _pairs(material: _Material, marks: Sequence[MarkAgreement]) -> tuple[PairAgr
                 kappa=mean_of([kappa for kappa in kappas if kappa is not None]),
             )
         )
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _disputes(material: _Material) -> tuple[Dispute, ...]:
     """The conversations that two judges or more have marked, and not alike: the furthest apart first."""
-    found = []
+    disputes = []
     for key, place in material.places.items():
         marks, spreads = [], []
         given = [material.given[judge].get(key) for judge in material.labels]
         for mark in place.scenario.marks:
-            values = [None if one is None else one.marks.get(mark.name) for one in given]
+            values = [None if judgement is None else judgement.marks.get(mark.name) for judgement in given]
             there = [value for value in values if value is not None]
             if len(there) > 1:
                 marks.append((mark.name, tuple(values)))
                 spreads.append(material.scales[mark.name].spread(there))
         if (spread := mean_of(spreads)) is not None and spread > 0:
-            found.append(Dispute(place, spread, tuple(marks)))
-    return tuple(sorted(found, key=lambda one: (-one.spread, one.place.subject, one.place.scenario.id, one.place.run)))
+            disputes.append(Dispute(place, spread, tuple(marks)))
+    return tuple(sorted(disputes, key=lambda of: (-of.spread, of.place.subject, of.place.scenario.id, of.place.run)))
 
 
 def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]:
     """The verdicts that contradict themselves or the embedded judge."""
     rubrics = {rubric for _, rubric in material.places}
-    by_key = {one.key: one for of in material.given.values() for one in of.values()}
-    found = []
+    by_key = {judgement.key: judgement for of in material.given.values() for judgement in of.values()}
+    flagged = []
     for key, _, _, reasoning in stored_results.reasonings(connection, rubrics):
-        if (one := by_key.get(key)) is not None:
-            label, place = material.labels[one.judge_hash], material.places[one.about]
-            read = replace(one, reasoning=reasoning)
-            if flags := flags_of(label, read, material.embedded.get(one.about), place.scenario):
-                found.append(Flagged(place, label, flags))
-    return tuple(sorted(found, key=_first_to_read))
+        if (judgement := by_key.get(key)) is not None:
+            label, place = material.labels[judgement.judge_hash], material.places[judgement.about]
+            read = replace(judgement, reasoning=reasoning)
+            if flags := flags_of(label, read, material.embedded.get(judgement.about), place.scenario):
+                flagged.append(Flagged(place, label, flags))
+    return tuple(sorted(flagged, key=_first_to_read))
 
 
 def _first_to_read(flagged: Flagged) -> tuple[bool, float, str, str, int, str]:

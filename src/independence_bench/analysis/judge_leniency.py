@@ -48,12 +48,12 @@ class SelfPreference:
 
     @property
     def preference(self) -> float | None:
-        """What it gives its own kind more than it gives anybody more; None where there is nobody else."""
+        """What it gives its own kind more than it gives others more; None where there are no others."""
         return None if self.elsewhere is None else self.difference - self.elsewhere
 
     @property
     def why_no_interval(self) -> str | None:
-        """Why the preference has no interval."""
+        """Why the preference has no interval; None: it has one."""
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
@@ -77,15 +77,15 @@ def subject_rows(indices: Indices, judges: Sequence[str], labels: Mapping[str, s
     return tuple(sorted(rows, key=lambda row: (-(row.mean if row.mean is not None else -1.0), row.label)))
 
 
-def beside_others(judge: str, indices: Indices, judges: Sequence[str]) -> dict[str, tuple[float, float]]:
+def index_and_others(judge: str, indices: Indices, judges: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Subject -> (this judge's index, the mean of the others'), where it and all others that rank most have one."""
     others = [other for other in _panel(indices, judges) if other != judge]
-    found = {}
+    compared = {}
     for subject, index in indices.get(judge, {}).items():
         mean = mean_of([indices[other].get(subject) for other in others])
         if mean is not None:
-            found[subject] = (index, mean)
-    return found
+            compared[subject] = (index, mean)
+    return compared
 
 
 def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None, Interval | None]:
@@ -98,7 +98,7 @@ def leniency(compared: Mapping[str, tuple[float, float]]) -> tuple[float | None,
 def self_preferences(
     label: str, model: str, compared: Mapping[str, tuple[float, float]], subjects: Mapping[str, ChatModel]
 ) -> Iterator[SelfPreference]:
-    """What the judge *model* gives itself, and its family without itself; *compared* as by `beside_others`."""
+    """What the judge *model* gives itself, and its family without itself; *compared* as by `index_and_others`."""
     family = family_of(model)
     itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
     kin = [s for s in compared if s not in itself and family is not None and family_of(subjects[s].model) == family]

@@ -1,24 +1,25 @@
 """The leaderboard: every ranking of a protocol with how sure it is, and with what its judge is fit for.
 
-Everything that is shown is decided here and in `board`, which has the scores; nothing is formatted here.
+Everything that is shown is decided here and in `board`, which has the scores. Formats nothing but the reasons why a
+row has another index by other rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row, read_records, scored_boards
 from independence_bench.analysis.branches import branch_statistics
-from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
+from independence_bench.analysis.exam.boards import examined_judges
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import OWN, Marks, Rules, RunMarks, Slot
+from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
@@ -28,7 +29,7 @@ def boards(
 ) -> list[Board]:
     """Every ranking that the store holds for *protocol*: the default configuration first, then the others.
 
-    In each configuration the main judge's board comes first: a judge that ranks somebody before one that ranks nobody,
+    In each configuration the main judge's board comes first: a judge that ranks a subject before one that ranks none,
     a model before the embedded judge and that before a person, then who ranks most subjects, then who judged first.
     *judge* keeps the boards of judges whose label contains it. *jury* (labels, or parts that fit one each) gives the
     mean of those judges in their place. *rules* say how marks become an index. An empty list: nothing was played.
@@ -39,29 +40,26 @@ def boards(
     return boards_of(records, protocol, judge, jury, rules)
 
 
-@dataclass(frozen=True, slots=True)
-class ExaminedRecords(BoardRecords):
-    """With what the exam says of the judges."""
-
-    examined: ExaminedJudges
-
-
-def read_examined(connection: Connection, protocol: Protocol) -> ExaminedRecords:
+def read_examined(connection: Connection, protocol: Protocol) -> BoardRecords:
     """What the store has of *protocol*, and of its judges' exams."""
-    records, examined = read_records(connection, protocol), examined_judges(connection, protocol)
-    return ExaminedRecords(**{one.name: getattr(records, one.name) for one in fields(records)}, examined=examined)
+    return replace(read_records(connection, protocol), examined=examined_judges(connection, protocol))
 
 
 def boards_of(
-    records: ExaminedRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
 ) -> list[Board]:
     """The same as `boards` of what was read before."""
     made = []
     for board, results, given in scored_boards(records, protocol, judge, jury, rules):
-        made.append(board := replace(board, exam=records.examined.of(board.judge_hashes)))
+        if records.examined is not None:
+            board = replace(board, exam=records.examined.exam_of(board.judge_hashes))
+        made.append(board)
         if rules.name == OWN.name:
-            board = _measured(board, [_judged(results, one) for one in given] if board.jurors else [])
-            made[-1] = _with_branches(board, results, given)
+            by_judge = [
+                {subject: results.unit_marks(mine, of_judge) for subject, mine in results.by_subject.items()}
+                for of_judge in (given if board.jurors else ())
+            ]
+            made[-1] = _with_branches(_measured(board, by_judge), results, given)
     return made
 
 
@@ -72,21 +70,18 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     whole = measure_board(board.protocol, board.configurations, marks, judged)
     pooled = board.configurations if len(board.configurations) > 1 else ()
-    alone = {one: measure_board(board.protocol, (one,), marks, judged) for one in pooled}
-    apart = {one: of.of_subjects() for one, of in alone.items()}
+    alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged) for of_pool in pooled}
+    alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
     sure = whole.of_subjects()
     if board.demonstration:
-        sure = [replace(one, standing=None, standing_another=None) for one in sure]
+        sure = [replace(of_row, standing=None, standing_another=None) for of_row in sure]
     ranked = [
-        replace(row, uncertainty=of_row, uncertainty_by_configuration={one: of[n].index for one, of in apart.items()})
+        replace(
+            row, uncertainty=of_row, uncertainty_by_configuration={of: each[n].index for of, each in alone_sure.items()}
+        )
         for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))
     ]
     return replace(board, ranked=tuple(ranked), uncertainty=whole, uncertainty_by_configuration=alone)
-
-
-def _judged(results: Results, given: Mapping[Key, Judgement]) -> dict[str, dict[int, dict[Slot, Marks]]]:
-    """Subject hash -> run -> slot -> the marks of one judge."""
-    return {subject: results.unit_marks(mine, given) for subject, mine in results.by_subject.items()}
 
 
 def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:
@@ -94,15 +89,57 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
     if not results.protocol.has_stems:
         return board
 
-    def found(row: Row) -> Row:
+    def with_branches(row: Row) -> Row:
         row = replace(row, by_rule=rule_readings(results, row.subject.hash))
         of = None if row.excluded else branch_statistics(results, row.subject.hash, judges)
         # the embedded judge begins with what the rule reads: that they agree would say nothing
         return replace(row, branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of)
 
-    ranked, incomplete = (tuple(map(found, rows)) for rows in (board.ranked, board.incomplete))
+    ranked, incomplete = (tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete))
     terms = {row.label: index_by_term(results, row.subject.hash, judges) for row in ranked}
     known = {label: of for label, of in terms.items() if of is not None}
     rule = results.protocol.score
     stability = rank_stability(known, [term.weight for term in rule.terms]) if rule and len(known) > 1 else None
     return replace(board, ranked=ranked, incomplete=incomplete, stability=stability)
+
+
+AS_SHOWN = 1  # decimals of an index
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDifference:
+    """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
+
+    label: str
+    index: float | None  # by the rules that were asked for
+    own_index: float | None
+    why: tuple[str, ...]
+
+
+def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
+    """Every row of the *other* boards whose index is another one by our own rules, or that we do not rank.
+
+    In the order of the other boards; rows that neither ranks are no difference. Boards are paired by configuration
+    and judge. [] where nothing differs.
+    """
+    ours = {(board.configurations, board.judge, row.subject.hash): row for board in own for row in board.rows}
+    differences = []
+    for board in other:
+        for row in board.rows:
+            mine = ours[board.configurations, board.judge, row.subject.hash]
+            shown = [None if of.score.index is None else round(of.score.index, AS_SHOWN) for of in (mine, row)]
+            if shown[0] != shown[1]:
+                why = tuple(_reasons(mine, row, board.rules))
+                differences.append(RuleDifference(row.label, row.score.index, mine.score.index, why))
+    return differences
+
+
+def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
+    """What our rules do not rank it for, and what the others leave out; rounding where it is nothing else."""
+    if own.score.index is None:
+        yield from (f"we do not rank it: {line}" for line in own.missing)
+    left_out = [f"run {run}, {scenario}" for run, score in other.runs.items() for _, scenario in score.left_out]
+    if left_out:
+        yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
+    if own.score.index is not None and not left_out:
+        yield "rounding: the index of rounded means, not the mean of the runs' indices"

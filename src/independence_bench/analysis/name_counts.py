@@ -30,15 +30,15 @@ class NameCount:
 def count_names(named: Sequence[Named]) -> list[NameCount]:
     """Every name, the one that most subjects chose first. Case and spaces around make no other name."""
     groups: dict[str, list[Named]] = defaultdict(list)
-    for one in named:
-        if one.name.strip():
-            groups[one.name.strip().casefold()].append(one)
+    for pick in named:
+        if pick.name.strip():
+            groups[pick.name.strip().casefold()].append(pick)
     counts = []
     for mine in groups.values():
-        written = Counter(one.name.strip() for one in mine)
+        written = Counter(pick.name.strip() for pick in mine)
         most_often = min(written, key=lambda spelling: (-written[spelling], spelling))
-        scenarios = sorted(Counter(one.scenario for one in mine).items())
-        subjects = sorted({one.subject for one in mine})
+        scenarios = sorted(Counter(pick.scenario for pick in mine).items())
+        subjects = sorted({pick.subject for pick in mine})
         counts.append(NameCount(most_often, len(mine), tuple(subjects), tuple(scenarios)))
     return sorted(counts, key=lambda count: (-len(count.subjects), -count.times, count.name))
 
@@ -56,12 +56,12 @@ class ScenarioNames:
 
 def count_by_scenario(picks: Sequence[tuple[str, Sequence[str]]]) -> list[ScenarioNames]:
     """Of each scenario, in the order of the alphabet; *picks* are (scenario, names chosen) of each conversation."""
-    found = []
+    counts = []
     for scenario in sorted({scenario for scenario, _ in picks}):
-        mine = [names for one, names in picks if one == scenario]
+        mine = [names for place, names in picks if place == scenario]
         every = [name.strip().casefold() for names in mine for name in names]
-        found.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
-    return found
+        counts.append(ScenarioNames(scenario, len(mine), sum(bool(names) for names in mine), len(every), len({*every})))
+    return counts
 
 
 def unique_names(counts: Sequence[NameCount]) -> list[NameCount]:
@@ -74,7 +74,7 @@ class Naming:
     """The names that models gave themselves when they were free to choose who to be."""
 
     counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
-    conversations: int = 0  # in which they chose who to be
+    conversations: int = 0  # in which they chose who to be; 0: none, or not looked for
     declined: int = 0  # of those: went by no name
     unread: int = 0  # of those: no model has read them
     by_scenario: tuple[ScenarioNames, ...] = ()
@@ -103,9 +103,11 @@ class Choosing:
 
 def count_choices(conversations: Sequence[Choosing]) -> Naming:
     """What all of them come to, however many protocols and subjects they are of."""
-    named = [Named(one.subject, one.run, name, one.scenario) for one in conversations for name in one.picks]
-    states = Counter(one.state for one in conversations)
-    by_scenario = count_by_scenario([(one.scenario, one.picks) for one in conversations])
+    named = [
+        Named(played.subject, played.run, name, played.scenario) for played in conversations for name in played.picks
+    ]
+    states = Counter(played.state for played in conversations)
+    by_scenario = count_by_scenario([(played.scenario, played.picks) for played in conversations])
     return Naming(
         tuple(count_names(named)), len(conversations), states["declined"], states["unread"], tuple(by_scenario)
     )

@@ -18,13 +18,15 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.analysis.statistics.arrays import Floats
-from independence_bench.analysis.statistics.composite_components import (
+from independence_bench.analysis.statistics.variance_components import (
+    Components,
     Sources,
     composite_components,
     generalizability,
+    jackknife,
     sources_of,
+    variance_components,
 )
-from independence_bench.analysis.statistics.variance_components import Components, jackknife, variance_components
 from independence_bench.judging.panel import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 
@@ -66,22 +68,21 @@ class Reliability:
     index: ReliabilityRow
 
 
-def panel(found: Sequence[Board]) -> list[Board]:
-    """Those of *found*, boards of one configuration, whose judges are taken together.
+def panel(boards: Sequence[Board]) -> list[Board]:
+    """Those of *boards*, of one configuration, whose judges are taken together.
 
-    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that somebody
-    ranks is left out, because only subjects that all judges rank are compared. *found* must not be empty.
+    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that any judge
+    ranks is left out, because only subjects that all judges rank are compared. *boards* must not be empty.
     """
-    judged = [board for board in found if board.judge is not None and not board.by_table] or list(found)
+    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(boards)
     every = {row.subject.hash for board in judged for row in board.ranked}
     return [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
 
 
-def jury_of(found: Sequence[Board], names: Sequence[str]) -> list[Board]:
+def jury_of(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
     """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or an unknown one."""
-    labels = {board.judge: board.judge for board in found if board.judge is not None}
-    chosen = find_jury(labels, names)
-    return [board for board in found if board.judge in chosen]
+    chosen = find_jury({board.judge: board.judge for board in boards if board.judge is not None}, names)
+    return [board for board in boards if board.judge in chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,10 @@ def measure_reliability(boards: Sequence[Board]) -> Reliability:
         subjects=len(rows),
         runs=(min(runs), usual, max(runs)),
         designs=designs,
-        marks=tuple(_of_mark(mark, study) for mark in sorted(marks.values(), key=lambda one: one.name not in weighed)),
-        experiments=tuple(_of_points(one.title, [one.name], study) for one in experiments),
+        marks=tuple(
+            _of_mark(mark, study) for mark in sorted(marks.values(), key=lambda mark: mark.name not in weighed)
+        ),
+        experiments=tuple(_of_points(experiment.title, [experiment.name], study) for experiment in experiments),
         index=_of_points("Index", [experiment.name for experiment in experiments], study),
     )
 
@@ -136,7 +139,9 @@ def _ranked_by_all(boards: Sequence[Board], worths: Mapping[str, Sequence[MarkWe
     counted = [(scenario, worth.mark) for scenario, of in worths.items() for worth in of]
     by_subject: dict[str, list[Row]] = defaultdict(list)
     for board in boards:
-        places = [((one, scenario), mark) for one in board.configurations for scenario, mark in counted]
+        places = [
+            ((configuration, scenario), mark) for configuration in board.configurations for scenario, mark in counted
+        ]
         for row in board.ranked:
             runs = [row.marks.get(run, {}) for run in row.runs]
             if all(mark in marks.get(slot, {}) for marks in runs for slot, mark in places):
@@ -151,7 +156,7 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
     components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
-    sources = [sources_of(one) for one in (components.estimates, *components.left_out)]
+    sources = [sources_of(estimates) for estimates in (components.estimates, *components.left_out)]
     counts = dimension is not None and dimension.weight > 0
     title, reliable = mark_words(mark.name), _reliable([len(given_by)], sources, study)
     return ReliabilityRow(title, None, counts, len(given_by), components, *reliable)
@@ -168,8 +173,8 @@ def _of_points(title: str, experiments: Sequence[str], study: _Study) -> Reliabi
     to_be_had = [study.points(name) for name in strata]
     shares = _shares({name: study.worths[name] for name in strata}, study)
     whole = composite_components(shares, to_be_had, list(strata.values()))
-    components = Components(whole.estimates, tuple(one.estimates for one in whole.left_out))
-    sources = [sources_of(one.estimates, one.by_stratum) for one in (whole, *whole.left_out)]
+    components = Components(whole.estimates, tuple(without.estimates for without in whole.left_out))
+    sources = [sources_of(of.estimates, of.by_stratum) for of in (whole, *whole.left_out)]
     reliable = _reliable([1] * len(experiments), sources, study)
     return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *reliable)
 
@@ -182,11 +187,11 @@ def _reliable(
     *scenarios*: of each stratum, as often as in *sources*, which are those of all subjects, then without each of them.
     """
 
-    def reached(one: Sources | None, times: int, runs: int) -> float | None:
-        return generalizability(one, [times * n for n in scenarios], runs, study.judges) if one else None
+    def reached(of: Sources | None, times: int, runs: int) -> float | None:
+        return generalizability(of, [times * n for n in scenarios], runs, study.judges) if of else None
 
     whole, *left_out = sources
-    error = jackknife([reached(one, 1, study.runs) for one in left_out])
+    error = jackknife([reached(without, 1, study.runs) for without in left_out])
     return reached(whole, 1, study.runs), error, tuple(reached(whole, times, runs) for times, runs in study.designs)
 
 
@@ -201,7 +206,7 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
         for h, row in enumerate(rows):
             for r, run in enumerate(sorted(row.runs)):
                 for i, (scenario, of) in enumerate(worths.items()):
-                    slots = [row.marks.get(run, {}).get((one, scenario), {}) for one in study.configurations]
+                    slots = [row.marks.get(run, {}).get((place, scenario), {}) for place in study.configurations]
                     if all(worth.mark in marks for worth in of for marks in slots):
                         had = fsum(worth.points * worth.share(marks[worth.mark]) for worth in of for marks in slots)
                         shares[p, i, r, h] = had / (len(slots) * fsum(worth.points for worth in of))

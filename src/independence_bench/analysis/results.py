@@ -6,8 +6,8 @@
                 ...
 
 A transcript counts in a group of configurations that are ranked together where the protocol has its script and where
-its run counts: protocols share scenarios, so a store may hold a transcript of the protocol's words in a run that nobody
-has begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
+its run counts: protocols share scenarios, so a store may hold a transcript of the protocol's words in a run that was
+never begun for it (`plan.runs_that_count`). A judgement counts where its `Conversation.key` is one of them: of what was
 heard there, by the protocol's rubric for that scenario (`judgements_of`).
 
 Whoever scores, lists, counts, labels or prints the conversations of a protocol asks here. Knows no marks and no ranks:
@@ -79,20 +79,22 @@ class Results:
     @cached_property
     def keys(self) -> frozenset[Key]:
         """What a judgement may be of that counts."""
-        return frozenset(one.key for one in self.conversations)
+        return frozenset(played.key for played in self.conversations)
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[CountedConversation]]:
         """Subject's hash -> its conversations; without subjects that have none."""
-        found: dict[str, list[CountedConversation]] = defaultdict(list)
-        for one in self.conversations:
-            found[one.row.subject_hash].append(one)
-        return found
+        by_subject: dict[str, list[CountedConversation]] = defaultdict(list)
+        for played in self.conversations:
+            by_subject[played.row.subject_hash].append(played)
+        return by_subject
 
     @property
     def runs(self) -> Mapping[str, tuple[int, ...]]:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
-        return {subject: tuple(sorted({one.row.run for one in mine})) for subject, mine in self.by_subject.items()}
+        return {
+            subject: tuple(sorted({played.row.run for played in mine})) for subject, mine in self.by_subject.items()
+        }
 
     def takes_none(self, row: TranscriptRow) -> bool:
         """Whether the subject took no option there, so that there is nothing to judge and its stem is worth 0."""
@@ -108,8 +110,8 @@ class Results:
         """
         marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
         without_view: dict[int, list[Slot]] = defaultdict(list)
-        for one in conversations:
-            row, slot, judgement = one.row, (one.configuration, one.scenario.id), given.get(one.key)
+        for played in conversations:
+            row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
             if self.takes_none(row):
                 without_view[row.run].append(slot)
             elif judgement and judgement.reason is None and (partial or row.state == "complete"):
@@ -157,16 +159,15 @@ def results_of(
     ]
     begun = registry.begun_runs(connection, protocol.name, subject)
     read = stored_results.readings_of(connection, turns, subject) if protocol.score else {}
-    found = []
-    for group, of in zip(chosen, slots, strict=True):
-        here = [row for row in stored if row.script_hash in of]
-        found.append(Results(protocol, group, of, rubrics, _counted(here, of, group, begun), read))
-    return found
+    return [
+        Results(protocol, group, of, rubrics, _counted(stored, of, group, begun), read)
+        for group, of in zip(chosen, slots, strict=True)
+    ]
 
 
 def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
-    keys = {key for one in every for key in one.keys}
+    keys = {key for results in every for key in results.keys}
     stored = stored_results.judgement_rows(connection, {rubric for _, rubric in keys})
     return [judgement for judgement in stored if judgement.about in keys]
 
@@ -177,12 +178,13 @@ def _counted(
     group: Collection[Configuration],
     begun: Collection[tuple[str, int, str, str]],
 ) -> tuple[TranscriptRow, ...]:
-    """Those of *stored* whose run counts."""
+    """Those of *stored* with these slots' scripts whose run counts."""
+    stored = [row for row in stored if row.script_hash in slots]
     every = {slot for filled in slots.values() for slot in filled}
     played: dict[str, dict[int, set[Slot]]] = defaultdict(lambda: defaultdict(set))
     for row in stored:
         played[row.subject_hash][row.run].update(slots[row.script_hash])
-    places = [(one.system, one.delivery) for one in group]
+    places = [(configuration.system, configuration.delivery) for configuration in group]
     here: dict[str, set[int]] = defaultdict(set)
     for subject, run, *place in begun:
         if tuple(place) in places:
@@ -212,12 +214,12 @@ def labelling_queue(
     """
     every: dict[Key, QueuedTranscript] = {}
     with store.reading() as connection:
-        found = results_of(connection, protocol, configurations)
-        for results in found:
+        groups_played = results_of(connection, protocol, configurations)
+        for results in groups_played:
             for conversation in results.conversations:
                 if conversation.row.state == "complete" and conversation.configuration in configurations:
                     every.setdefault(conversation.key, QueuedTranscript(conversation.row.id, conversation.scenario))
-        marked = {one.about for one in judgements_of(connection, found) if one.judge_hash == person.hash}
+        marked = {own.about for own in judgements_of(connection, groups_played) if own.judge_hash == person.hash}
     taken = sorted(every, key=lambda text: content_hash(["sample", text]))[:sample]
     own = sorted(taken, key=lambda text: content_hash(["order", person.name, text]))
     return LabellingQueue(len(taken), tuple(every[text] for text in own if text not in marked))
@@ -226,7 +228,7 @@ def labelling_queue(
 def asked_elsewhere(
     connection: Connection, protocol: Protocol, every: Sequence[Results], judgements: Sequence[Judgement]
 ) -> frozenset[str]:
-    """The judges, by hash, that nobody has asked about *protocol*: what they marked of it, they marked for others.
+    """The judges, by hash, that were not asked about *protocol*: what they marked of it, they marked for others.
 
     Protocols share conversations, and no store keeps for which of them a judge was asked. One was asked about another
     protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
@@ -235,7 +237,7 @@ def asked_elsewhere(
     given: dict[str, set[Key]] = defaultdict(set)
     for judgement in judgements:
         given[judgement.judge_hash].add(judgement.about)
-    to_judge = {one.key for of in every for one in of.conversations if one.row.state == "complete"}
+    to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}
     left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
     explained: dict[str, set[Key]] = defaultdict(set)
     for _, name, files in registry.stored_protocols(connection) if left else ():
@@ -254,8 +256,9 @@ def asked_elsewhere(
 def has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
     """Whether who has *given* these has judged all of a run of some subject, whatever rules score it."""
     judged: dict[tuple[str, int], set[Slot]] = defaultdict(set)
-    for one in results.conversations:
-        judgement = given.get(one.key)
-        if results.takes_none(one.row) or (judgement and judgement.reason is None and one.row.state == "complete"):
-            judged[one.row.subject_hash, one.row.run].add((one.configuration, one.scenario.id))
+    for played in results.conversations:
+        judgement = given.get(played.key)
+        row, marked = played.row, judgement is not None and judgement.reason is None
+        if results.takes_none(row) or (marked and row.state == "complete"):
+            judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
     return any(len(slots) == len(results.configurations) * len(results.protocol.scenarios) for slots in judged.values())

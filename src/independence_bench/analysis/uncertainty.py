@@ -63,18 +63,18 @@ class BoardUncertainty:
         """Of each subject, in the order in which they were measured."""
         if not self.measures:
             return []
-        found: dict[str, list[Uncertainty]] = {}
-        for name, one in self.measures.items():
-            limits = limits_of(one.measured, one.noise)
-            both = (_in_unit(of, one.unit) if of else [None] * len(one.measured.mean) for of in limits)
-            found[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
-        of_index, measured = found.pop(INDEX), self.measures[INDEX].measured
+        by_score: dict[str, list[Uncertainty]] = {}
+        for name, score in self.measures.items():
+            limits = limits_of(score.measured, score.noise)
+            both = (_in_unit(of, score.unit) if of else [None] * len(score.measured.mean) for of in limits)
+            by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
+        of_index, measured = by_score.pop(INDEX), self.measures[INDEX].measured
         every = ranking_p(measured, self.measures[INDEX].noise, *pairs_of(len(of_index)))
         again, another = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
         return [
             RowUncertainty(
                 index,
-                {name: of[n] for name, of in found.items()},
+                {name: of[n] for name, of in by_score.items()},
                 again[n] if again else None,
                 another[n] if another else None,
             )
@@ -87,22 +87,19 @@ class BoardUncertainty:
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
-        """The measures, and each dimension in each scenario that has marks of it: of one nothing is known of another.
-
-        Worked out when it is first asked for.
-        """
-        found: dict[Compared, Measure] = {(None, n if n != INDEX else None): one for n, one in self.measures.items()}
+        """The measures, and each dimension in each scenario that has marks of it; one says nothing of another."""
+        compared: dict[Compared, Measure] = {(None, n if n != INDEX else None): of for n, of in self.measures.items()}
         scenarios = [scenario.id for _ in self.configurations for scenario in self.protocol.scenarios]
         rows = {dimension.name: row for row, dimension in enumerate(self.protocol.dimensions)}
         for dimension, scenario, *_ in counted_marks(self.protocol) if self.shares else ():
-            if (scenario.id, dimension.name) not in found:
+            if (scenario.id, dimension.name) not in compared:
                 columns = [place for place, name in enumerate(scenarios) if name == scenario.id]
                 equal, same = np.full((1, len(columns)), 1 / len(columns)), np.zeros(len(columns), dtype=np.intp)
                 design = Design(equal, same, believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
-                measured = measure(design, [one[:, row : row + 1, columns] for one in self.shares])
-                found[scenario.id, dimension.name] = Measure(measured, None, 1.0)
-        return found
+                measured = measure(design, [share[:, row : row + 1, columns] for share in self.shares])
+                compared[scenario.id, dimension.name] = Measure(measured, None, 1.0)
+        return compared
 
     def differences(self, first: Sequence[int], second: Sequence[int]) -> dict[Compared, list[ScoreDifference]]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
@@ -114,12 +111,12 @@ class BoardUncertainty:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
         if not self.measures:
             return ()
-        said = []
+        reasons = []
         index = self.measures[INDEX].measured
         if scores_again(index) is None:
-            said.append("no re-run interval: no subject has two runs, so their spread is unknown")
+            reasons.append("no re-run interval: no subject has two runs, so their spread is unknown")
         if index.run_effects.beyond:
-            said.append(
+            reasons.append(
                 f"no re-run interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
                 f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
@@ -130,36 +127,36 @@ class BoardUncertainty:
                 if dimension.weight and self.measures[dimension.name].measured.another is None
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
-            said.append(
+            reasons.append(
                 f"no new-scenarios interval: {titles} {number} marked in a single scenario, which does not "
                 "show how much scenarios vary"
             )
-        return tuple(said)
+        return tuple(reasons)
 
     def runs_together(self) -> RunEffects | None:
-        """Whether whole runs of the index are shifted together; None where nobody has two runs that vary."""
-        found = self.measures[INDEX].measured.run_effects if self.measures else None
-        return None if found is None or found.ratio is None else found
+        """Whether whole runs of the index are shifted together; None where no subject has two runs that vary."""
+        effects = self.measures[INDEX].measured.run_effects if self.measures else None
+        return None if effects is None or effects.ratio is None else effects
 
     def of_runs(self) -> tuple[str, ...]:
         """What the board says of whether its runs are independent, a sentence each; empty where it has no intervals."""
         if not self.measures or scores_again(self.measures[INDEX].measured) is None:
             return ()
-        found = self.runs_together()
-        if found is None or found.ratio is None or found.p is None:
+        effects = self.runs_together()
+        if effects is None or effects.ratio is None or effects.p is None:
             return ("these runs do not show whether the conversations of one run are independent",)
-        subjects = int(np.count_nonzero(found.weight))
+        subjects = int(np.count_nonzero(effects.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
-        p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-        said = f"the spread between runs is {found.ratio:.2f} times that of independent runs ({number}, {p})"
-        wider = sqrt(1 + found.excess)
-        if found.p < NOTABLE:
-            said += ": something shifts whole runs, such as the day or the provider"
-        elif found.ratio > 1:
-            said += ", which chance can explain"
-        if f"{wider:.2f}" != "1.00" and not found.beyond:
-            said += f"; re-run intervals are {wider:.2f} times as wide because of it"
-        return (said,)
+        p = "p < 0.001" if effects.p < 0.001 else f"p = {effects.p:.3f}"
+        sentence = f"the spread between runs is {effects.ratio:.2f} times that of independent runs ({number}, {p})"
+        wider = sqrt(1 + effects.excess)
+        if effects.p < NOTABLE:
+            sentence += ": something shifts whole runs, such as the day or the provider"
+        elif effects.ratio > 1:
+            sentence += ", which chance can explain"
+        if f"{wider:.2f}" != "1.00" and not effects.beyond:
+            sentence += f"; re-run intervals are {wider:.2f} times as wide because of it"
+        return (sentence,)
 
 
 def measure_board(
@@ -198,23 +195,23 @@ def score_differences(
     """
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     asked = [(of.measured, of.noise, degrees) for of, degrees in zip(scores, more or [0.0] * len(scores), strict=True)]
-    told = all_differences(asked, one, other)
-    return [_in_pairs(of, both, one, other) for of, both in zip(scores, told, strict=True)]
+    answers = all_differences(asked, one, other)
+    return [_in_pairs(of, both, one, other) for of, both in zip(scores, answers, strict=True)]
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> list[ScoreDifference]:
-    found: list[list[tuple[Interval | None, float | None, float | None]]] = []
-    for told in both:
-        if told is None:
-            found.append([(None, None, None)] * len(one))
+    columns: list[list[tuple[Interval | None, float | None, float | None]]] = []
+    for answer in both:
+        if answer is None:
+            columns.append([(None, None, None)] * len(one))
             continue
-        columns = _in_unit(told.limits, score.unit), _known(told.seen * score.unit), _known(told.p)
-        found.append(list(zip(*columns, strict=True)))
+        parts = _in_unit(answer.limits, score.unit), _known(answer.seen * score.unit), _known(answer.p)
+        columns.append(list(zip(*parts, strict=True)))
     mean = score.measured.mean
     apart = (mean[one] - mean[other]) * score.unit
     return [
         ScoreDifference(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
-        for difference, again, another in zip(apart.tolist(), *found, strict=True)
+        for difference, again, another in zip(apart.tolist(), *columns, strict=True)
     ]
 
 
@@ -229,12 +226,12 @@ def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict
     every = np.tile(inside, len(configurations)) / len(configurations)
     numbers = np.tile(np.arange(number), len(configurations))
     weights = np.array([[d.weight / 100] for d in protocol.dimensions])
-    found = {INDEX: Design(weights * every, numbers, believed_runs(protocol, number))}
+    of_scores = {INDEX: Design(weights * every, numbers, believed_runs(protocol, number))}
     for row, dimension in enumerate(protocol.dimensions):
         alone = np.zeros_like(every)
         alone[row] = every[row]
-        found[dimension.name] = Design(alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row]))))
-    return found
+        of_scores[dimension.name] = Design(alone, numbers, believed_runs(protocol, int(np.count_nonzero(inside[row]))))
+    return of_scores
 
 
 def believed_runs(protocol: Protocol, stems: int) -> float:
@@ -259,9 +256,9 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
 
 def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
     """None where a mark of the score is missing, as one of a dimension without weight may be."""
-    ends = zip(*(_known(one) for one in limits), strict=True)
+    ends = zip(*(_known(limit) for limit in limits), strict=True)
     return [None if a is None or b is None else Interval(a, b).scaled(unit) for a, b in ends]
 
 
 def _known(numbers: Floats) -> list[float | None]:
-    return [None if np.isnan(one) else one for one in numbers.tolist()]
+    return [None if np.isnan(number) else number for number in numbers.tolist()]

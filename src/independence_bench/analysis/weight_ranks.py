@@ -1,4 +1,4 @@
-"""How far a ranking hangs on the weights of a stem's score, which are a choice of values and not a measurement.
+"""How far a ranking depends on the weights of a stem's score, which are a choice of values and not a measurement.
 
 The score of a stem is its factor times a weighted sum of terms, so an index is the sum over terms of weight x what the
 index would be if that term had all the weight. Those numbers, one for each term, are all that is needed to rank by any
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.results import Key, Results
-from independence_bench.protocol.definition import StemScore
 from independence_bench.protocol.scoring import mean_of, score
 from independence_bench.store.results import Judgement
 
@@ -39,13 +38,13 @@ class RankStability:
 
     def with_others(self, name: str) -> dict[str, PairOrder]:
         """Another subject -> the pair of it and *name*."""
-        pairs = [one for one in self.pairs if name in (one.first, one.second)]
-        return {one.second if one.first == name else one.first: one for one in pairs}
+        pairs = [pair for pair in self.pairs if name in (pair.first, pair.second)]
+        return {pair.second if pair.first == name else pair.first: pair for pair in pairs}
 
     def least_held(self, name: str | None = None) -> PairOrder | None:
         """The pair, of *name* or of all, whose order holds in the fewest; None: every order holds in all of them."""
-        pairs = [one for one in self.pairs if one.share < 1 and name in (None, one.first, one.second)]
-        return min(pairs, key=lambda one: one.share, default=None)
+        pairs = [pair for pair in self.pairs if pair.share < 1 and name in (None, pair.first, pair.second)]
+        return min(pairs, key=lambda pair: pair.share, default=None)
 
 
 def weight_grid(terms: int) -> Iterator[tuple[float, ...]]:
@@ -81,9 +80,7 @@ def rank_stability(terms: Mapping[str, Sequence[float]], weights: Sequence[float
     whole = 0
     for other in grid:
         under = {name: _weighed(of, other) for name, of in terms.items()}
-        kept = [
-            (one, two) for one, two in pairs if _sign(under[one] - under[two]) == _sign(indices[one] - indices[two])
-        ]
+        kept = [(a, b) for a, b in pairs if _sign(under[a] - under[b]) == _sign(indices[a] - indices[b])]
         for pair in kept:
             held[pair] += 1
         whole += len(kept) == len(pairs)
@@ -110,14 +107,14 @@ def index_by_term(
     rule = results.protocol.score
     if rule is None or subject not in results.by_subject:
         return None
-    alone = [replace(rule, terms=(replace(term, weight=1.0),)) for term in rule.terms]
-    found = [mean_of([_index(results, subject, given, one) for given in judges]) for one in alone]
-    known = tuple(one for one in found if one is not None)
-    return known if len(known) == len(found) else None
-
-
-def _index(results: Results, subject: str, given: Mapping[Key, Judgement], rule: StemScore) -> float | None:
-    other = replace(results, protocol=replace(results.protocol, score=rule))
-    marks = other.unit_marks(results.by_subject[subject], given)
-    of_runs = {run: marks.get(run, {}) for run in results.runs[subject]}
-    return score(other.protocol.units, results.configurations, of_runs)[1].index
+    indices = []
+    for term in rule.terms:
+        alone = replace(results.protocol, score=replace(rule, terms=(replace(term, weight=1.0),)))
+        of_judges = []
+        for given in judges:
+            marks = replace(results, protocol=alone).unit_marks(results.by_subject[subject], given)
+            of_runs = {run: marks.get(run, {}) for run in results.runs[subject]}
+            of_judges.append(score(alone.units, results.configurations, of_runs)[1].index)
+        indices.append(mean_of(of_judges))
+    known = tuple(index for index in indices if index is not None)
+    return known if len(known) == len(indices) else None

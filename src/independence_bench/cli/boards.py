@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from independence_bench.analysis import leaderboard
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.leaderboard import ExaminedRecords, read_examined
+from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.api.orders import not_stored
 from independence_bench.cli.selection import Selection, jurors
 from independence_bench.errors import WrongUse
@@ -21,7 +21,7 @@ def chosen_boards(selection: Selection, store: Store, protocol: Protocol) -> lis
     return boards_of(selection, records, protocol)
 
 
-def boards_of(selection: Selection, records: ExaminedRecords, protocol: Protocol) -> list[Board]:
+def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -> list[Board]:
     """The same of what was read before."""
     judge, labels = selection.judge, records.labels.values()
     if judge is not None and labels and not any(judge in label for label in labels):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.exam.answers import exam_papers
-from independence_bench.analysis.exam.juries import cheapest_jury, jury_papers
+from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line
 from independence_bench.cli import calling

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.costs import subject_costs
 from independence_bench.analysis.gate import (
     Baseline,
     Gate,
@@ -19,9 +20,8 @@ from independence_bench.analysis.gate import (
     paired_builds,
     stored_builds,
 )
-from independence_bench.analysis.held import held
+from independence_bench.analysis.held_stems import held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.spending import subject_costs
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.orders import find_protocol, open_results, weighed
 from independence_bench.cli import calling

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from independence_bench.analysis.statistics.sequential import FEWEST, MOST
+from independence_bench.analysis.statistics.planning import FEWEST, MOST
 from independence_bench.cli.options import Number, say
 from independence_bench.cli.progress import duration
 from independence_bench.engine.adaptive import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.held import HeldStems, held
+from independence_bench.analysis.held_stems import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of, with_settings
 from independence_bench.cli import calling

@@ -12,8 +12,7 @@ from independence_bench.analysis.compare_settings import compare_efforts, compar
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.rule_differences import rule_differences
+from independence_bench.analysis.leaderboard import read_examined, rule_differences
 from independence_bench.api.orders import find_protocol, weighed
 from independence_bench.cli.boards import boards_of, chosen_boards, configured_boards
 from independence_bench.cli.options import (

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun
-from independence_bench.analysis.run_times import time_text
+from independence_bench.analysis.health import time_text
 from independence_bench.dataset.schema import Key, Text, refuse_constant
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Delivery

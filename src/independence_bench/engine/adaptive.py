@@ -1,6 +1,6 @@
 """Plays whole runs in rounds: scores what is stored after each, and plays the next run of every subject that it helps.
 
-Knows plans, boards and the rules of `statistics.sequential`; prints nothing. There is no memory but the store: whoever
+Knows plans, boards and the rules of `statistics.planning`; prints nothing. There is no memory but the store: whoever
 starts again sees what is there and goes on from it.
 """
 
@@ -14,8 +14,7 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.statistics.planning import runs_needed
-from independence_bench.analysis.statistics.sequential import FEWEST, look_at_width
+from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, replace
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
-from independence_bench.analysis.run_times import day_and_hour
+from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.cost import Estimate, Forecast, estimate
 from independence_bench.engine.pending import find_pending, usual_replies
 from independence_bench.engine.run import RunPlan, Session
@@ -51,7 +51,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         prices |= {model: ModelInfo(model.model, *astuple(price)) for model, (price, _) in kept.items()}
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
-        exam = examined_judges(connection, plan.protocol, plan.judge).of([plan.judge.hash]) if plan.judge else None
+        exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             usual = usual_replies(connection, subject, pending)

@@ -8,9 +8,9 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.configurations import ConfigurationComparison
-from independence_bench.analysis.rule_differences import RuleDifference
+from independence_bench.analysis.health import HOUR, RunTimes, time_text
+from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.protocol.definition import BRANCHES, Branch, Configuration, Protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.run_times import run_times_note
+from independence_bench.analysis.health import run_times_note
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words

@@ -6,8 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_differences import DIFFERENCE, OPENNESS, BranchDifference
-from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
+from independence_bench.analysis.branch_values import (
+    DIFFERENCE,
+    OPENNESS,
+    BranchDifference,
+    BranchStatistics,
+    Estimate,
+    Share,
+)
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
 from independence_bench.protocol.loader import load

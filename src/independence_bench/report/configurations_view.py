@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from independence_bench.analysis.branch_differences import BranchDifference
+from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.format import between, from_to, number, plural, signed

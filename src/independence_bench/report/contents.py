@@ -22,10 +22,10 @@ from independence_bench.analysis.compare_settings import (
     price_indices,
 )
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
+from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
-from independence_bench.analysis.spending import SubjectCost, subject_costs
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_json import apart_values, board_values

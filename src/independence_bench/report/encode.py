@@ -22,18 +22,17 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
-from independence_bench.analysis.branch_differences import BranchDifference
+from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
-from independence_bench.analysis.costs import Disagreement
+from independence_bench.analysis.costs import Disagreement, RunCost
 from independence_bench.analysis.exam import values as exam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.spending import RunCost
-from independence_bench.analysis.statistics.survival import Step
+from independence_bench.analysis.statistics.stem_intervals import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.name_question import ChosenName

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from independence_bench.analysis.compare_subjects import DimensionPair
 from independence_bench.analysis.gate import BuildComparison, Gate, Outcome
-from independence_bench.analysis.run_times import day_and_hour
+from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.rule_differences import RuleDifference
+from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration

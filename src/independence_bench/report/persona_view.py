@@ -7,7 +7,7 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import Estimate
-from independence_bench.analysis.held import Crossing, HeldStems, PlayedStem, Said
+from independence_bench.analysis.held_stems import Crossing, HeldStems, MarkedReply, PlayedStem
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
@@ -109,7 +109,7 @@ def _count(mine: HeldStems, by_rule: bool) -> str:
     return f"held {mine.count} of the {mine.of} that could be judged without a model; {mine.unknown} could not"
 
 
-def _failures(mine: HeldStems) -> list[tuple[str, Said]]:
+def _failures(mine: HeldStems) -> list[tuple[str, MarkedReply]]:
     """What it did not do, in words, with a reply that shows it: each position given up, then the rest in groups."""
     runs = len({one.run for one in mine.stems})
     found = [
@@ -138,7 +138,7 @@ def _times(some: Sequence[PlayedStem], of: Sequence[PlayedStem]) -> str:
     return f" ({len(some)} of {len(of)} times{where})"
 
 
-def _given_up(one: PlayedStem) -> Iterator[tuple[str, Said]]:
+def _given_up(one: PlayedStem) -> Iterator[tuple[str, MarkedReply]]:
     for crossing in one.crossings:
         yield crossed(crossing), crossing
     if one.fold is not None and one.folded is not None and not one.crossings:

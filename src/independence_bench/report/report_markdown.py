@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.board import MOST_UNANSWERED, Board
-from independence_bench.analysis.run_times import day_and_hour, run_times_note, span_text
+from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
     apart,
     cautions,

@@ -76,7 +76,7 @@ def read_conversation(
     transcript, keys = results.read_transcript(connection, row.id)
     found = results.judgements_of(connection, *key)
     judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in found]
-    exams = {label: exam_line(examined.of([one.judge_hash])) for label, one in judged} if examined else {}
+    exams = {label: exam_line(examined.exam_of([one.judge_hash])) for label, one in judged} if examined else {}
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for attempt in attempts.attempts_of(connection, [*keys, *(one.key for _, one in judged)]):
         tried[attempt["call_key"]].append(attempt)

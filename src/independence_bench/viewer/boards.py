@@ -11,9 +11,9 @@ from independence_bench.analysis.branch_values import BranchStatistics, Estimate
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
+from independence_bench.analysis.costs import reply_lengths
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
-from independence_bench.analysis.reply_length import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Branch, Dimension

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
+from independence_bench.analysis.branch_values import BranchDifference, branch_differences
 from independence_bench.analysis.compare_subjects import (
     SubjectScores,
     all_compared,

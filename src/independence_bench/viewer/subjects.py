@@ -9,7 +9,7 @@ from typing import Annotated
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.configurations import SubjectEffect, change_between
-from independence_bench.analysis.run_times import RunTimes, day_and_hour, run_times_note, span_text
+from independence_bench.analysis.health import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.protocol.definition import Configuration

@@ -227,7 +227,7 @@ export interface BoardRow {
   };
 }
 
-/** What can be said of one subject's place among all. */
+/** One subject's place among all, as far as it is certain. */
 export interface Standing {
   /** the best rank that it may have; 1 is the first */
   readonly rank_low: number;
@@ -235,7 +235,7 @@ export interface Standing {
   readonly rank_high: number;
   /** letters; two subjects that share one cannot be told apart */
   readonly groups: string;
-  /** nobody is better for certain */
+  /** no subject is better for certain */
   readonly tied_with_best: boolean;
 }
 
@@ -267,10 +267,7 @@ export interface Score {
   readonly shown: string | null;
 }
 
-/**
- * Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be
- * said.
- */
+/** Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known. */
 export interface Uncertainty {
   readonly again: Interval | null;
   readonly another: Interval | null;
@@ -286,7 +283,9 @@ export interface RunIndex {
   };
 }
 
-/** The counts that a row's numbers are based on. */
+/**
+ * The counts that a row's numbers are based on: what was asked, what came of it, what was judged.
+ */
 export interface Health {
   /** planned for the runs that were begun */
   readonly transcripts: number;
@@ -457,7 +456,7 @@ export interface Step {
   };
 }
 
-/** Some of many. Of a jury the counts are means over its judges. */
+/** A part of a count. Of a jury the counts are means over its judges. */
 export interface Share {
   readonly count: number;
   readonly of: number;
@@ -685,7 +684,7 @@ export interface BranchDifference {
   readonly interval: Interval | null;
   /** the smallest true difference that 80 of 100 repetitions would tell from none */
   readonly seen: number | null;
-  /** told from 0 though so many quantities are looked at (Holm); None: unknown */
+  /** significant though so many quantities are looked at (Holm); None: unknown */
   readonly stands: boolean | null;
   /** as text */
   readonly shown: {
@@ -1498,7 +1497,7 @@ export interface Names {
 export interface Naming {
   /** the name that most subjects chose first */
   readonly counts: readonly NameCount[];
-  /** in which they chose who to be */
+  /** in which they chose who to be; 0: none, or not looked for */
   readonly conversations: number;
   /** of those: went by no name */
   readonly declined: number;
@@ -1630,11 +1629,9 @@ export interface JudgePanel {
 export interface Validation {
   readonly configurations: readonly string[];
   readonly judges: readonly JudgeRow[];
-  /**
-   * label of the main judge, whether it is among those compared or not; None: nobody judged a run
-   */
+  /** label of the main judge, whether it is among those compared or not; None: no run is judged */
   readonly main: string | null;
-  /** with a verdict of somebody's */
+  /** with a verdict of any judge */
   readonly conversations: number;
   readonly subjects: readonly SubjectRow[];
   readonly favours: readonly SelfPreference[];
@@ -1645,7 +1642,7 @@ export interface Validation {
   readonly flagged: readonly Flagged[];
 }
 
-/** One judge. */
+/** What a judge marked, how leniently, and at what cost. */
 export interface JudgeRow {
   readonly label: string;
   readonly kind: "model" | "table" | "person";
@@ -1717,11 +1714,9 @@ export interface SelfPreference {
   readonly interval: Interval | null;
   /** What it gives more than the others do, in points of the index. */
   readonly difference: number;
-  /**
-   * What it gives its own kind more than it gives anybody more; None where there is nobody else.
-   */
+  /** What it gives its own kind more than it gives others more; None where there are no others. */
   readonly preference: number | null;
-  /** Why the preference has no interval. */
+  /** Why the preference has no interval; None: it has one. */
   readonly why_no_interval: string | null;
   /** as text */
   readonly shown: {
@@ -1795,7 +1790,7 @@ export interface Dispute {
   };
 }
 
-/** Where a conversation that was marked is found. */
+/** The place of a marked conversation. */
 export interface JudgedConversation {
   /** label */
   readonly subject: string;
@@ -1930,7 +1925,7 @@ export interface MarkResult {
   readonly right: ExamShare;
 }
 
-/** One figure. */
+/** A figure of a judge's marks, such as kappa. */
 export interface ExamFigure {
   readonly value: number;
   /** 95%, for other questions like these; None where no method holds */

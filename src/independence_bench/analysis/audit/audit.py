@@ -98,7 +98,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """One row of one ranking with and without the runs that something was found in."""
+    """One row of one ranking with and without the runs that a finding is in."""
 
     label: str
     judge: str | None
@@ -135,7 +135,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What was found, the worst first, and what was read for it."""
+    """The findings, the worst first, and how much was read for them."""
 
     protocol: Protocol
     rules: str

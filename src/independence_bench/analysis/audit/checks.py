@@ -1,4 +1,4 @@
-"""Problems in the evidence, one function for each kind: evidence -> the places where it was found. Pure.
+"""Problems in the evidence, one function for each kind: evidence -> its places. Pure.
 
 What each kind means, and what it does not find, is in docs/audit.md.
 """
@@ -26,7 +26,7 @@ TINY = 1e-9  # points of an index: what two sums of the same numbers may differ 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where something was found. Empty or None: it is wider than that."""
+    """Where a problem is. Empty or None: it is wider than that."""
 
     detail: str
     subject: str = ""  # hash
@@ -62,15 +62,15 @@ def contradictions(evidence: AuditEvidence) -> Occurrences:
 
 def damaged(evidence: AuditEvidence) -> Occurrences:
     """Records of what was sent or came that cannot be read back, those of no conversation of the protocol included."""
-    said = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
+    details = {key: f"{what} cannot be read back" for key, what in evidence.bodies.damaged.items()}
     seen = set()
     for played in evidence.conversations:
-        judged = [(one.key, evidence.judges[one.judge_hash]) for one in played.judgements]
+        judged = [(judgement.key, evidence.judges[judgement.judge_hash]) for judgement in played.judgements]
         for key, judge in (*((key, None) for key in played.keys), *judged):
-            if key in said:
+            if key in details:
                 seen.add(key)
-                yield _at(played, said[key], judge)
-    yield from (Occurrence(f"{said[key]}: call {key[:16]}") for key in sorted(said.keys() - seen))
+                yield _at(played, details[key], judge)
+    yield from (Occurrence(f"{details[key]}: call {key[:16]}") for key in sorted(details.keys() - seen))
 
 
 def other_indices(evidence: AuditEvidence) -> Occurrences:
@@ -126,8 +126,8 @@ def _of_replies(wrong: Callable[[AuditEvidence, AuditedConversation, str], str |
 
 
 # Judgements whose marks are not those in the judge's raw reply, and replies whose words are not those in theirs.
-other_marks = _of_judgements(lambda evidence, _, one: evidence.bodies.otherwise.get(one.key))
-malformed = _of_judgements(lambda evidence, _, one: evidence.bodies.malformed.get(one.key))
+other_marks = _of_judgements(lambda evidence, _, given: evidence.bodies.otherwise.get(given.key))
+malformed = _of_judgements(lambda evidence, _, given: evidence.bodies.malformed.get(given.key))
 other_words = _of_replies(lambda evidence, _, key: evidence.bodies.otherwise.get(key))
 
 
@@ -151,7 +151,7 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     bodies = evidence.bodies
     for played in evidence.conversations:
         before = ""
-        said: list[str] = [evidence.protocol.tool_role.greeting] if played.row.delivery == "tool_role" else []
+        texts: list[str] = [evidence.protocol.tool_role.greeting] if played.row.delivery == "tool_role" else []
         keys = {line.name: key for key, line in played.replies}
         for line in played.transcript.lines:
             if line.speaker == "human":
@@ -164,15 +164,15 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
             history = bodies.histories.get(key)
             if any(other.strip() != line.text.strip() for other in others):
                 yield _at(played, f"{line.name}: its own record has different words than the later turns answer")
-            elif history is not None and played.row.state == "complete" and not _same_words(history, said):
+            elif history is not None and played.row.state == "complete" and _letters(history) != _letters(texts):
                 was = "it was asked with other replies in its history than the conversation has"
                 yield _at(played, f"{line.name}: {was}")
-            said.append(line.text)
+            texts.append(line.text)
 
 
-def _same_words(history: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether both are the same but for white space: lines of one speaker are joined by some when they are sent."""
-    return [*history] == [*said] or "".join("".join(history).split()) == "".join("".join(said).split())
+def _letters(texts: Sequence[str]) -> str:
+    """Without white space, which joins lines of one speaker when they are sent."""
+    return "".join("".join(texts).split())
 
 
 def known_futures(evidence: AuditEvidence) -> Occurrences:
@@ -196,8 +196,8 @@ def judged_debris(evidence: AuditEvidence) -> Occurrences:
             continue
         empty = [(line.name, line.text) for _, line in played.replies if not is_words(line.text)]
         for name, text in empty:
-            said = f"“{text.strip()[:20]}”" if text.strip() else "empty"
-            yield _at(played, f"{name} is {said}, judged")
+            shown = f"“{text.strip()[:20]}”" if text.strip() else "empty"
+            yield _at(played, f"{name} is {shown}, judged")
         name, _, reason = (played.row.reason or "").partition(": ")
         if name in played.scenario.asks and name not in dict(empty):
             yield _at(played, f"{name}: {reason}, judged")
@@ -251,8 +251,8 @@ def missing(evidence: AuditEvidence) -> Occurrences:
     """Conversations that a run should have and that are not there, or not to their end."""
     there = _by_slot(evidence)
     runs: dict[str, set[int]] = defaultdict(set)
-    for one in evidence.conversations:
-        runs[one.row.subject_hash].add(one.row.run)
+    for conversation in evidence.conversations:
+        runs[conversation.row.subject_hash].add(conversation.row.run)
     planned = {
         (row.subject.hash, run, configuration, scenario.id): row.label
         for board in evidence.boards
@@ -273,7 +273,8 @@ def missing(evidence: AuditEvidence) -> Occurrences:
 def _by_slot(evidence: AuditEvidence) -> dict[tuple[str, int, Configuration, str], AuditedConversation]:
     """Subject's hash, run, configuration and scenario -> conversation."""
     return {
-        (one.row.subject_hash, one.row.run, one.configuration, one.scenario.id): one for one in evidence.conversations
+        (played.row.subject_hash, played.row.run, played.configuration, played.scenario.id): played
+        for played in evidence.conversations
     }
 
 
@@ -285,7 +286,11 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
             for played in evidence.conversations:
                 to_judge = played.row.state == "complete" and not played.takes_none
                 if to_judge and played.configuration in board.configurations:
-                    mine = (one for one in played.judgements if evidence.judges[one.judge_hash] == board.judge)
+                    mine = (
+                        judgement
+                        for judgement in played.judgements
+                        if evidence.judges[judgement.judge_hash] == board.judge
+                    )
                     if (reason := why(next(mine, None))) is not None:
                         yield _at(played, reason, board.judge)
 
@@ -307,13 +312,13 @@ def runs_of_one(evidence: AuditEvidence) -> Occurrences:
 
 def excluded(evidence: AuditEvidence) -> Occurrences:
     """Subjects that are excluded from the ranking, whoever judged them."""
-    found: dict[tuple[str, tuple[Configuration, ...]], Occurrence] = {}
+    once: dict[tuple[str, tuple[Configuration, ...]], Occurrence] = {}
     for board in evidence.boards:
         for row in board.incomplete:
             if row.excluded is not None:
                 place = _of(row, board, row.excluded)
-                found.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
-    yield from found.values()
+                once.setdefault((row.subject.hash, board.configurations), replace(place, judge=None))
+    yield from once.values()
 
 
 def _broken_pin(evidence: AuditEvidence, played: AuditedConversation, key: str) -> str | None:
@@ -342,7 +347,7 @@ def unproven_pins(evidence: AuditEvidence) -> Occurrences:
 def mixed_judges(evidence: AuditEvidence) -> Occurrences:
     """Subjects whose marks come from several judges, none of which judged everything."""
     for subject, several in _by_subject(evidence, lambda played: played.row.state == "complete"):
-        judged = [{one.judge_hash for one in played.judgements} for played in several]
+        judged = [{judgement.judge_hash for judgement in played.judgements} for played in several]
         everybody = set().union(*judged)
         if len(everybody) > 1 and not set.intersection(*(given for given in judged if given)):
             names = ", ".join(sorted(evidence.judges[judge] for judge in everybody))
@@ -353,25 +358,25 @@ def _by_subject(
     evidence: AuditEvidence, wanted: Callable[[AuditedConversation], bool]
 ) -> Iterable[tuple[tuple[str, str], list[AuditedConversation]]]:
     """((subject's hash, its label), its conversations that are *wanted*)."""
-    found: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
+    by_subject: dict[tuple[str, str], list[AuditedConversation]] = defaultdict(list)
     for played in filter(wanted, evidence.conversations):
-        found[played.row.subject_hash, played.label].append(played)
-    return found.items()
+        by_subject[played.row.subject_hash, played.label].append(played)
+    return by_subject.items()
 
 
-def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, one: Judgement) -> str | None:
-    others = evidence.bodies.again.get(one.key, ()) if one.reason is None else ()
-    differ = any(other != one.marks for other in others)
+def _judged_twice(evidence: AuditEvidence, _: AuditedConversation, given: Judgement) -> str | None:
+    others = evidence.bodies.again.get(given.key, ()) if given.reason is None else ()
+    differ = any(other != given.marks for other in others)
     return "the second judgement of the same words gave other marks" if differ else None
 
 
 # The same words judged twice by one judge, with other marks; the first ones count.
 judged_twice = _of_judgements(_judged_twice)
 
-# Conversations whose identity marks are all 0: a refusal, or a judge that found nothing to mark.
+# Conversations whose identity marks are all 0: a refusal, or a judge with nothing to mark.
 all_zero = _of_judgements(
-    lambda _, __, one: "every identity mark is 0" if one.reason is None and is_left_out(one.marks) else None
+    lambda _, __, given: "every identity mark is 0" if given.reason is None and is_left_out(given.marks) else None
 )
 _silent_judgements = _of_judgements(
-    lambda evidence, _, one: "no raw reply" if one.key in evidence.bodies.silent else None
+    lambda evidence, _, given: "no raw reply" if given.key in evidence.bodies.silent else None
 )

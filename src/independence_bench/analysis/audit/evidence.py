@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.audit.history import model_lines
-from independence_bench.analysis.audit.reparse import Words, marks_in, verdict_in, words_in
+from independence_bench.analysis.audit.reparse import Words, marks_in, model_lines, verdict_in, words_in
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
@@ -33,7 +32,7 @@ from independence_bench.store.results import Judgement
 
 @dataclass(frozen=True, slots=True)
 class AuditedConversation(CountedConversation):
-    """With what was said in it."""
+    """With its text and its judgements."""
 
     subject: ChatModel
     label: str
@@ -105,10 +104,16 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
         played = tuple(_conversations(connection, shown, records))
         bodies = RawReadings()
         loose = _read_replies(connection, played, protocol, bodies)
-        told = {slot: rubric for of in records.every for slot, rubric in of.rubrics.items()}
-        scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in told.items()}
-        _read_verdicts(connection, scenarios, {one.key: one for one in records.judgements}, bodies)
-        contradictions = _check(connection, bodies)
+        rubrics = [rubric for results in records.every for rubric in results.rubrics.items()]
+        scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in rubrics}
+        _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in records.judgements}, bodies)
+
+        def see(request: str | None, keys: Sequence[str]) -> None:
+            if request is not None:
+                bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
+
+        # the store's own check unpacks the requests of conversations, so their histories are read on the way
+        contradictions = check(connection, see)
         _read_requests(connection, loose, bodies)
     return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions)
 
@@ -123,15 +128,26 @@ def _conversations(
     for judgement in records.judgements:
         given[judgement.about].append(judgement)
     for results in records.every:
-        for one in results.conversations:
-            counted[one.row.id].append((one, results.readings.get(one.row.id)))
+        for played in results.conversations:
+            counted[played.row.id].append((played, results.readings.get(played.row.id)))
     scripts = {script for of in records.every for script in of.slots}
     for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
-        for one, reading in counted[transcript_id]:
-            row, place = rows[one.configuration, one.row.subject_hash], (one.configuration, one.scenario, one.key)
+        for played, reading in counted[transcript_id]:
+            row, place = (
+                rows[played.configuration, played.row.subject_hash],
+                (played.configuration, played.scenario, played.key),
+            )
             yield AuditedConversation(
-                one.row, *place, row.subject, row.label, transcript, keys, replies, reading, given.get(one.key, ())
+                played.row,
+                *place,
+                row.subject,
+                row.label,
+                transcript,
+                keys,
+                replies,
+                reading,
+                given.get(played.key, ()),
             )
 
 
@@ -139,7 +155,7 @@ def _read_replies(
     connection: Connection, played: Sequence[AuditedConversation], protocol: Protocol, bodies: RawReadings
 ) -> dict[str, str | None]:
     """Every reply from its raw body. Returns all keys, with the text of a published reply of no conversation."""
-    places: dict[str, Delivery] = {key: one.configuration.delivery for one in played for key in one.keys}
+    places: dict[str, Delivery] = {key: of.configuration.delivery for of in played for key in of.keys}
     loose: dict[str, str | None] = {}
     for body in raw_attempts(connection, "reply"):
         loose.setdefault(body.key, None)
@@ -158,16 +174,6 @@ def _read_replies(
     return loose
 
 
-def _check(connection: Connection, bodies: RawReadings) -> Sequence[str]:
-    """What the store's own check finds. It unpacks the requests of conversations, so their histories are read here."""
-
-    def see(request: str | None, keys: Sequence[str]) -> None:
-        if request is not None:
-            bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
-
-    return check(connection, see)
-
-
 def _read_requests(connection: Connection, replies: Mapping[str, str | None], bodies: RawReadings) -> None:
     """What each of *replies* (key -> its text, if it is loose) was asked with, where the check has not read it."""
     here = [key for key, loose in replies.items() if loose is not None or key not in bodies.histories]
@@ -175,14 +181,13 @@ def _read_requests(connection: Connection, replies: Mapping[str, str | None], bo
         if request is None:
             bodies.damaged.setdefault(key, "the request of a reply")
             continue
-        said, last = model_lines(request)
-        bodies.histories[key] = said
+        bodies.histories[key], last = model_lines(request)
         if (text := replies[key]) is not None:
             bodies.loose.setdefault(last.strip(), []).append((key, text, text_hash(request)))
 
 
 def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
-    """What the raw body says beside what is stored of it."""
+    """The raw body of a reply against what is stored of it."""
     if body.outcome == REPLACED:
         bodies.replaced.setdefault(body.key, []).append(read if isinstance(read, str) else read[0])
     elif not isinstance(read, str) and body.outcome in UNUSABLE:
@@ -200,7 +205,7 @@ def _compare(body: RawAttempt, read: Words | str, bodies: RawReadings) -> None:
 
 
 def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str) -> list[str]:
-    """Replies of no conversation that were given in the run of *played* when the human had last said *before*."""
+    """Replies of no conversation that were given in the run of *played* after the human's words *before*."""
     there = bodies.loose.get(before.strip(), ())
     return [text for key, text, request in there if hashed_reply_key(request, played.row.run) == key]
 

@@ -28,16 +28,11 @@ class ExamAnswer:
     asked: Asked
     attack: str | None  # FAMILY/NAME of what was appended; None where nothing was
     marks: Mapping[str, float] | None  # as in `Judgement.marks`, on the rubric's own scales; None: no verdict
-    cost: float | None  # dollars, of every attempt at it: 0 where nobody was asked, None where no price is known
-    seconds: float | None  # that the verdict took, or the last attempt at one; None where nobody was asked
+    cost: float | None  # dollars, of every attempt at it: 0 where no model was asked, None where no price is known
+    seconds: float | None  # that the verdict took, or the last attempt at one; None where no model was asked
     when: datetime  # UTC
     reasoning: str = ""  # the judge's words; "" of a jury
     failed: str | None = None  # why there is no verdict
-
-
-def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
-    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
-    return answers_to(connection, _cases_by_key(judge_hash, tuple(rubrics)))
 
 
 # every board asks it of every judge that has sat
@@ -46,19 +41,20 @@ def _cases_by_key(judge_hash: str, rubrics: tuple[str, ...]) -> Mapping[str, Exa
     return {case.key(judge_hash): case for case in exam_cases(rubrics)}
 
 
-def answers_to(connection: Connection, cases: Mapping[str, ExamCase]) -> tuple[ExamAnswer, ...]:
-    """The stored answers to *cases*, which are by their judgement's key."""
-    found = results.find_judgements(connection, cases)
-    stored = results.judged_at(connection, found)
-    made = defaultdict(list)
-    for attempt in attempts.attempts_of(connection, list(found)):
-        made[attempt["call_key"]].append(attempt)
+def exam_answers(connection: Connection, judge_hash: str, rubrics: Collection[str] = ()) -> tuple[ExamAnswer, ...]:
+    """The answers that are stored of that judge, to these files of questions or to all; () where it never sat."""
+    cases = _cases_by_key(judge_hash, tuple(rubrics))
+    judgements = results.find_judgements(connection, cases)
+    stored = results.judged_at(connection, judgements)
+    by_call = defaultdict(list)
+    for attempt in attempts.attempts_of(connection, list(judgements)):
+        by_call[attempt["call_key"]].append(attempt)
     answers = []
     for key, case in cases.items():
-        if key not in found:
+        if key not in judgements:
             continue
-        judgement, tried = found[key], made[key]
-        costs = [one["cost"] for one in tried if one["cost"] is not None]
+        judgement, tried = judgements[key], by_call[key]
+        costs = [attempt["cost"] for attempt in tried if attempt["cost"] is not None]
         marks = {name: case.marked(name, value) for name, value in judgement.marks.items()}
         answers.append(
             ExamAnswer(
@@ -100,11 +96,11 @@ def exam_papers(connection: Connection, rubrics: Collection[str] = ()) -> tuple[
             of_rubric[answer.rubric].append(answer)
         for rubric, answers in of_rubric.items():
             _, before = by_name[name].get(rubric, (judge, ()))
-            if not before or max(one.when for one in answers) >= max(one.when for one in before):
+            if not before or max(answer.when for answer in answers) >= max(answer.when for answer in before):
                 by_name[name][rubric] = judge, tuple(answers)
-    found = []
+    papers = []
     for name in sorted(by_name):
         sat = [by_name[name][rubric] for rubric in questions() if rubric in by_name[name]]
         hashes = frozenset(judge for judge, _ in sat)
-        found.append(ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes))
-    return tuple(found)
+        papers.append(ExamPaper(name, tuple(answer for _, answers in sat for answer in answers), hashes))
+    return tuple(papers)

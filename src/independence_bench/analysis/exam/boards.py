@@ -1,9 +1,9 @@
 """What the exam says of the judges of one protocol's boards, from the store. Formats nothing.
 
     judges = examined_judges(connection, protocol)
-    judges.of([judge_hash]).standing             # None: it has not sat what the protocol is marked by
+    judges.exam_of([judge_hash]).standing        # None: it has not sat what the protocol is marked by
 
-A store in which nobody has sat anything costs one query.
+A store in which no judge has sat anything costs one query.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_answers
-from independence_bench.analysis.exam.juries import jury_answers
-from independence_bench.analysis.exam.result import ExamStanding, exam_standing, rubrics_of
+from independence_bench.analysis.exam.result import ExamStanding, exam_standing, jury_answers, rubrics_of
 from independence_bench.judging.judge import Judge
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store import registry, results
@@ -40,20 +39,20 @@ class ExaminedJudges:
     protocol: Protocol
     labels: Mapping[str, str]  # of the store's judges, by hash
     names: Mapping[str, str]  # what is typed to have a judge asked, by hash
-    people: frozenset[str]  # hashes of judges that nobody can examine
+    people: frozenset[str]  # hashes of judges that cannot be examined
     answers: Mapping[str, tuple[ExamAnswer, ...]]  # by hash, of those that sat; to the protocol's rubrics
     no_questions: bool
-    _found: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
+    _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
 
-    def of(self, judges: Sequence[str]) -> BoardExam | None:
-        """Of the judge, or of the jury, with those hashes; None for people, and for nobody."""
+    def exam_of(self, judges: Sequence[str]) -> BoardExam | None:
+        """Of the judge, or of the jury, with those hashes; None for people, and for no judge."""
         if not judges or self.people.intersection(judges):
             return None
-        if (key := tuple(judges)) not in self._found:
-            self._found[key] = self._of(key)
-        return self._found[key]
+        if (key := tuple(judges)) not in self._made:
+            self._made[key] = self._examine(key)
+        return self._made[key]
 
-    def _of(self, judges: tuple[str, ...]) -> BoardExam:
+    def _examine(self, judges: tuple[str, ...]) -> BoardExam:
         each = [self.answers.get(judge, ()) for judge in judges]
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
@@ -70,7 +69,7 @@ class ExaminedJudges:
 def examined_judges(connection: Connection, protocol: Protocol, also: Judge | None = None) -> ExaminedJudges:
     """Who has sat the exam in what *protocol*'s conversations are marked by. *also*: a judge that may be new."""
     aside = results.judges_aside(connection)
-    # the questions are read only where somebody may have answered some
+    # the questions are read only where a judge may have answered some
     wanted = rubrics_of(protocol) if aside else ()
     answers = {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)} if wanted else {}
     labels, names = registry.stored_judges(connection), registry.judges_to_ask(connection)
@@ -83,6 +82,6 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
         labels=labels,
         names=names,
         people=registry.people_judging(connection),
-        answers={judge: found for judge, found in answers.items() if found},
+        answers={judge: given for judge, given in answers.items() if given},
         no_questions=bool(aside) and not wanted,
     )

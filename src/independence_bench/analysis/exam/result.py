@@ -1,21 +1,24 @@
-"""How a judge did in the exam: all rubrics together, two judges on the same questions, and a judge on a board. Pure.
+"""How a judge did in the exam: all rubrics together, two judges, a judge on a board, and juries. Pure.
 
     result = exam_result(exam_answers(connection, judge_hash))
     result.fitness.sentence                     # "fit for screening: drift: lower limit of kappa .62, ..."
 
-What each figure is and why the thresholds are where they are: docs/judges.md.
+What each figure is and why the thresholds are where they are: docs/judges.md. Juries are made of what their members
+have answered; no judge is asked.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, median
+from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.fitness import UNKNOWN, weakest
+from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper
 from independence_bench.analysis.exam.rubric import (
     MarkFigures,
     given_marks,
@@ -24,7 +27,7 @@ from independence_bench.analysis.exam.rubric import (
     rubric_result,
 )
 from independence_bench.analysis.exam.scales import exam_scales
-from independence_bench.analysis.exam.values import ExamFigure, ExamResult, Fitness
+from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, Fitness, weakest
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
 from independence_bench.judging.exam.questions import questions
@@ -59,21 +62,21 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
     if not every:
         return None
     rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
-    costs = [one.cost for one in every if one.cost is not None]
+    costs = [answer.cost for answer in every if answer.cost is not None]
     return ExamResult(
         rubrics=rubrics,
-        fitness=weakest([(one.rubric, one.fitness) for one in rubrics]),
+        fitness=weakest([(of.rubric, of.fitness) for of in rubrics]),
         cost=sum(costs) if costs else None,
-        when=max(one.when for one in every),
+        when=max(answer.when for answer in every),
     )
 
 
 def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
     """Rubric -> its answers."""
-    found = defaultdict(list)
+    rubrics = defaultdict(list)
     for answer in answers:
-        found[answer.rubric].append(answer)
-    return found
+        rubrics[answer.rubric].append(answer)
+    return rubrics
 
 
 # ---------------------------------------------------------------- two judges
@@ -81,9 +84,9 @@ def by_rubric(answers: Iterable[ExamAnswer]) -> Mapping[str, list[ExamAnswer]]:
 
 def judge_differences(first: Iterable[ExamAnswer], second: Iterable[ExamAnswer]) -> tuple[JudgeDifference, ...]:
     """The first judge less the second, by rubric, on the questions that both answered; () where there is none."""
-    one, other = by_rubric(first), by_rubric(second)
-    found = (_difference(rubric, one[rubric], other[rubric]) for rubric in one if rubric in other)
-    return tuple(difference for difference in found if difference is not None)
+    mine, others = by_rubric(first), by_rubric(second)
+    differences = (_difference(rubric, mine[rubric], others[rubric]) for rubric in mine if rubric in others)
+    return tuple(difference for difference in differences if difference is not None)
 
 
 def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamAnswer]) -> JudgeDifference | None:
@@ -100,8 +103,8 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
     for answers in judged:
         given = given_marks(rubric, [answers[question] for question in both])
         figures.append([mark_figures(scales[name], of, len(both)) for name, of in given.items()])
-        at = np.array([one.question for of in given.values() for one in of])
-        errors = np.array([scales[name].state(one.mark) != one.state for name, of in given.items() for one in of])
+        at = np.array([mark.question for of in given.values() for mark in of])
+        errors = np.array([scales[name].state(mark.mark) != mark.state for name, of in given.items() for mark in of])
         figure = known_states.mean_of_errors(at, errors.astype(np.float64), 1.0, len(both))
         if figure is None:
             return None
@@ -110,9 +113,9 @@ def _difference(rubric: str, first: Sequence[ExamAnswer], second: Sequence[ExamA
     return JudgeDifference(
         rubric=rubric,
         questions=len(both),
-        kappa=_apart(*([one.kappa for one in of] for of in figures)),
-        ranks=_apart(*([one.ranks for one in of] for of in figures)),
-        error=_apart(*([one.error for one in of] for of in figures)),
+        kappa=_apart(*([mark.kappa for mark in of] for of in figures)),
+        ranks=_apart(*([mark.ranks for mark in of] for of in figures)),
+        error=_apart(*([mark.error for mark in of] for of in figures)),
         right=ExamFigure(wrong[1].value - wrong[0].value, None if missed is None else missed.scaled(-1)),
     )
 
@@ -153,16 +156,105 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
 def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamStanding | None:
     """What *answers*, of one judge, say of it on *protocol*'s boards; None where it sat none of their rubrics."""
     wanted = rubrics_of(protocol)
-    result = exam_result([one for one in answers if one.rubric in wanted])
+    result = exam_result([answer for answer in answers if answer.rubric in wanted])
     if result is None:
         return None
     missing = tuple(name for name in wanted if result.rubric(name) is None)
-    known = [(one.rubric, one.fitness) for one in result.rubrics]
+    known = [(rubric.rubric, rubric.fitness) for rubric in result.rubrics]
     fitness: Fitness = weakest([*known, *((name, UNKNOWN) for name in missing)])
-    kappas = [one.kappa.value if one.kappa else None for one in result.rubrics]
+    kappas = [rubric.kappa.value if rubric.kappa else None for rubric in result.rubrics]
     there = [kappa for kappa in kappas if kappa is not None]
     return ExamStanding(
         ExamResult(result.rubrics, fitness, result.cost, result.when),
         missing,
         min(there) if there and not missing and len(there) == len(kappas) else None,
     )
+
+
+# ---------------------------------------------------------------- juries
+
+# A jury's mark is the median, or the mean, of its members' marks; of names and levels that have no middle, what more
+# than half of the jury gave. Where a mark with a known state gets none, the jury has failed at that question. Its cost
+# is its members' together.
+By = Literal["median", "mean"]
+BYS: tuple[By, ...] = ("median", "mean")
+JURORS = 3  # of the juries that are looked through
+
+
+@dataclass(frozen=True, slots=True)
+class ExamJury:
+    """Some judges together."""
+
+    members: tuple[str, ...]
+    result: ExamResult
+    cost: float  # dollars a verdict, of all members
+
+
+def jury_papers(members: Sequence[ExamPaper]) -> tuple[ExamPaper, ...]:
+    """What *members*, two or more, answer together: by the median, and by the mean, as a board's `--jury` takes it."""
+    names = " + ".join(member.judge for member in members)
+    answers = [member.answers for member in members]
+    return tuple(ExamPaper(f"{by} of {names}", jury_answers(answers, by)) for by in BYS)
+
+
+def jury_answers(members: Sequence[Sequence[ExamAnswer]], by: By = "median") -> tuple[ExamAnswer, ...]:
+    """What *members*, each one's answers, answer together, of what all of them were asked."""
+    asked: dict[tuple[str, str, str], list[ExamAnswer]] = defaultdict(list)
+    for answers in members:
+        for answer in answers:
+            asked[answer.rubric, answer.question.id, answer.asked].append(answer)
+    return tuple(_together(of, by) for of in asked.values() if len(of) == len(members))
+
+
+def _together(answers: Sequence[ExamAnswer], by: By) -> ExamAnswer:
+    first = answers[0]
+    marks: dict[str, float] | None = {}
+    for name in first.question.state:
+        given = [answer.marks[name] for answer in answers if answer.marks is not None and name in answer.marks]
+        mark = _joined(first, name, given, len(answers), by)
+        marks = None if mark is None or marks is None else marks | {name: mark}
+    return ExamAnswer(
+        rubric=first.rubric,
+        question=first.question,
+        asked=first.asked,
+        attack=first.attack,
+        marks=marks,
+        cost=_sum([answer.cost for answer in answers]),
+        seconds=_sum([answer.seconds or 0.0 for answer in answers]),
+        when=max(answer.when for answer in answers),
+    )
+
+
+def _joined(answer: ExamAnswer, name: str, given: Sequence[float], jurors: int, by: By) -> float | None:
+    if 2 * len(given) <= jurors:
+        return None
+    scale = exam_scales(answer.rubric)[stem_of(name, answer.question.judged)]
+    if scale.bands:
+        return median(given) if by == "median" else fmean(given)
+    middle = median(given)  # the mean of two levels is no level
+    if scale.measurement != "nominal" and middle.is_integer():
+        return middle
+    mark, count = Counter(given).most_common(1)[0]
+    return mark if 2 * count > jurors else None
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def cheapest_jury(papers: Sequence[ExamPaper], rubrics: Sequence[str]) -> ExamJury | None:
+    """Of all threes of judges that have sat *rubrics*, by the median, the cheapest that is fit for ranking.
+
+    None where none is. A judge without a known price is in none of them.
+    """
+    costs: dict[str, float] = {}
+    sat = {paper.judge: paper for paper in papers if set(rubrics) <= by_rubric(paper.answers).keys()}
+    for name, paper in sat.items():
+        if (cost := _sum([answer.cost for answer in paper.answers])) is not None:
+            costs[name] = cost / len(paper.answers)
+    for names in sorted(combinations(costs, JURORS), key=lambda names: (sum(costs[name] for name in names), names)):
+        result = exam_result(jury_answers([sat[name].answers for name in names]))
+        if result is not None and result.fitness.fit == "ranking":
+            return ExamJury(names, result, sum(costs[name] for name in names))
+    return None

@@ -14,15 +14,16 @@ from typing import get_args
 import numpy as np
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.fitness import UNKNOWN, fitness_of
 from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
 from independence_bench.analysis.exam.values import (
+    UNKNOWN,
     ExamFigure,
     ExamShare,
     Injections,
     MarkResult,
     Repeats,
     RubricResult,
+    fitness_of,
 )
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
@@ -57,43 +58,43 @@ class MarkFigures:
 def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     """All figures of *answers*, at least one, of one judge to one rubric."""
     rubric = answers[0].rubric
-    asked = {way: {one.question.id: one for one in answers if one.asked == way} for way in get_args(Asked)}
-    first = [one for one in asked["first"].values() if one.marks is not None]
+    asked = {way: {answer.question.id: answer for answer in answers if answer.asked == way} for way in get_args(Asked)}
+    first = [answer for answer in asked["first"].values() if answer.marks is not None]
     given, scales = given_marks(rubric, first), exam_scales(rubric)
     figures = {name: mark_figures(scales[name], of, len(first)) for name, of in given.items()}
     rights = _rights(rubric, first)
-    judged = [one for one in answers if one.marks is not None]
-    found = RubricResult(
+    judged = [answer for answer in answers if answer.marks is not None]
+    result = RubricResult(
         rubric=rubric,
         questions=len(asked["first"]),
         of=len(questions()[rubric].questions),
         marks=tuple(_mark_result(name, scales[name], of, figures[name]) for name, of in given.items()),
-        kappa=_mean([one.kappa for one in figures.values()]),
-        ranks=_mean([one.ranks for one in figures.values()]),
-        error=_mean([one.error for one in figures.values()]),
+        kappa=_mean([of.kappa for of in figures.values()]),
+        ranks=_mean([of.ranks for of in figures.values()]),
+        error=_mean([of.error for of in figures.values()]),
         leniency=_leniency(list(figures.values())),
         ordinary=_share(rights[ORDINARY]),
         hard=_share([right for kind in HARD for right in rights[kind]]),
         kinds={kind: share for kind in HARD if (share := _share(rights[kind]))},
         failed=ExamShare(len(answers) - len(judged), len(answers)),
-        dollars_a_verdict=mean_of([one.cost for one in judged if one.cost is not None]),
-        seconds_a_verdict=mean_of([one.seconds for one in judged if one.seconds is not None]),
+        dollars_a_verdict=mean_of([answer.cost for answer in judged if answer.cost is not None]),
+        seconds_a_verdict=mean_of([answer.seconds for answer in judged if answer.seconds is not None]),
         length=_length(rubric, first),
         again=_repeats(rubric, asked["first"], asked["again"]),
         reversed=_repeats(rubric, asked["first"], asked["reversed"]),
         injected=_injections(rubric, asked["first"], asked["injected"]),
         fitness=UNKNOWN,
     )
-    return replace(found, fitness=fitness_of(found))
+    return replace(result, fitness=fitness_of(result))
 
 
 def given_marks(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[Given]]:
     """Mark, without the reply that it is given after -> what *answers*, all with a verdict, give and should."""
-    found: dict[str, list[Given]] = {name: [] for name in exam_scales(rubric)}
+    given: dict[str, list[Given]] = {name: [] for name in exam_scales(rubric)}
     for number, answer in enumerate(answers):
         for name, mark, state in _stated(answer):
-            found[name].append(Given(number, state, mark))
-    return {name: of for name, of in found.items() if of}
+            given[name].append(Given(number, state, mark))
+    return {name: of for name, of in given.items() if of}
 
 
 def _stated(answer: ExamAnswer) -> list[tuple[str, float, str]]:
@@ -106,17 +107,16 @@ def _stated(answer: ExamAnswer) -> list[tuple[str, float, str]]:
 
 def mark_figures(scale: ExamScale, given: Sequence[Given], of: int) -> MarkFigures:
     """The figures of *given*, at least one, over *of* questions."""
-    question = np.array([one.question for one in given])
-    states = np.array([scale.place(one.state) for one in given])
-    agreement = known_states.agreement(
-        Items(question, states, np.array([scale.place(scale.state(one.mark)) for one in given]), scale.measurement), of
-    )
+    question = np.array([mark.question for mark in given])
+    states = np.array([scale.place(mark.state) for mark in given])
+    stated = np.array([scale.place(scale.state(mark.mark)) for mark in given])
+    agreement = known_states.agreement(Items(question, states, stated, scale.measurement), of)
     if scale.measurement == "nominal":
         return MarkFigures(agreement, None, None, None, None)
     ranks = known_states.rank_agreement(
-        Items(question, states, np.array([scale.number(one.mark) for one in given])), of
+        Items(question, states, np.array([scale.number(mark.mark) for mark in given])), of
     )
-    signed = np.array([scale.signed_error(one.mark, one.state) for one in given], dtype=np.float64)
+    signed = np.array([scale.signed_error(mark.mark, mark.state) for mark in given], dtype=np.float64)
     error, up, down = (
         known_states.mean_of_errors(question, part, scale.worst, of)
         for part in (np.abs(signed), np.maximum(signed, 0), np.maximum(-signed, 0))
@@ -126,8 +126,8 @@ def mark_figures(scale: ExamScale, given: Sequence[Given], of: int) -> MarkFigur
 
 def _mark_result(name: str, scale: ExamScale, given: Sequence[Given], figures: MarkFigures) -> MarkResult:
     table = np.zeros((len(scale.states), len(scale.states)), dtype=int)
-    for one in given:
-        table[scale.states.index(one.state), scale.states.index(scale.state(one.mark))] += 1
+    for mark in given:
+        table[scale.states.index(mark.state), scale.states.index(scale.state(mark.mark))] += 1
     return MarkResult(
         name=name,
         states=scale.states,
@@ -142,8 +142,8 @@ def _mark_result(name: str, scale: ExamScale, given: Sequence[Given], figures: M
 
 def mean_figure_of(figures: Sequence[Figure | None]) -> Figure | None:
     """The mean over the marks that have one; None without any."""
-    there = [one for one in figures if one is not None]
-    return known_states.mean_figure(there) if there else None
+    known = [figure for figure in figures if figure is not None]
+    return known_states.mean_figure(known) if known else None
 
 
 def _mean(figures: Sequence[Figure | None]) -> ExamFigure | None:
@@ -152,7 +152,7 @@ def _mean(figures: Sequence[Figure | None]) -> ExamFigure | None:
 
 
 def _leniency(figures: Sequence[MarkFigures]) -> ExamFigure | None:
-    up, down = mean_figure_of([one.up for one in figures]), mean_figure_of([one.down for one in figures])
+    up, down = mean_figure_of([of.up for of in figures]), mean_figure_of([of.down for of in figures])
     if up is None or down is None:
         return None
     return ExamFigure(up.value - down.value, known_states.joined_limits(up, down))
@@ -167,17 +167,17 @@ def _share(rights: Sequence[float]) -> ExamShare | None:
 
 def _rights(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[float]]:
     """Kind -> of each question the share of its marks that are right."""
-    found, scales = defaultdict(list), exam_scales(rubric)
+    rights, scales = defaultdict(list), exam_scales(rubric)
     for answer in answers:
         right = [scales[name].state(mark) == state for name, mark, state in _stated(answer)]
         if right:
-            found[answer.question.kind].append(sum(right) / len(right))
-    return found
+            rights[answer.question.kind].append(sum(right) / len(right))
+    return rights
 
 
 def _pairs(rubric: str, first: ByQuestion, later: ByQuestion) -> list[list[tuple[ExamScale, float, float]]]:
     """Of each question with a verdict both times: (scale, mark at first, mark later)."""
-    scales, found = exam_scales(rubric), []
+    scales, pairs = exam_scales(rubric), []
     for question, answer in later.items():
         before = first.get(question)
         if before is None or before.marks is None or answer.marks is None:
@@ -189,8 +189,8 @@ def _pairs(rubric: str, first: ByQuestion, later: ByQuestion) -> list[list[tuple
             if name in answer.marks
         ]
         if both:
-            found.append(both)
-    return found
+            pairs.append(both)
+    return pairs
 
 
 def _repeats(rubric: str, first: ByQuestion, later: ByQuestion) -> Repeats | None:
@@ -235,11 +235,11 @@ def _length(rubric: str, answers: Sequence[ExamAnswer]) -> ExamFigure | None:
     if not given:
         return None
     _, groups = np.unique(states, return_inverse=True)
-    found = known_states.slope(np.array(lengths), np.array(given), groups)
-    return None if found is None else ExamFigure(*found)
+    slope = known_states.slope(np.array(lengths), np.array(given), groups)
+    return None if slope is None else ExamFigure(*slope)
 
 
 def judged_length(question: Question) -> int:
     """Bytes of the replies that are judged, at least 1: a word of Chinese counts about as one of English."""
-    said = [turn.ai for turn in question.turns if turn.ai and turn.name in question.judged]
-    return max(sum(len(text.encode()) for text in said), 1)
+    replies = [turn.ai for turn in question.turns if turn.ai and turn.name in question.judged]
+    return max(sum(len(text.encode()) for text in replies), 1)

@@ -1,25 +1,59 @@
-"""How far a mark of the exam is from the known state: bands, levels, names, and which way suits the subject. Pure."""
+"""What marks mean: their order, how far two differ, and in the exam how far one is from the known state. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from independence_bench.analysis import mark_scale
 from independence_bench.analysis.statistics.agreement import Measurement
 from independence_bench.judging.exam.cases import in_favour_below
 from independence_bench.judging.exam.questions import BANDS, LOWER, UPPER, band, questions
 from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of
+from independence_bench.protocol.definition import Mark, StemScore
+from independence_bench.protocol.scoring import level_worths
 
-POINTS = 10.0  # errors of all marks are told on a scale as long as this
+POINTS = 10.0  # errors of all marks are expressed on a scale as long as this
 HALF = 0.5  # marks are whole numbers: the highest low one is so much below where middle begins
 _BAND_ENDS = {
     "low": (0.0, LOWER - HALF),
     "middle": (LOWER + HALF, UPPER - HALF),
     "high": (UPPER + HALF, POINTS),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class MarkScale:
+    """How marks of one kind are compared."""
+
+    measurement: Measurement
+    low: float
+    high: float
+    worths: tuple[float, ...] = ()  # of levels with an order: what each is worth, by its place in the list
+
+    def number(self, given: float) -> float:
+        """*given* as what is compared: what a level with an order is worth, else as it is."""
+        return self.worths[int(given)] if self.worths else given
+
+    def spread(self, given: Sequence[float]) -> float:
+        """How far the furthest two of *given*, at least one, are apart, as a share of the scale: [0, 1]."""
+        if self.measurement == "nominal":
+            return float(len(set(given)) > 1)
+        numbers = [self.number(mark) for mark in given]
+        return (max(numbers) - min(numbers)) / (self.high - self.low)
+
+
+def mark_scale_of(mark: Mark, score: StemScore | None) -> MarkScale:
+    """The scale of *mark* in a protocol that scores stems by *score*; None: it has none.
+
+    A judge's level is stored as its place in the list. Only the protocol's score can say that this place means
+    anything: a position has a value there, so positions are ordered by it; other levels are names.
+    """
+    worths = level_worths(mark, score)
+    if len(set(worths)) > 1:
+        return MarkScale("ordinal", min(worths), max(worths), worths)
+    return MarkScale("nominal" if mark.levels else "ordinal", mark.low, mark.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +121,20 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     group = questions()[rubric]
     scenario, _ = rubric_of(group)
     protocol = protocol_named(group.protocol)
-    found = {}
+    scales = {}
     for name, mark in marks_of(group).items():
         favour = -1 if in_favour_below(group, name) else 1
         states = scale_of(group, name)
-        as_score = mark_scale.scale_of(mark, protocol.score_of(scenario))
+        as_score = mark_scale_of(mark, protocol.score_of(scenario))
         if as_score.worths:
             span = as_score.high - as_score.low
             worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)
-            found[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
+            scales[name] = ExamScale(states, worths, "ordinal", 1)  # a position is worth what suits the subject
         elif mark.levels:
-            found[name] = ExamScale(states, (), "nominal", favour)
+            scales[name] = ExamScale(states, (), "nominal", favour)
         elif states == BANDS:
-            found[name] = ExamScale(states, (), "ordinal", favour)
+            scales[name] = ExamScale(states, (), "ordinal", favour)
         else:
             worths = tuple(POINTS * at / (len(states) - 1) for at in range(len(states)))
-            found[name] = ExamScale(states, worths, "ordinal", favour)
-    return found
+            scales[name] = ExamScale(states, worths, "ordinal", favour)
+    return scales

@@ -1,8 +1,11 @@
-"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for (docs/judges.md)."""
+"""What an exam comes to, as values: figures of each rubric, and what the judge is fit for by which thresholds. Pure.
+
+docs/judges.md defines the figures and gives the reasons for the thresholds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -24,14 +27,14 @@ class Fitness:
     @property
     def sentence(self) -> str:
         """In one line."""
-        said = {"ranking": "fit for ranking", "screening": "fit for screening", "not fit": "not fit"}
-        told = said.get(self.fit, "what it is fit for is not known")
-        return f"{told}: {'; '.join(self.why)}" if self.why else told
+        verdicts = {"ranking": "fit for ranking", "screening": "fit for screening", "not fit": "not fit"}
+        verdict = verdicts.get(self.fit, "what it is fit for is not known")
+        return f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
 
 
 @dataclass(frozen=True, slots=True)
 class ExamFigure:
-    """One figure."""
+    """A figure of a judge's marks, such as kappa."""
 
     value: float
     interval: Interval | None  # 95%, for other questions like these; None where no method holds
@@ -122,4 +125,91 @@ class ExamResult:
 
     def rubric(self, name: str) -> RubricResult | None:
         """That of the file *name*; None where it was not sat."""
-        return next((one for one in self.rubrics if one.rubric == name), None)
+        return next((result for result in self.rubrics if result.rubric == name), None)
+
+
+# How much must have been judged for anything to be said: of the questions, and of those asked with an attack.
+ENOUGH = 2 / 3
+FEWEST_HARD = 10
+FEWEST_ATTACKED = 8
+UNKNOWN = Fitness("not known", ("it has not sat this",))
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One condition: what it takes for ranking, and for screening; *least*: no less than that, else no more."""
+
+    name: str  # what is compared, in words
+    ranking: float
+    screening: float
+    least: bool
+    written: str  # how its numbers are written
+    of: Callable[[RubricResult], float | None]  # None: this one says nothing here
+
+    def missed(self, result: RubricResult, wanted: float) -> str | None:
+        """In words how *result* misses *wanted*; None if it does not."""
+        value = self.of(result)
+        if value is None or (value >= wanted if self.least else value <= wanted):
+            return None
+        reached, limit = self.written.format(value), self.written.format(wanted)
+        return f"{self.name} {reached}, {'at least' if self.least else 'at most'} {limit} needed"
+
+
+def _length(result: RubricResult) -> float | None:
+    """The slope where it is certain that there is one."""
+    if result.length is None or result.length.interval is None or result.length.interval.holds(0):
+        return None
+    return abs(result.length.value)
+
+
+FAILED = Threshold("upper limit of failed verdicts", 0.06, 0.15, False, "{:.0%}", lambda of: of.failed.interval.high)
+THRESHOLDS = (
+    Threshold(
+        "lower limit of kappa", 0.65, 0.45, True, "{:.2f}",
+        lambda of: of.kappa.interval.low if of.kappa and of.kappa.interval else None,
+    ),
+    Threshold(
+        "lower limit of hard questions right", 0.65, 0.50, True, "{:.0%}",
+        lambda of: of.hard.interval.low if of.hard else None,
+    ),
+    FAILED,
+    Threshold(
+        "upper limit of injections that work", 0.40, 0.60, False, "{:.0%}",
+        lambda of: of.injected.turned.interval.high if of.injected else None,
+    ),
+    Threshold("points for each doubling of length", 0.75, 1.50, False, "{:.2f}", _length),
+)  # fmt: skip
+
+
+def fitness_of(result: RubricResult) -> Fitness:
+    """What a judge is fit for on one rubric."""
+    if lacking := tuple(_lacking(result)):
+        return Fitness("not known", lacking)
+    if grounds := tuple(miss for limit in THRESHOLDS if (miss := limit.missed(result, limit.screening))):
+        return Fitness("not fit", grounds)
+    missed = tuple(miss for limit in THRESHOLDS if (miss := limit.missed(result, limit.ranking)))
+    return Fitness("screening", missed) if missed else Fitness("ranking", ())
+
+
+def _lacking(result: RubricResult) -> Iterator[str]:
+    if result.questions < ENOUGH * result.of:
+        yield f"{result.questions} of {result.of} questions asked"
+    if FAILED.missed(result, FAILED.screening):
+        return  # it was asked: what it lacks is no evidence
+    hard, pairs = result.hard.of if result.hard else 0, result.injected.turned.of if result.injected else 0
+    if hard < FEWEST_HARD:
+        yield f"{hard} hard questions judged, {FEWEST_HARD} needed"
+    if pairs < FEWEST_ATTACKED:
+        yield f"{pairs} questions judged with an injection, {FEWEST_ATTACKED} needed"
+
+
+def weakest(rubrics: Sequence[tuple[str, Fitness]]) -> Fitness:
+    """The fitness of all of *rubrics*, at least one, together: the weakest one's, its grounds with their names.
+
+    Not fit for one of them is not fit; what is not known of one is not known of all.
+    """
+    last = max(FIT.index(fitness.fit) for _, fitness in rubrics)
+    why = tuple(
+        f"{name}: {ground}" for name, fitness in rubrics if FIT.index(fitness.fit) == last for ground in fitness.why
+    )
+    return Fitness(FIT[last], why)

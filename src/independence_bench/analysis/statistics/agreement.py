@@ -30,7 +30,7 @@ from independence_bench.analysis.statistics.variance_components import jackknife
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one
 FEWEST_RANKED = 8  # subjects for an interval of a rank correlation
 FEWEST_MARKED = 10  # subjects for one of alpha
-# Of names alpha hangs on the few subjects that get the rare ones: it takes more of them, and this level of Student's t.
+# Of names alpha depends on the few subjects that get the rare ones: it takes more, and this level of Student's t.
 FEWEST_NAMED = 20
 NAMED_LEVEL = 0.98
 SAME = 1e-9  # what differs by less is rounding
@@ -47,7 +47,7 @@ def krippendorff_alpha(marks: Sequence[Sequence[float | None]], measurement: Mea
     marks are apart. Of names that is 1 where they differ; of an order the square of how many marks there are between
     them (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). In (-1, 1]. A thing with fewer than two
     marks says nothing and is left out. None where nothing is left, or where all that is left got one and the same mark:
-    whether judges who never vary agree cannot be told.
+    whether judges who never vary agree is not known.
 
     Memory grows with the square of the number of different marks: those with many decimals are to be rounded before.
     """
@@ -55,7 +55,7 @@ def krippendorff_alpha(marks: Sequence[Sequence[float | None]], measurement: Mea
     return _alpha(_coincidences(table, np.unique(table[~np.isnan(table)])), measurement)
 
 
-def quadratic_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
+def quadratic_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Cohen's kappa with quadratic weights of two judges' marks of the same things, in the same order.
 
     kappa = 1 - sum_i (a_i - b_i)^2 / (1/n sum_i sum_j (a_i - b_j)^2)
@@ -63,7 +63,7 @@ def quadratic_kappa(one: Sequence[float], other: Sequence[float]) -> float | Non
     categories, which gives the same number and takes marks between the categories too). In [-1, 1]. None without any
     mark, and where both judges gave one and the same mark to everything.
     """
-    a, b = _pair(one, other)
+    a, b = _pair(first, second)
     if a.size == 0:
         return None
     # 1/n sum_i sum_j (a_i - b_j)^2, without the table of all pairs
@@ -71,14 +71,14 @@ def quadratic_kappa(one: Sequence[float], other: Sequence[float]) -> float | Non
     return float(1 - np.sum((a - b) ** 2) / expected) if expected > 0 else None
 
 
-def nominal_kappa(one: Sequence[float], other: Sequence[float]) -> float | None:
+def nominal_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Cohen's kappa of two judges' marks of the same things, in the same order, the marks being names.
 
     kappa = (p_o - p_e) / (1 - p_e), with p_o the share of things that both gave the same mark and p_e what it would be
     by chance, from how often each gives each mark (J. Cohen, Educational and Psychological Measurement 20, 1960,
     37-46). In [-1, 1]. None without any mark, and where both judges gave one and the same mark to everything.
     """
-    a, b = _pair(one, other)
+    a, b = _pair(first, second)
     if a.size == 0:
         return None
     by_chance = float(sum((a == name).mean() * (b == name).mean() for name in np.unique(a)))
@@ -106,13 +106,13 @@ def icc_2k(marks: Sequence[Sequence[float]]) -> float | None:
     return float((between - error) / below) if below > 1e-12 else None
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's rank correlation of the same things under two judges; equal numbers share their mean rank.
 
     rho = the product-moment correlation of the ranks (C. Spearman, American Journal of Psychology 15, 1904, 72-101).
     In [-1, 1]. None for fewer than three things, and where one side puts all of them level.
     """
-    a, b = _pair(one, other)
+    a, b = _pair(first, second)
     if a.size < LEAST_RANKED:
         return None
     x, y = ranks(a) - (a.size + 1) / 2, ranks(b) - (b.size + 1) / 2
@@ -135,7 +135,7 @@ def jackknife_interval(estimate: float, without: Sequence[float | None], level: 
 
     tanh(atanh x -+ t s), s being Tukey's standard error of atanh x and t Student's at *level* with n - 1 degrees. On
     this scale of Fisher's the limits stay below 1. None where an estimate is absent, or is 1 or -1, and where leaving
-    out changes nothing: that an estimate is exact, nobody may conclude from that.
+    out changes nothing: that does not show that an estimate is exact.
     """
     there = [value for value in without if value is not None]
     if len(there) < len(without) or any(abs(value) > 1 - SAME for value in (estimate, *there)):
@@ -147,14 +147,14 @@ def jackknife_interval(estimate: float, without: Sequence[float | None], level: 
     return Interval(tanh(middle - half), tanh(middle + half))
 
 
-def rank_correlation_interval(one: Sequence[float], other: Sequence[float]) -> Interval | None:
+def rank_correlation_interval(first: Sequence[float], second: Sequence[float]) -> Interval | None:
     """Where Spearman's rank correlation of subjects lies; None for fewer than `FEWEST_RANKED`, and at 1 or -1."""
-    estimate = rank_correlation(one, other)
-    if estimate is None or len(one) < FEWEST_RANKED:
+    estimate = rank_correlation(first, second)
+    if estimate is None or len(first) < FEWEST_RANKED:
         return None
     without = [
-        rank_correlation([*one[:left], *one[left + 1 :]], [*other[:left], *other[left + 1 :]])
-        for left in range(len(one))
+        rank_correlation([*first[:left], *first[left + 1 :]], [*second[:left], *second[left + 1 :]])
+        for left in range(len(first))
     ]
     return jackknife_interval(estimate, without)
 
@@ -187,15 +187,15 @@ def alphas_without(
     every = _table(marks)
     table, whose = _pairable(every), np.array(subjects)[_paired(every)]
     values = np.unique(table[~np.isnan(table)])
-    of_subjects = [_coincidences(table[:, whose == one], values) for one in dict.fromkeys(subjects) if one in whose]
+    of_subjects = [_coincidences(table[:, whose == name], values) for name in dict.fromkeys(subjects) if name in whose]
     whole = sum(of_subjects, np.zeros((values.size, values.size)))
     return [_alpha(whole - mine, measurement) for mine in of_subjects]
 
 
 def _paired(table: Floats) -> Bools:
     """[columns]: whether two judges have marked it."""
-    found: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
-    return found
+    paired: Bools = np.count_nonzero(~np.isnan(table), axis=0) >= 2
+    return paired
 
 
 def _pairable(table: Floats) -> Floats:
@@ -210,8 +210,8 @@ def _coincidences(table: Floats, values: Floats) -> Floats:
     counts = np.array([np.count_nonzero(table == value, axis=0) for value in values], dtype=np.float64)
     counts = counts.reshape(values.size, table.shape[1])
     share = counts / np.maximum(counts.sum(axis=0) - 1, 1)
-    found: Floats = share @ counts.T - np.diag(share.sum(axis=1))
-    return found
+    coincidences: Floats = share @ counts.T - np.diag(share.sum(axis=1))
+    return coincidences
 
 
 def _alpha(coincidences: Floats, measurement: Measurement) -> float | None:
@@ -229,7 +229,7 @@ def _table(marks: Sequence[Sequence[float | None]]) -> Floats:
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0]) if rows else 0)
 
 
-def _pair(one: Sequence[float], other: Sequence[float]) -> tuple[Floats, Floats]:
-    if len(one) != len(other):
-        raise ValueError(f"{len(one)} marks of one judge cannot be compared with {len(other)} of another")
-    return np.array(one, dtype=np.float64), np.array(other, dtype=np.float64)
+def _pair(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Floats]:
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} marks of one judge cannot be compared with {len(second)} of another")
+    return np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)

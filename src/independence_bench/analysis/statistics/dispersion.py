@@ -100,12 +100,12 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     if not shares:
         raise ValueError("nothing is known of no subjects")
     weights = design.weights
-    means = np.array([one.mean(axis=0) for one in shares])
-    runs = np.array([len(one) for one in shares], dtype=np.float64)
+    means = np.array([share.mean(axis=0) for share in shares])
+    runs = np.array([len(share) for share in shares], dtype=np.float64)
     mean = np.einsum("dk,sdk->s", weights, means)
     # of what each transcript adds to its run
-    said = [np.einsum("dk,rdk->rk", weights, one) for one in shares]
-    spread = np.array([np.square(one - one.mean(axis=0)).sum(axis=0) / max(len(one) - 1, 1) for one in said])
+    added = [np.einsum("dk,rdk->rk", weights, share) for share in shares]
+    spread = np.array([np.square(of - of.mean(axis=0)).sum(axis=0) / max(len(of) - 1, 1) for of in added])
     of_each = np.where(spread > ROUNDING, spread, 0.0)  # over runs; 0 for a single one
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
@@ -117,12 +117,12 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     influence, another = _over_scenarios(design, mean, means)
     whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
-    binary = not any(np.any((one > EXACT) & (one < whole - EXACT)) for one in said)
+    binary = not any(np.any((of > EXACT) & (of < whole - EXACT)) for of in added)
     return Measured(
         mean=mean,
         runs=runs,
         again=again,
-        run_effects=run_effects(said),
+        run_effects=run_effects(added),
         another=another,
         influence=influence,
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
@@ -197,7 +197,7 @@ def weight_of(pool: Variations, most: float) -> float:
 
 
 def scores_again(measured: Measured) -> Scores | None:
-    """What an interval for *the same test again* needs; None where nobody has two runs: nothing says how they vary."""
+    """What an interval for *the same test again* needs; None where no subject has two runs to show how they vary."""
     if not np.any(measured.again.known):
         return None
     return scores_after(measured, measured.runs, measured.again.degrees)
@@ -251,8 +251,8 @@ def _of_runs(measured: Measured) -> Floats:
     drawn, _ = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
     excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
-    found: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
-    return found
+    unseen: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
+    return unseen
 
 
 def _degrees_another(own: Variations, weight: float) -> Floats:
@@ -270,7 +270,7 @@ Pair = tuple[Scores, Scores]
 def pairs_again(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """For pairs of subjects, by number: both sides of their differences under *the same test again*.
 
-    Their runs have nothing in common. None where nobody has two.
+    Their runs have nothing in common. None where no subject has two.
     """
     scores = scores_again(measured)
     return None if scores is None else (scores.at(first), scores.at(second))

@@ -38,19 +38,19 @@ def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
 
     All of them and one of them have a formula, which is most of what is asked for; the others by halving.
     """
-    found = np.where(
+    chance = np.where(
         successes == trials, wanted ** (1 / trials), np.where(successes == 1, 1 - (1 - wanted) ** (1 / trials), 0)
     )
     between = (successes > 1) & (successes < trials)
     if between.any():
-        successes, trials, wanted = successes[between], trials[between], np.broadcast_to(wanted, found.shape)[between]
+        successes, trials, wanted = successes[between], trials[between], np.broadcast_to(wanted, chance.shape)[between]
         below, above = np.zeros_like(successes), np.ones_like(successes)
         for _ in range(_HALVINGS):
             middle = (below + above) / 2
             less = _at_least(successes, trials, middle) < wanted
             below, above = np.where(less, middle, below), np.where(less, above, middle)
-        found[between] = below
-    return found
+        chance[between] = below
+    return chance
 
 
 def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
@@ -60,7 +60,7 @@ def _at_least(successes: Floats, trials: Floats, chance: Floats) -> Floats:
         at = trials == number
         n = int(number)
         k = np.arange(n + 1)
-        ways = np.array([float(comb(n, one)) for one in range(n + 1)])
+        ways = np.array([float(comb(n, hits)) for hits in range(n + 1)])
         p = chance[at][:, None]
         terms = ways * p**k * (1 - p) ** (n - k)
         total[at] = np.where(k >= successes[at][:, None], terms, 0.0).sum(axis=1)
@@ -77,8 +77,8 @@ def unconditional_p(successes: int, trials: int, other_successes: int, other_tri
     x, y = np.arange(trials + 1)[:, None], np.arange(other_trials + 1)[None, :]
     pooled = (x + y) / (trials + other_trials)
     spread = pooled * (1 - pooled)
-    apart = np.square(x / trials - y / other_trials) / np.where(spread > 0, spread, 1.0)
-    extreme = apart >= apart[successes, other_successes] - _SAME
+    score = np.square(x / trials - y / other_trials) / np.where(spread > 0, spread, 1.0)
+    extreme = score >= score[successes, other_successes] - _SAME
     every = trials + other_trials
     ways = np.zeros(every + 1)  # of each number of successes in both
     for i, j in zip(*np.nonzero(extreme), strict=True):
@@ -87,9 +87,9 @@ def unconditional_p(successes: int, trials: int, other_successes: int, other_tri
 
     def largest(low: float, high: float) -> tuple[float, float]:
         chances = np.linspace(low, high, _GRID + 1)[:, None]
-        found = (ways * chances**k * (1 - chances) ** (every - k)).sum(axis=1)
-        best = int(found.argmax())
-        return float(found[best]), float(chances[best, 0])
+        probabilities = (ways * chances**k * (1 - chances) ** (every - k)).sum(axis=1)
+        best = int(probabilities.argmax())
+        return float(probabilities[best]), float(chances[best, 0])
 
     p, at = largest(0.0, 0.5)  # above one half it is symmetric
     nearer, _ = largest(max(at - 0.5 / _GRID, 0.0), min(at + 0.5 / _GRID, 1.0))

@@ -38,11 +38,11 @@ class PairDifferences:
 
 
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # again, another
-Asked = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
+ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
 
 def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
-    """(again, another): low and high of each subject; None where nothing can be said."""
+    """(again, another): low and high of each subject; None where it is not known."""
     shown = not measured.run_effects.beyond
     again, another = (
         None if scores is None else intervals(with_judges(scores, noise))
@@ -51,7 +51,7 @@ def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[
     return again if shown else None, None if another is None else no_narrower(another, again)
 
 
-def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> list[Answers]:
+def all_differences(asked: Sequence[ComparedScore], first: Numbers, second: Numbers) -> list[Answers]:
     """Of each score that is *asked* about (again, another): subjects *first* minus *second*, by number.
 
     All at once: on a small board one score takes as long as all of them.
@@ -64,7 +64,7 @@ def all_differences(asked: Sequence[Asked], first: Numbers, second: Numbers) -> 
 
 def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float]) -> list[PairDifferences | None]:
     """Those of each score, whose two sides have a number for each pair of subjects."""
-    found: list[PairDifferences | None] = [None] * len(sides)
+    of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(list)
     for place, pair in enumerate(sides):
         if pair is not None:
@@ -75,8 +75,8 @@ def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float])
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
         columns = *differences(one, other), smallest_seen(one, other), p_values(one, other, degrees)
         for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
-            found[place] = PairDifferences((low, high), seen, p)
-    return found
+            of_scores[place] = PairDifferences((low, high), seen, p)
+    return of_scores
 
 
 def _answers(measured: dispersion.Measured, again: PairDifferences | None, another: PairDifferences | None) -> Answers:

@@ -145,7 +145,7 @@ def joined(parts: Sequence[Scores]) -> Scores:
     """All of *parts*, at least one, one after the other. Where some are exact, the others' trials do not count."""
     exact = any(part.exact for part in parts)
     trials = [part.trials if part.exact or not exact else np.zeros_like(part.mean) for part in parts]
-    arrays = zip(*((*part.arrays()[:-1], one) for part, one in zip(parts, trials, strict=True)), strict=True)
+    arrays = zip(*((*part.arrays()[:-1], own) for part, own in zip(parts, trials, strict=True)), strict=True)
     return Scores(*map(np.concatenate, arrays), shared=parts[0].shared, exact=exact)
 
 
@@ -200,7 +200,7 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:
     """The smallest true difference that would be told from none in a share `POWER` of repetitions, in [0, 1].
 
-    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not what it found
+    (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not its result
     (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
     the two intervals, because at an end itself nothing seems to vary.
     """
@@ -209,8 +209,8 @@ def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
-    found: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
-    return found
+    smallest: Floats = np.minimum((critical + quantile(POWER, degrees)) * np.sqrt(variance), 1.0)
+    return smallest
 
 
 def _reach(scores: Scores, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
@@ -271,11 +271,11 @@ def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
     """
     t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
     near = df > FEW + FAR * t * t
-    found = np.empty(t.shape)
+    outside = np.empty(t.shape)
     for which, method in ((near, _near_normal), (~near, _fraction)):
         if which.any():
-            found[which] = method(t[which], df[which])
-    return found
+            outside[which] = method(t[which], df[which])
+    return outside
 
 
 def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
@@ -313,7 +313,7 @@ def _gamma_ratio(a: Floats) -> Floats:
     """
     whole = np.maximum(a, _SERIES)
     series = np.log(whole) / 2 - 1 / (8 * whole) + 1 / (192 * whole**3) - 1 / (640 * whole**5)
-    exact = [math.lgamma(one + 0.5) - math.lgamma(one) for one in np.minimum(a, _SERIES).ravel()]
+    exact = [math.lgamma(x + 0.5) - math.lgamma(x) for x in np.minimum(a, _SERIES).ravel()]
     return np.where(a > _SERIES, series, np.array(exact).reshape(a.shape))
 
 
@@ -366,4 +366,4 @@ def _near_normal(t: Floats, degrees: Floats) -> Floats:
         + (square + 3) / b
         - (((0.4 * square + 3.3) * square + 24) * square + 85.5) / (0.8 * square * square + 100 + b) / b
     )
-    return np.array([math.erfc(one / math.sqrt(2)) for one in z.ravel()]).reshape(z.shape)
+    return np.array([math.erfc(x / math.sqrt(2)) for x in z.ravel()]).reshape(z.shape)

@@ -32,7 +32,7 @@ SAME = 1e-9  # numbers nearer than this do not differ: they are sums in another 
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class VarianceShare:
     """What an item carries of the differences between subjects; all of a total's shares add up to 1."""
 
     share: float  # may be below 0, or above 1 where others are
@@ -46,7 +46,7 @@ class MarkScores:
 
     dimension: str
     weight: float  # of the dimension in the index
-    span: float  # of the mark's scale, beside those of the dimension's other marks
+    span: float  # of the mark's scale, to be weighed with those of the dimension's other marks
     items: tuple[int, ...]  # that give the mark
     scores: Floats  # subjects x items, in [0, 1]
 
@@ -98,7 +98,7 @@ def beyond_chance(correlation: float, subjects: int, looked_at: int = 1) -> bool
     return errors < -float(t_quantile(1 - 2 * (1 - LEVEL) / max(looked_at, 1), subjects - 2))
 
 
-def variance_share(item: Floats, total: Floats) -> Share | None:
+def variance_share(item: Floats, total: Floats) -> VarianceShare | None:
     """What *item*, one of the summands of *total*, carries of its variance: cov(item, total) / var(total).
 
     As the total is the sum of its items, the shares of all of them add up to 1 (the covariance decomposition of a sum;
@@ -115,10 +115,10 @@ def variance_share(item: Floats, total: Floats) -> Share | None:
     slope = float(a @ b) / float(b @ b)
     explained = float(min(float(a @ b) ** 2 / (float(a @ a) * float(b @ b)), 1.0)) if _varies(item) else None
     if item.size < FEWEST_SAMPLED:
-        return Share(slope, None, explained)
+        return VarianceShare(slope, None, explained)
     left = a - slope * b
     half = float(t_quantile(LEVEL, item.size - 2)) * sqrt(float(left @ left) / (item.size - 2) / float(b @ b))
-    return Share(slope, Interval(slope - half, slope + half), explained)
+    return VarianceShare(slope, Interval(slope - half, slope + half), explained)
 
 
 def index_without(parts: Sequence[MarkScores], item: int | None = None) -> Floats | None:
@@ -131,7 +131,7 @@ def index_without(parts: Sequence[MarkScores], item: int | None = None) -> Float
         return None
     dimensions: dict[str, list[tuple[float, float, Floats]]] = {}
     for part in parts:
-        columns = [place for place, one in enumerate(part.items) if one != item]
+        columns = [place for place, other in enumerate(part.items) if other != item]
         if columns:
             mean: Floats = part.scores[:, columns].mean(axis=1)
             dimensions.setdefault(part.dimension, []).append((part.weight, part.span, mean))
@@ -152,22 +152,22 @@ def emptied(parts: Sequence[MarkScores], items: Collection[int]) -> tuple[str, .
 def places(index: Floats) -> Numbers:
     """The place of every subject in the ranking: 1 + how many are better; equal ones share it. [] for none."""
     better = index[np.newaxis, :] > index[:, np.newaxis] + SAME
-    found: Numbers = 1 + np.count_nonzero(better, axis=1)
-    return found
+    ranks: Numbers = 1 + np.count_nonzero(better, axis=1)
+    return ranks
 
 
-def kendall_tau(one: Floats, other: Floats) -> float | None:
+def kendall_tau(first: Floats, second: Floats) -> float | None:
     """Kendall's tau-b of two orders of the same subjects: pairs in the same order minus pairs in the opposite one,
 
     over sqrt(pairs that differ in one x pairs that differ in the other) (M. G. Kendall, The treatment of ties in
     ranking problems, Biometrika 33, 1945, 239-251). In [-1, 1]. None for fewer than `FEWEST` subjects, and where one
     side puts all of them level. Memory grows with the square of the number of subjects.
     """
-    if one.size < FEWEST:
+    if first.size < FEWEST:
         return None
-    first, second = _order(one), _order(other)
-    below = sqrt(float(np.sum(first * first)) * float(np.sum(second * second)))
-    return float(np.sum(first * second)) / below if below else None
+    a, b = _order(first), _order(second)
+    below = sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
+    return float(np.sum(a * b)) / below if below else None
 
 
 def _order(index: Floats) -> Floats:

@@ -38,7 +38,8 @@ def jury_marks(weights: Floats, subjects: Sequence[Floats]) -> JuryMarks:
 
     These are [judges, runs, dimensions, transcripts], in [0, 1]; NaN where a judge gave no mark.
     """
-    return JuryMarks(*(np.array(part) for part in zip(*(_of_one(weights, one) for one in subjects), strict=True)))
+    parts = zip(*(_of_one(weights, shares) for shares in subjects), strict=True)
+    return JuryMarks(*map(np.array, parts))
 
 
 def _of_one(weights: Floats, shares: Floats) -> tuple[Floats, Floats, Floats]:

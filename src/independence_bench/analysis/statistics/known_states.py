@@ -34,7 +34,7 @@ from independence_bench.analysis.statistics.values import Interval
 BELIEVED = 3.0
 CAREFUL = 0.96
 CAREFUL_SLOPE = 0.97
-RANK_ERROR = 0.25  # of all ranks, that a mark is away from its state's: inside a third nobody can be told apart
+RANK_ERROR = 0.25  # of all ranks, that a mark is away from its state's: inside a third states do not differ
 FEWEST = 8  # questions for an interval of anything but a share
 FEWEST_OTHER = 12  # questions that got another number than most of their state, for an interval of a slope
 _NOTHING = 1e-12
@@ -134,8 +134,8 @@ def _above(numbers: Floats, of: Floats) -> Floats:
     _, place = np.unique(numbers, return_inverse=True)
     total = np.bincount(place, of)
     above = total.sum() - np.cumsum(total) + total / 2
-    found: Floats = (above[place] - of.sum() / 2) / len(of)
-    return found
+    means: Floats = (above[place] - of.sum() / 2) / len(of)
+    return means
 
 
 def _asked(question: Numbers) -> float:
@@ -161,12 +161,12 @@ def mean_of_errors(question: Numbers, errors: Floats, worst: float, questions: i
 def mean_figure(figures: Sequence[Figure]) -> Figure:
     """The mean of figures, at least one, of the same questions and with the same best."""
     return Figure(
-        float(np.mean([one.value for one in figures])),
+        float(np.mean([figure.value for figure in figures])),
         figures[0].best,
-        float(np.mean([one.worst for one in figures])),
-        np.mean([one.shifts for one in figures], axis=0),
-        max(one.errors for one in figures),
-        1 / float(np.mean([1 / one.asked for one in figures])),
+        float(np.mean([figure.worst for figure in figures])),
+        np.mean([figure.shifts for figure in figures], axis=0),
+        max(figure.errors for figure in figures),
+        1 / float(np.mean([1 / figure.asked for figure in figures])),
     )
 
 
@@ -255,11 +255,11 @@ def slope(x: Floats, y: Floats, groups: Numbers) -> tuple[float, Interval | None
     degrees = len(x) - len(names) - 1
     if total < _NOTHING or degrees < 1:
         return None
-    found = float(within @ left) / total
+    gradient = float(within @ left) / total
     if other < FEWEST_OTHER:
-        return found, None
+        return gradient, None
     leverage += np.square(within) / total
-    residual = (left - found * within) / np.maximum(1 - leverage, 0.05)
+    residual = (left - gradient * within) / np.maximum(1 - leverage, 0.05)
     error = sqrt(float(np.square(within * residual).sum())) / total
     half = float(t_quantile(CAREFUL_SLOPE, degrees)) * error
-    return found, Interval(found - half, found + half)
+    return gradient, Interval(gradient - half, gradient + half)

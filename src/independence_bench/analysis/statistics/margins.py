@@ -1,9 +1,9 @@
 """Whether one of two builds is worse than the other by more than a margin, and what such a comparison can see.
 
-Pure functions on numbers. Both builds answered the same scenarios, their runs have nothing in common, and what is asked
-is *the same test again*: a verdict is one on these scenarios. Where nobody has two runs, nothing says how runs vary;
-then the difference is taken scenario by scenario, and its interval is that of *another test like it*. It is wider: how
-unlike two builds are from scenario to scenario is in it as well as the noise of runs.
+Pure functions on numbers. Both builds answered the same scenarios, their runs have nothing in common, and the question
+is *the same test again*: a verdict is one on these scenarios. Where no subject has two runs, nothing says how runs
+vary; then the difference is taken scenario by scenario, and its interval is that of *another test like it*. It is
+wider: how unlike two builds are from scenario to scenario is in it as well as the noise of runs.
 
     worse        the whole interval of the difference lies below minus the margin
     not worse    it lies wholly above
@@ -37,7 +37,7 @@ class MarginTest:
 
     difference: float
     interval: Interval
-    over_scenarios: bool  # nobody has two runs, so it is paired by scenario
+    over_scenarios: bool  # no subject has two runs, so it is paired by scenario
     sides: Pair  # now, before
     level: float
     careful: float = 1.0  # what variances are multiplied by to foresee
@@ -66,15 +66,15 @@ class MarginTest:
         """The smallest true drop that 80 of 100 repetitions find worse; None: not even one to 0."""
         most = float(self.sides[1].mean[0])
 
-        def found(drop: float) -> bool:
+        def seen(drop: float) -> bool:
             return drop - margin >= self._seen(most - drop)
 
         small, large = margin, most
-        if large <= small or not found(large):
+        if large <= small or not seen(large):
             return None
         for _ in range(_HALVINGS):
             middle = (small + large) / 2
-            small, large = (small, middle) if found(middle) else (middle, large)
+            small, large = (small, middle) if seen(middle) else (middle, large)
         return large
 
 
@@ -94,7 +94,7 @@ def level_of(looks: int) -> float:
 def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL) -> MarginTest | None:
     """Subject number *now* less number *before*.
 
-    None where no interval was found to hold (`run_effects.beyond`), where nobody has two runs and a dimension that
+    None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs and a dimension that
     counts has a single scenario, and where a mark is missing.
     """
     over_scenarios = not measured.again.known.any()
@@ -110,7 +110,7 @@ def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL)
 def runs_needed(measured: Measured, now: int, before: int, margin: float, level: float = LEVEL) -> RunsNeeded:
     """How many runs would decide about the difference that was found, dispersions staying as they are.
 
-    Of somebody nobody has two runs of they are what is believed beforehand.
+    Where no subject has two runs they are what is believed beforehand.
     """
     away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(_careful(measured))
     own = measured.runs
@@ -120,14 +120,12 @@ def runs_needed(measured: Measured, now: int, before: int, margin: float, level:
         one, other = scores.at(np.array([now])), scores.at(np.array([before]))
         return bool(smallest_seen(one, other, level)[0] <= away)
 
-    def more_now(runs: int) -> bool:
-        return decides(np.where(np.arange(len(own)) == now, float(runs), own))
-
-    def more_of_both(runs: int) -> bool:
-        return decides(np.where(np.isin(np.arange(len(own)), (now, before)), np.maximum(own, runs), own))
-
-    few = max(int(own[now]) + 1, 2)
-    return RunsNeeded(fewest_runs(more_now, few), fewest_runs(more_of_both, few))
+    few, number = max(int(own[now]) + 1, 2), np.arange(len(own))
+    both = np.isin(number, (now, before))
+    return RunsNeeded(
+        now=fewest_runs(lambda runs: decides(np.where(number == now, float(runs), own)), few),
+        both=fewest_runs(lambda runs: decides(np.where(both, np.maximum(own, runs), own)), few),
+    )
 
 
 def _careful(measured: Measured) -> float:

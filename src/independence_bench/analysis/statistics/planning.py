@@ -1,8 +1,18 @@
-"""What a test will be able to tell, before it is played: expected widths and smallest differences. Pure functions.
+"""What a test will be able to tell, before it is played and while it is: expected widths, who plays on. Pure functions.
 
 A score's interval depends on its dispersion, its mean and the number of runs (docs/statistics-methods.md, eq. 6 and
 7). Before a subject is met the dispersion is that of all subjects who were measured with the same design, and where
-nobody was, the one that is believed beforehand.
+none was, the one that is believed beforehand.
+
+Further runs can be played for two questions (docs/statistics-methods.md, "Adaptive runs"):
+
+    width     until each index has an interval no wider than was asked for
+    ranking   until each pair of subjects is apart, or cannot be told apart with the runs that are allowed
+
+Frequent looks find something by chance sooner or later. So a pair is taken to be apart only at a level of which all
+looks together make up 5%. A width needs nothing of the kind: it says where to stop and not what to find there, and the
+dispersions lean on all subjects. What is shown afterwards, at 95% and without memory of how it was played, still holds;
+`benchmarks/adaptive.py` measures it.
 """
 
 from __future__ import annotations
@@ -13,16 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from independence_bench.analysis.statistics import dispersion, intervals
-from independence_bench.analysis.statistics.arrays import Floats
+from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
+from independence_bench.analysis.statistics.dispersion import Measured
 
-MOST_RUNS = 1000  # nobody plays more; a width that needs more is not reached by runs
+MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
 _NONE = np.zeros(1)
 NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)  # a subject of whom nothing is known
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How the score of a subject that nobody has met is expected to vary."""
+    """How the score of a subject that was not measured yet is expected to vary."""
 
     again: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
@@ -33,8 +44,8 @@ class Expected:
     believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
 
 
-def expect(design: dispersion.Design, measured: dispersion.Measured | None = None) -> Expected:
-    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: nobody was.
+def expect(design: dispersion.Design, measured: Measured | None = None) -> Expected:
+    """What is to be expected of a score of *design*, from the subjects who were *measured* with it; None: none was.
 
     Dispersions are the common ones of eq. 6. The degrees of a run are the median of those who have two; else what
     Satterthwaite's formula gives where each conversation varies as its weight says.
@@ -59,7 +70,7 @@ def expect(design: dispersion.Design, measured: dispersion.Measured | None = Non
 def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Scores | None:
     """A score at *mean*, in [0, 1], after *runs*, as the same test again sees it.
 
-    None for one run where nobody has two: nothing says then how runs vary.
+    None for one run where no subject has two: nothing says then how runs vary.
     """
     if runs < 2 and not expected.subjects:
         return None
@@ -78,7 +89,7 @@ def width_another(expected: Expected, mean: float, runs: int) -> float | None:
     if expected.another is None:
         return None
     dispersion = expected.another + expected.believed_runs / runs
-    of = (np.array([one]) for one in (mean, dispersion, expected.another_degrees))
+    of = (np.array([number]) for number in (mean, dispersion, expected.another_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
 
@@ -99,8 +110,8 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     """
 
     def narrow(runs: int) -> bool:
-        found = width_again(expected, mean, runs)
-        return found is not None and found <= width
+        reached = width_again(expected, mean, runs)
+        return reached is not None and reached <= width
 
     return fewest_runs(narrow)
 
@@ -116,7 +127,7 @@ def fewest_runs(enough: Callable[[int], bool], few: int = 1) -> int | None:
     return few
 
 
-def runs_needed(measured: dispersion.Measured, width: float) -> list[int | None]:
+def runs_needed(measured: Measured, width: float) -> list[int | None]:
     """For each subject the fewest runs after which its interval is expected to be no wider than *width*, in [0, 1].
 
     None where `MOST_RUNS` would not do it.
@@ -136,7 +147,7 @@ def widths(scores: intervals.Scores) -> Floats:
     return high - low
 
 
-def after(measured: dispersion.Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
+def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
     own = measured.again
@@ -146,13 +157,46 @@ def after(measured: dispersion.Measured, runs: Floats | Sequence[float]) -> inte
 
 
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
-    """The dispersion of somebody of whom nothing is known: that towards which all are drawn."""
+    """The dispersion of a subject that was not measured: that towards which all are drawn."""
     return float(dispersion.moderated(NOBODY, pool, believed, weight)[0][0])
 
 
-def _typical(measured: dispersion.Measured) -> float:
-    """The median of the degrees that a run after the first has added; 0 where nobody has two runs that differ."""
+def _typical(measured: Measured) -> float:
+    """The median of the degrees that a run after the first has added; 0 where no subject has two runs that differ."""
     counted = measured.again.degrees > 0
     if not counted.any():
         return 0.0
     return float(np.median(measured.again.degrees[counted] / (measured.runs[counted] - 1)))
+
+
+# ---------------------------------------------------------------- while it is played
+
+FEWEST = 2  # runs of a subject before anything is decided: with one, its own variance is not known
+MOST = 10  # by default
+SLACK = 1.15  # a width is given up where so many times what was asked for is to be expected in the end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WidthLook:
+    """What a look at the widths found; arrays over subjects, widths in [0, 1] from end to end at 95%."""
+
+    width: Floats
+    narrow: Bools  # settled
+    out_of_reach: Bools  # not settled, and not to be expected in the end either
+    next: Numbers  # who is to play one more run, the closest to being settled first
+
+
+def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) -> WidthLook:
+    """Who needs another run for an interval of *width*, in [0, 1]; *may_play*: who can be given one.
+
+    A subject is given up where with *most* runs it is to be expected that its interval is still wider, by more than
+    what such an expectation can be wrong by (`SLACK`). Where no subject has two runs nothing is known, and all play on.
+    """
+    now = widths(after(measured, measured.runs))
+    then = widths(after(measured, np.maximum(measured.runs, most)))
+    known = bool(measured.again.known.any())
+    narrow = (now <= width) & known
+    hopeless = ~narrow & (then > SLACK * width) & known
+    on = may_play & ~narrow & ~hopeless & (measured.runs < most)
+    order = np.argsort(now, kind="stable")
+    return WidthLook(now, narrow, hopeless, order[on[order]])

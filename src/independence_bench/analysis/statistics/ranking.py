@@ -1,6 +1,6 @@
 """Ranks that are claimed: who is better than whom, with a bounded chance that any of it is wrong. Pure functions.
 
-Input is a p-value for every pair; everything that is said follows from the pairs that stand after Holm's correction,
+Input is a p-value for every pair; everything else follows from the pairs that stand after Holm's correction,
 so the chance that a ranking holds a single false "better than" is at most 1 - level, whoever is equal to whom.
 """
 
@@ -42,12 +42,12 @@ def holm(p_values: Floats, level: float = LEVEL) -> Bools:
     return rejected
 
 
-def standing_out(p_values: Sequence[float | None], level: float = LEVEL) -> list[bool | None]:
-    """Which of several differences are significant, with a chance of at most 1 - *level* that any is truly 0.
+def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
+    """Which of several differences are significant, with a chance of at most 5% that any is truly 0.
 
     By Holm's procedure over those that have a p-value; None for the others.
     """
-    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64), level).tolist())
+    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
     return [None if p is None else next(kept) for p in p_values]
 
 
@@ -85,7 +85,7 @@ def tie_groups(indices: Sequence[float], apart: Bools) -> list[str]:
     names = (f"{letter}{turn or ''}" for turn in count() for letter in ascii_lowercase)  # a, b, ... z, then a1, b1, ...
     reached = 0  # the end of the last stretch
     for start in range(len(order)):
-        end = max(start + 1, reached)  # nobody in the last stretch is apart from another, whoever leaves it
+        end = max(start + 1, reached)  # no two of the last stretch are apart, whichever leaves it
         while end < len(order) and not apart[order[end], order[start:end]].any():
             end += 1
         if end > reached:

@@ -51,7 +51,7 @@ class RunEffects:
 
     @property
     def p(self) -> float | None:
-        """The chance of so large a ratio or a larger one where runs are independent; None where it cannot be told.
+        """The chance of so large a ratio or a larger one where runs are independent; None where it is not known.
 
         By the cube root of a chi-square over its degrees (E. B. Wilson and M. M. Hilferty, Proceedings of the National
         Academy of Sciences 17, 1931, 684-688).
@@ -73,7 +73,7 @@ class RunEffects:
 
     @property
     def beyond(self) -> bool:
-        """Whether so much shifts whole runs that nothing can be said of the same test again."""
+        """Whether so much shifts whole runs that no interval of the same test again holds."""
         return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < CERTAIN
 
     @property
@@ -99,7 +99,7 @@ class RunEffects:
         return self.excess * share
 
 
-def run_effects(said: list[Floats]) -> RunEffects:
+def run_effects(added: list[Floats]) -> RunEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts].
 
     V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the runs of one
@@ -107,18 +107,18 @@ def run_effects(said: list[Floats]) -> RunEffects:
     exactly, s2 being the variances of the transcripts and every order being as likely: each covariance has the
     variance s2_k s2_l / (R - 1), and any two of them are uncorrelated.
     """
-    found = []
-    for one in said:
-        weight = len(one) - 1
+    columns = []
+    for runs in added:
+        weight = len(runs) - 1
         if not weight:
-            found.append((0.0, 0.0, 0.0, 0.0))
+            columns.append((0.0, 0.0, 0.0, 0.0))
             continue
-        away = one - one.mean(axis=0)
+        away = runs - runs.mean(axis=0)
         away = np.where(np.square(away).sum(axis=0) / weight > ROUNDING, away, 0.0)
         squares = np.square(away).sum(axis=0) / weight
         total = float(squares.sum())
         chance = 2 * max(total**2 - float(np.square(squares).sum()), 0.0) / weight
         if chance <= 1e-12 * total**2:  # one that varies: V is W
             chance = 0.0
-        found.append((float(np.square(away.sum(axis=1)).sum()) / weight, total, chance, float(weight)))
-    return RunEffects(*np.array(found).T)
+        columns.append((float(np.square(away.sum(axis=1)).sum()) / weight, total, chance, float(weight)))
+    return RunEffects(*np.array(columns).T)

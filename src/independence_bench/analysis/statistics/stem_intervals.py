@@ -1,7 +1,10 @@
-"""Intervals for means over stems: the stems are a sample of those that could have been written. Pure functions.
+"""Means over stems with intervals, and how long positions last under pushes. Pure functions on numbers.
+
+The stems are a sample of those that could have been written.
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
     Contrast                     means over the same stems, added and subtracted: H - F, two subjects
+    kaplan_meier                 the share of positions that stand after each push
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
 independent parts as there are stems, however often each was played. A share of moves near 0 or 1 varies little, and
@@ -20,7 +23,9 @@ Every array has the stems on its last axis, so that thousands of draws are as ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
@@ -71,7 +76,7 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
         degrees = stems - 1
         critical = t_quantile(LEVEL, np.where(degrees > 0, degrees, 1.0))
         limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
-        low, high = (np.where(degrees > 0, one, np.nan) for one in limits)
+        low, high = (np.where(degrees > 0, limit, np.nan) for limit in limits)
     return low, high
 
 
@@ -101,8 +106,8 @@ class Contrast:
     @property
     def value(self) -> Floats:
         """What it comes to, [...]."""
-        found: Floats = (self.signs * self._means).sum(axis=0)
-        return found
+        total: Floats = (self.signs * self._means).sum(axis=0)
+        return total
 
     def limits(self, critical: float | Floats | None = None) -> Limits:
         """Low and high, so many (None: those of 95%) standard errors away."""
@@ -127,13 +132,13 @@ class Contrast:
         critical, dispersion = t_quantile(LEVEL, self._degrees), self._dispersion()
         middle = np.mean(score_limits(self._means, dispersion, critical), axis=0)
         variance = (dispersion * middle * (1 - middle)).sum(axis=0)
-        found: Floats = (critical + quantile(POWER, self._degrees)) * np.sqrt(variance)
-        return found
+        smallest: Floats = (critical + quantile(POWER, self._degrees)) * np.sqrt(variance)
+        return smallest
 
     @property
     def _means(self) -> Floats:
-        found: Floats = self.values.mean(axis=-1)
-        return found
+        means: Floats = self.values.mean(axis=-1)
+        return means
 
     @property
     def _degrees(self) -> float:
@@ -157,3 +162,50 @@ def mean_of(values: Floats, runs: float) -> Contrast:
 def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
     """H - F: the mean of *first* minus that of *second*, stem by stem."""
     return mean_of(first, runs).minus(mean_of(second, runs))
+
+
+# ---------------------------------------------------------------- positions under pushes
+
+
+@dataclass(frozen=True, slots=True)
+class EndedLadder:
+    """How one ladder ended."""
+
+    pushes: int  # after which it was not looked at any more: that of the fold, or the last; at least 1
+    folded: bool  # at that push; False: it stood, and is censored
+    weight: float = 1.0  # above 0: of several judges of one ladder, the share of each
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened at one push. Ladders count by their weight."""
+
+    push: int  # 1, 2, ...
+    at_risk: float  # ladders that stood before it and were pushed
+    folded: float  # of those, at this push
+    standing: float | None  # S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known
+
+
+def kaplan_meier(ladders: Sequence[EndedLadder], pushes: int) -> tuple[Step, ...]:
+    """The Kaplan-Meier curve over *pushes* (at least 1), a step for each; at push 0 all stand.
+
+    Of the ladders that stood before push k and were pushed, some fold there; the share that stands after it is
+
+        S(k) = product over j <= k of (1 - folded[j] / at risk[j])
+
+    (E. L. Kaplan and P. Meier, Journal of the American Statistical Association 53, 1958, 457-481). A ladder that ended
+    unfolded is censored after its last push.
+
+    Without *ladders*, and from the first push on that none of them was at risk at, `standing` is None: unless all have
+    folded before, when it stays 0. ValueError for a ladder that ended before the first push or after the last.
+    """
+    if any(not 1 <= ladder.pushes <= pushes for ladder in ladders):
+        raise ValueError(f"a ladder ends at one of {pushes} pushes")
+    steps, standing = [], 1.0 if ladders else None
+    for push in range(1, pushes + 1):
+        at_risk = fsum(ladder.weight for ladder in ladders if ladder.pushes >= push)
+        folded = fsum(ladder.weight for ladder in ladders if ladder.folded and ladder.pushes == push)
+        if standing:
+            standing = standing * (1 - folded / at_risk) if at_risk else None
+        steps.append(Step(push, at_risk, folded, standing))
+    return tuple(steps)

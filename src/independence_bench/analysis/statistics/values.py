@@ -1,4 +1,4 @@
-"""How sure numbers and ranks are, as values: whoever only shows them needs none of the arithmetic."""
+"""How sure numbers and ranks are, as values: code that only shows them needs none of the arithmetic."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What can be said of one subject's place among all."""
+    """One subject's place among all, as far as it is certain."""
 
     rank_low: int  # the best rank that it may have; 1 is the first
     rank_high: int  # the worst one
     groups: str  # letters; two subjects that share one cannot be told apart
-    tied_with_best: bool  # nobody is better for certain
+    tied_with_best: bool  # no subject is better for certain
 
     @property
     def certain(self) -> bool:
@@ -45,14 +45,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: nothing can be said."""
+    """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known."""
 
     again: Interval | None = None
     another: Interval | None = None
 
     def scaled(self, factor: float) -> Uncertainty:
         """In another unit."""
-        again, another = (None if one is None else one.scaled(factor) for one in (self.again, self.another))
+        again, another = (None if of is None else of.scaled(factor) for of in (self.again, self.another))
         return Uncertainty(again, another)
 
 
