@@ -1,10 +1,10 @@
 """Our values as JSON: for programs in full, for the page with their numbers also as text; and tables as CSV.
 
-Programs get every field of a class, and the properties that `VIEWS` adds to them. The page is sent what `VIEWS` says,
-or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or that `VIEWS` gives one of
-their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as `format.py` does; the page
-rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the texts of others, and floats
-that the page is sent have eight significant digits.
+Programs get what `FOR_PROGRAMS` says of a class, or every field and the properties that `VIEWS` adds to them. The page
+is sent what `VIEWS` says, or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or
+that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as
+`format.py` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the
+texts of others, and floats that the page is sent have eight significant digits.
 """
 
 from __future__ import annotations
@@ -22,22 +22,30 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
+from independence_bench.analysis.audit.audit import Finding, IndexChange
+from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.costs import Disagreement
 from independence_bench.analysis.exam import values as exam
+from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
+from independence_bench.analysis.held import PlayedStem
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
-from independence_bench.analysis.rule_readings import RuleReadings
+from independence_bench.analysis.rule_readings import LastLines, RuleReadings
+from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
-from independence_bench.protocol.definition import Configuration, Scenario
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
+from independence_bench.protocol.scoring import RunScore
+from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
@@ -219,6 +227,67 @@ VIEWS: Mapping[type, View] = {
 }
 
 
+# ---------------------------------------------------------------- for programs
+
+
+def _run_times(one: RunTimes) -> dict[str, Any]:
+    """ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
+    runs = {run: time_text(at) for run, at in one.runs.items()}
+    ends = {"first": time_text(one.first), "last": time_text(one.last)}
+    return ends | {"days": one.days, "span_hours": round(one.span / HOUR, 2), "runs": runs}
+
+
+def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
+    """Values in [0, 1] but for pushes, and null for a branch of which nothing was judged."""
+    names = (
+        "runs judges openness moves=discrimination folds views same_opening=openings first_named first_label left_out "
+        "rule_and_judge=readings"
+    )
+    return picked(of, names) | {"values": {branch: of.values.get(branch) for branch in of.branches}}
+
+
+HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
+PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
+
+FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {
+    **TEXTS,
+    Protocol: "name hash",
+    ChatModel: lambda model: model.causes() | {"hash": model.hash},
+    BoardExam: exam_values,
+    RunTimes: _run_times,
+    RunScore: "index dimensions means",
+    Health: (
+        "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
+        "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
+        "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
+        "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
+    ),
+    branches.BranchStatistics: _branches,
+    RuleReadings: "runs views did last_lines=lines",
+    LastLines: "replies same other unread",
+    judges.JudgeRow: (
+        "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
+        "seconds_per_run=run_cost.seconds exam"
+    ),
+    SelfPreference: (
+        "judge whom family subjects own others difference elsewhere elsewhere_subjects preference "
+        "preference_interval=interval no_interval_because=why_no_interval"
+    ),
+    judges.Flagged: f"{PLACE} judge flags",
+    Finding: (
+        "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count subjects "
+        "biggest_change=change places without_it=effects"
+    ),
+    Occurrence: lambda one: {field.name: getattr(one, field.name) or None for field in dataclasses.fields(one)},
+    IndexChange: "label judge configurations index index_without=without runs runs_left=left",
+    PlayedStem: "item=stem title run held branches=worths fold technique reply=folded.text crossings",
+}
+"""What programs get of a class, where that is not all of its fields: as `picked` takes it, or made by a function."""
+
+
+# ---------------------------------------------------------------- for the page
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """One attribute of a class as it is sent."""
@@ -275,10 +344,10 @@ def json_text(value: object, indent: int = 2) -> str:
 
 
 def fields_of(value: Any) -> Any:
-    """*value* without what is in it: an object's fields and added properties, or its text."""
+    """*value* without what is in it: what `FOR_PROGRAMS` says, or an object's fields and added properties."""
     shape: Any = type(value)
-    if text := TEXTS.get(shape):
-        return text(value)
+    if chosen := FOR_PROGRAMS.get(shape):
+        return picked(value, chosen) if isinstance(chosen, str) else chosen(value)
     if isinstance(value, Mapping):
         return dict(value)
     names = [*(one.name for one in dataclasses.fields(value)), *_view(shape).also]
@@ -286,8 +355,17 @@ def fields_of(value: Any) -> Any:
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
-    """The attributes of *value* that are called *names*, which spaces separate."""
-    return {name: getattr(value, name) for name in names.split()}
+    """The attributes of *value* that are called *names*, which spaces separate.
+
+    `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
+    """
+    found = {}
+    for key, _, path in (name.rpartition("=") for name in names.split()):
+        part = value
+        for name in path.split("."):
+            part = None if part is None else getattr(part, name)
+        found[key or path] = part
+    return found
 
 
 def json_bytes(answer: object) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.chosen_names import RULE, NamesRead, naming_of
@@ -12,7 +11,7 @@ from independence_bench.analysis.name_counts import Naming
 from independence_bench.escape import label_text
 from independence_bench.judging.self_names import Choice, gender_changed, name_changed
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import fields_of, json_text, picked
 from independence_bench.report.format import plural
 from independence_bench.report.table import (
     Block,
@@ -29,6 +28,7 @@ from independence_bench.report.table import (
 )
 
 MOST = 10  # names in the summary
+CHOICE = "subject=label subject_hash run configuration scenario picks transcript=transcript_id first final read_by=by"
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
@@ -116,20 +116,14 @@ def _of(changed: Sequence[bool | None]) -> str:
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
     """The same for programs. Where a choice is null, its state says why: declined, unsure or unsaid."""
-    states = "name name_state gender gender_state"
     choices = [
-        {"subject": one.label}
-        | picked(one, "subject_hash run configuration scenario picks")
-        | {"transcript": one.transcript_id, "first": picked(one.first, states), "final": picked(one.final, states)}
+        picked(one, CHOICE)
         | {"name_changed": name_changed(one.first, one.final), "gender_changed": gender_changed(one.first, one.final)}
-        | {"read_by": one.by}
         for one in readings
     ]
-    return json_text(
-        {"protocol": picked(protocol, "name hash"), "names": naming_json(naming_of(readings)), "choices": choices}
-    )
+    return json_text({"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices})
 
 
 def naming_json(naming: Naming) -> dict[str, Any]:
     """The counted names for programs; *unique* are the names that one subject alone chose."""
-    return asdict(naming) | {"unique": [count.name for count in naming.unique]}
+    return {**fields_of(naming), "unique": [count.name for count in naming.unique]}

@@ -7,9 +7,8 @@ from typing import Any
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_json import head_values
-from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line, exam_values
+from independence_bench.report.encode import HEAD, json_text, picked
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import number, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
@@ -167,10 +166,7 @@ def reliability_json(found: Sequence[Reliability]) -> str:
 
 def reliability_values(found: Reliability) -> dict[str, Any]:
     """One study for `json_text`. Estimates of components may be below 0; shares and coefficients count those as 0."""
-    return {
-        **head_values(found.protocol, found.configurations),
-        **picked(found, "judges subjects"),
-        "judge_exams": [exam_values(exam) for exam in found.exams],
+    return picked(found, f"{HEAD} judges subjects judge_exams=exams") | {
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
         "marks": [_noise(noise, found) for noise in found.marks],
         "experiments": [_noise(noise, found) for noise in found.experiments],
@@ -180,18 +176,13 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
 
 def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
     shares, errors = noise.components.shares, noise.components.errors
-    return {
-        "name": noise.title,
-        "points": noise.points,
-        "counts_in_the_index": noise.counts,
-        "scenarios": noise.scenarios,
+    played = picked(noise, "generalizability=played standard_error=error")
+    return picked(noise, "name=title points counts_in_the_index=counts scenarios") | {
         "components": {
             name: {"variance": value, "standard_error": errors[name], "share": shares[name]}
             for name, value in noise.components.estimates.items()
         },
-        "as_played": None
-        if noise.played is None
-        else {"generalizability": noise.played, "standard_error": noise.error},
+        "as_played": None if noise.played is None else played,
         "designs": [
             {"times_the_scenarios": times, "runs": runs, "judges": len(found.judges), "generalizability": value}
             for (times, runs), value in zip(found.designs, noise.more, strict=True)
