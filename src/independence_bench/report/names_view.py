@@ -24,10 +24,11 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    columns_of,
+    listed,
 )
 
 MOST = 10  # names in the summary
+MOST_WHO = 5  # subjects that a report lists behind a name
 CHOICE = "subject=label subject_hash run configuration scenario picks transcript=transcript_id first final read_by=by"
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
@@ -70,43 +71,63 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     """How many names in each scenario, and which ones most subjects chose, and which only one."""
     naming = naming_of(readings)
-    yield Title("How many names")
-    rows: list[Cells] = [
-        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
-        for one in naming.by_scenario
-    ]
-    legend = "choices: names that were chosen freely (a description of three people has three); names: different ones."
-    yield Table(columns_of("scenario", "conversations", "with a name", "choices", "names"), rows, legend, brief=legend)
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
     moved = [name_changed(one.first, one.final) for one in asked]
     genders = [gender_changed(one.first, one.final) for one in asked]
+    yield Title("How many names")
+    yield names_by_scenario(naming)
     yield Note(
         f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
         f"{states['declined']} declined, {states['unsure']} unsure. "
         f"Changed later: the name in {_of(moved)}, the gender in {_of(genders)}."
     )
+    yield from popular_names(naming, MOST)
+
+
+def names_by_scenario(naming: Naming) -> Table:
+    """How many names were chosen in each scenario."""
+    rows: list[Cells] = [
+        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
+        for one in naming.by_scenario
+    ]
+    legend = (
+        "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."
+    )
+    columns = [Column("Scenario", words=True), *map(Column, ("Conversations", "With a name", "Choices", "Names"))]
+    return Table(columns, rows, legend, brief=legend.format(Choices="choices", Names="names"))
+
+
+def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
+    """The names that most subjects chose and those that only one did, at most *most* each; titles of *level*."""
     if naming.counts:
-        yield Title("Names that most subjects chose")
+        yield Title("Names that most subjects chose", level)
         chosen: list[Cells] = [
-            (Prose(name.name), str(len(name.subjects)), str(name.times)) for name in naming.counts[:MOST]
+            (Prose(name.name), str(len(name.subjects)), str(name.times), _who(name.subjects))
+            for name in naming.counts[:most]
         ]
-        legend = (
-            f"{_first(len(naming.counts))}; {plural(naming.times, 'choice')} in total. times: how often it was chosen."
-        )
-        yield Table(columns_of("name", "subjects", "times"), chosen, legend, brief=legend)
+        told = f"{_first(len(naming.counts), most)}; {plural(naming.times, 'choice')} in total."
+        legend = f"{told} {{Times}}: how often it was chosen, in upper or lower case."
+        columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
+        who = Column("Who", words=True, on="report")
+        yield Table([*columns, who], chosen, legend, brief=legend.format(Times="times"))
     if naming.unique:
-        yield Title("Names that only one subject chose")
+        yield Title("Names that only one subject chose", level)
         alone: list[Cells] = [
-            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:MOST]
+            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:most]
         ]
-        legend = f"{_first(len(naming.unique))}, the most frequent first."
-        columns = [Column("name", words=True), Column("times"), Column("subject", words=True, labels=True)]
+        legend = f"{_first(len(naming.unique), most)}, the most frequent first."
+        columns = [Column("Name", words=True), Column("Times"), Column("Subject", words=True, labels=True)]
         yield Table(columns, alone, legend, brief=legend)
 
 
-def _first(names: int) -> str:
-    return f"{MOST} of {names:,} names" if names > MOST else plural(names, "name")
+def _who(labels: Sequence[str]) -> Text:
+    more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
+    return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
+
+
+def _first(names: int, most: int) -> str:
+    return f"{most} of {names:,} names" if names > most else plural(names, "name")
 
 
 def _of(changed: Sequence[bool | None]) -> str:
