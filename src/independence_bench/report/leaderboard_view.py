@@ -33,8 +33,8 @@ from independence_bench.report.board_view import (
 )
 from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
 from independence_bench.report.format import between, number, plural
-from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import (
+    EVERYTHING,
     Block,
     Cells,
     Column,
@@ -43,6 +43,7 @@ from independence_bench.report.table import (
     Name,
     Note,
     Prose,
+    Shown,
     Strong,
     Table,
     Title,
