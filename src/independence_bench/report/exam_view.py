@@ -15,7 +15,6 @@ from independence_bench.analysis.exam.values import (
     ExamShare,
     Fit,
     Fitness,
-    MarkResult,
     Repeats,
     RubricResult,
 )
@@ -170,7 +169,7 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         [
             (
                 f"{one.rubric}: {mark.name.replace('_', ' ')}",
-                *_figures(mark),
+                *(value_text(mark.kappa), interval_text(mark.kappa), value_text(mark.ranks), value_text(mark.error)),
                 signed_text(mark.leniency, 1),
                 share_text(mark.right),
             )
@@ -178,10 +177,6 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         ],
         gap=0,
     )
-
-
-def _figures(mark: MarkResult) -> Cells:
-    return value_text(mark.kappa), interval_text(mark.kappa), value_text(mark.ranks), value_text(mark.error)
 
 
 def _moved(one: RubricResult) -> Cells:

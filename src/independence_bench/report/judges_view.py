@@ -199,8 +199,9 @@ def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
         yield Note(_at(dispute.place, found), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
-            marked = zip(letters.values(), values, strict=True)
-            shown = [f"{letter} {_given(one, levels[mark])}" for letter, one in marked if one is not None]
+            marked = [(letter, one) for letter, one in zip(letters.values(), values, strict=True) if one is not None]
+            names = levels[mark]
+            shown = [f"{letter} {names[int(one)] if names else given(one)}" for letter, one in marked]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(found.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
@@ -219,11 +220,6 @@ def _scale(row: MarkAgreement) -> str:
     """Short: names of levels have no room in a table."""
     kind = "names" if row.measurement == "nominal" else "levels"
     return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
-
-
-def _given(value: float, levels: Sequence[str]) -> str:
-    """The level's name, or the number."""
-    return levels[int(value)] if levels else given(value)
 
 
 def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:

@@ -66,7 +66,9 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         yield ranking(board, rows)
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
-        yield from (Note(Prose(line)) for line in _notes(board))
+        # what a ranking must not be read without; what a sign means is in the legend
+        notes = [*why_no_interval(board), *of_runs(board), *of_judges(board), *cautions(board), *stem_notes(board)]
+        yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _apart(board, rows)
@@ -122,12 +124,6 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
     if any(row.uncertainty.index != Uncertainty() for row in rows):
         brief.append(f"CI: 95% interval of the index; {RERUN}; {NEW}.")
     yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
-
-
-def _notes(board: Board) -> list[str]:
-    """What a ranking must not be read without, a sentence each; what a sign means is in the legend."""
-    said = [*why_no_interval(board), *of_runs(board), *of_judges(board)]
-    return [*said, *(line for line in cautions(board) if line != THOUGHT), *stem_notes(board)]
 
 
 def _apart(board: Board, rows: Sequence[Row]) -> Table:

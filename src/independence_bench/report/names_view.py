@@ -116,9 +116,9 @@ def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
         alone: list[Cells] = [
             (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:most]
         ]
-        legend = f"{_first(len(naming.unique), most)}, the most frequent first."
+        legend = f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often it was chosen."
         columns = [Column("Name", words=True), Column("Times"), Column("Subject", words=True, labels=True)]
-        yield Table(columns, alone, legend, brief=legend)
+        yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
 
 def _who(labels: Sequence[str]) -> Text:

@@ -76,8 +76,16 @@ def _sources(found: Reliability) -> Table:
         f"scenarios, {plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the "
         "kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
     )
-    rows: list[Cells] = [(Prose(noise.title), number(noise.points, 0), *_cells(found, noise)) for noise in noises]
-    columns = columns_of("", "pts", *_headings(found))
+    components = [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
+    rows: list[Cells] = [
+        (
+            *(Prose(noise.title), number(noise.points, 0), str(noise.scenarios)),
+            *(_percent(noise, name) for name in components),
+            *(number(noise.played, 2), number(noise.error, 2)),
+        )
+        for noise in noises
+    ]
+    columns = columns_of("", "pts", "n", *(SHORT.get(name, name) for name in components), "Eρ²", "±")
     return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
 
 
@@ -99,25 +107,10 @@ def _more(found: Reliability) -> Table:
 # ---------------------------------------------------------------- words and numbers
 
 
-def _components(found: Reliability) -> Sequence[str]:
-    return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
-
-
-def _headings(found: Reliability) -> list[str]:
-    return ["n", *(SHORT.get(name, name) for name in _components(found)), "Eρ²", "±"]
-
-
-def _cells(found: Reliability, noise: ReliabilityRow) -> list[Text]:
-    """What stands below `_headings`: scenarios, shares of the variance in percent, E rho^2 and its error."""
-    shares, estimates = noise.components.shares, noise.components.estimates
-    below = {name: (estimates[name] or 0.0) < 0 for name in shares}
-    shown = [Prose(BELOW) if below[name] else _whole(shares[name]) for name in _components(found)]
-    return [str(noise.scenarios), *shown, number(noise.played, 2), number(noise.error, 2)]
-
-
-def _whole(share: float | None) -> str:
-    """A share of a variance in percent, as narrow as its column is."""
-    return number(None if share is None else 100 * share, 0)
+def _percent(noise: ReliabilityRow, name: str) -> Text:
+    """A component's share of the variance in percent, as narrow as its column is."""
+    share, estimate = noise.components.shares[name], noise.components.estimates[name]
+    return Prose(BELOW) if (estimate or 0.0) < 0 else number(None if share is None else 100 * share, 0)
 
 
 def _under(found: Reliability) -> str:

@@ -112,7 +112,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A heading, and what stands beside it in small letters on a terminal."""
+    """A heading, and what follows it in dim letters on a terminal."""
 
     text: Text
     level: int = 2
