@@ -82,8 +82,9 @@ def _row(row: Row) -> dict[str, Any]:
         "rank label subject index=score.index index_interval=uncertainty.index ranks=uncertainty.standing "
         "ranks_another=uncertainty.standing_another excluded runs=score.runs standard_deviation=score.deviation made "
         "dimensions=score.dimensions dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs "
-        "health missing left_out_by_judge=left_out",
+        "health missing",
     )
+    values["left_out_by_judge"] = {mark: picked(one, "count of value") for mark, one in row.left_out.items()}
     values["by_configuration"] = {
         str(configuration): picked(score, "index standard_deviation=deviation")
         | {"index_interval": row.uncertainty_by_configuration.get(configuration, UNKNOWN)}

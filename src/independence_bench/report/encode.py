@@ -22,31 +22,24 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import configurations
 from independence_bench.analysis import judge_agreement as judges
-from independence_bench.analysis.audit.audit import Finding, IndexChange
-from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.branch_differences import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import IndexPrice, Variant
 from independence_bench.analysis.costs import Disagreement
 from independence_bench.analysis.exam import values as exam
-from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.held import PlayedStem
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
-from independence_bench.analysis.rule_readings import LastLines, RuleReadings
-from independence_bench.analysis.run_times import HOUR, RunTimes, time_text
+from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.spending import RunCost
 from independence_bench.analysis.statistics.survival import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.self_names import Choice
-from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.scoring import RunScore
-from independence_bench.report.exam_words import exam_values
+from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
+from independence_bench.report.keys import KEYS
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
@@ -230,13 +223,6 @@ VIEWS: Mapping[type, View] = {
 # ---------------------------------------------------------------- for programs
 
 
-def _run_times(one: RunTimes) -> dict[str, Any]:
-    """ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
-    runs = {run: time_text(at) for run, at in one.runs.items()}
-    ends = {"first": time_text(one.first), "last": time_text(one.last)}
-    return ends | {"days": one.days, "span_hours": round(one.span / HOUR, 2), "runs": runs}
-
-
 def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
     """Values in [0, 1] but for pushes, and null for a branch of which nothing was judged."""
     names = (
@@ -246,42 +232,7 @@ def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
     return picked(of, names) | {"values": {branch: of.values.get(branch) for branch in of.branches}}
 
 
-HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
-PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
-
-FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {
-    **TEXTS,
-    Protocol: "name hash",
-    ChatModel: lambda model: model.causes() | {"hash": model.hash},
-    BoardExam: exam_values,
-    RunTimes: _run_times,
-    RunScore: "index dimensions means",
-    Health: (
-        "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
-        "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
-        "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
-        "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
-    ),
-    branches.BranchStatistics: _branches,
-    RuleReadings: "runs views did last_lines=lines",
-    LastLines: "replies same other unread",
-    judges.JudgeRow: (
-        "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
-        "seconds_per_run=run_cost.seconds exam"
-    ),
-    SelfPreference: (
-        "judge whom family subjects own others difference elsewhere elsewhere_subjects preference "
-        "preference_interval=interval no_interval_because=why_no_interval"
-    ),
-    judges.Flagged: f"{PLACE} judge flags",
-    Finding: (
-        "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count subjects "
-        "biggest_change=change places without_it=effects"
-    ),
-    Occurrence: lambda one: {field.name: getattr(one, field.name) or None for field in dataclasses.fields(one)},
-    IndexChange: "label judge configurations index index_without=without runs runs_left=left",
-    PlayedStem: "item=stem title run held branches=worths fold technique reply=folded.text crossings",
-}
+FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS, branches.BranchStatistics: _branches}
 """What programs get of a class, where that is not all of its fields: as `picked` takes it, or made by a function."""
 
 

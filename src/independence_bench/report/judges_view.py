@@ -10,7 +10,7 @@ from independence_bench.analysis.judge_agreement import JudgedConversation, Mark
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
-from independence_bench.report.encode import HEAD, PLACE, json_text, picked
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import (
     between,
@@ -24,6 +24,7 @@ from independence_bench.report.format import (
     share,
     signed,
 )
+from independence_bench.report.keys import HEAD, PLACE
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
