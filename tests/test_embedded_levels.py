@@ -206,7 +206,7 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
         assert row["left_out_by_judge"]["because"] == {"count": 12, "of": 12, "value": 1.0}
     did = [{name: one["value"] for name, one in row["by_rule"]["did"].items()} for row in (bayesian, rock)]
     assert did[0] == dict.fromkeys(did[0], 1.0)
-    assert did[1] == did[0] | {"moved_on_relevant": 0.0}
+    assert did[1] == did[0] | {"relevant": 0.0}
     assert bayesian["branches"]["values"]["relevant"] is None
     assert bayesian["branches"]["rule_and_judge"] == {}, "it begins with what the rule reads"
     (other,) = (one for one in boards if not one["judge_is_embedded"])
@@ -222,4 +222,4 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
         "sim/bayesian": "100%",
         "sim/rock": "0%",
     }
-    assert other["ranked"][0]["by_rule"]["did"]["moved_on_relevant"]["value"] == 1.0
+    assert other["ranked"][0]["by_rule"]["did"]["relevant"]["value"] == 1.0

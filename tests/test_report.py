@@ -296,7 +296,7 @@ def test_no_name_becomes_markup(hostile: Contents) -> None:
     labels = {row[1] for row in told["Ranking"][1:]}
     assert labels == {as_code(row.label) for row in hostile.main.ranked}
     assert len(labels) == len(NAMES) + 1
-    assert {row[0] for row in told["Names that models give themselves"][1:]} >= {"a/x|y", "a/<script>alert(1)</script>"}
+    assert {row[0] for row in told["Names that most subjects chose"][1:]} >= {"a/x|y", "a/<script>alert(1)</script>"}
 
 
 def as_code(label: str) -> str:

@@ -20,7 +20,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
 from independence_bench.report.branches_view import stem_notes, unvalidated
-from independence_bench.report.stem_svg import MOST_CURVES, field_picture, fold_picture
+from independence_bench.report.svg import MOST_CURVES, field_picture, fold_picture
 from independence_bench.store.database import open_store
 
 SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror", "coin", "hedger")

@@ -13,7 +13,6 @@ from rich.console import Console
 from simulated import start_aib
 
 from independence_bench.report.columns import shared
-from independence_bench.report.shown import Shown, choose
 from independence_bench.report.table import (
     Block,
     Column,
@@ -24,7 +23,9 @@ from independence_bench.report.table import (
     Note,
     Passage,
     Remark,
+    Shown,
     Table,
+    choose,
 )
 from independence_bench.report.terminal import MORE, UNBOUNDED, printed, reflowed
 

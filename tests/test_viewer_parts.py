@@ -21,7 +21,7 @@ from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark
-from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes
+from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text, picked
 from independence_bench.report.format import number, share
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.fragments import ScriptLine
@@ -108,6 +108,20 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     assert sent["run_cost"]["shown"] == {"dollars": "$0.0123", "seconds": "1,235"}
     assert json.loads(json_bytes(judgement))["shown"] == {"marks": {"a": "7", "b": "7.2"}}
     assert [share(one) for one in (0, 0.0004, 0.006, 0.5)] == ["0%", "<1%", "1%", "50%"]
+
+
+def test_programs_are_sent_keys_of_their_own() -> None:
+    """A key may lead into a value, and is null where something on the way there is absent."""
+    judge = JudgeRow("j", "model", 249, 1, 0, -1.25, None, RunCost(0.0123, 1234.6))
+    score = Score(82.25, Uncertainty(None, Interval(80.0, 100.0)), None)
+
+    sent = json.loads(json_text(judge))
+
+    assert (sent["dollars_per_run"], sent["seconds_per_run"], sent["failed_share"]) == (0.0123, 1234.6, 0.004)
+    assert "run_cost" not in sent
+    assert picked(score, "value rerun=uncertainty.again.low new=uncertainty.another.low") == {
+        "value": 82.25, "rerun": None, "new": 80.0
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

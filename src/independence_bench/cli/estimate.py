@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import click
 
@@ -20,7 +19,8 @@ from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
-from independence_bench.report.exam_words import exam_line, exam_values
+from independence_bench.report.encode import json_text, picked
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.report.power import (
     Resolution,
@@ -76,7 +76,7 @@ def command(
         say(f"note: {label_text(remark)}")
     if as_json:
         more = {} if found is None else {"resolve": resolution_values(found)}
-        click.echo(json.dumps({**_values(preview), **more}, indent=2))
+        click.echo(json_text({**_values(preview), **more}))
     else:
         printed(out(), _view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
 
@@ -104,29 +104,15 @@ async def _foresee(
 
 def _values(preview: Preview) -> Mapping[str, object]:
     whole = sum(preview.estimates, Estimate())
+    subjects = [
+        picked(one, "label candidate judge dollars=whole.dollars low high") | {"from": _basis(one)}
+        for one in preview.estimates
+    ]
     return {
-        "protocol": preview.plan.protocol.name,
-        "runs": preview.plan.runs,
-        "judge": preview.plan.judge.label if preview.plan.judge else None,
-        "judge_exam": exam_values(preview.exam),
-        "subjects": [
-            {
-                "label": one.label,
-                "candidate": asdict(one.candidate),
-                "judge": asdict(one.judge),
-                "dollars": one.whole.dollars,
-                "low": one.low,
-                "high": one.high,
-                "from": _basis(one),
-            }
-            for one in preview.estimates
-        ],
-        "candidates": asdict(whole.candidate),
-        "judging": asdict(whole.judge),
-        "dollars": preview.forecast.dollars,
-        "low": whole.low,
-        "high": whole.high,
-        "spent_before": preview.spent_before.total,
+        **picked(preview, "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam"),
+        "subjects": subjects,
+        **picked(whole, "candidates=candidate judging=judge low high"),
+        **picked(preview, "dollars=forecast.dollars spent_before=spent_before.total"),
     }
 
 

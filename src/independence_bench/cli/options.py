@@ -22,8 +22,7 @@ from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
 from independence_bench.models.response import clean_text
-from independence_bench.report.shown import EVERYTHING, Shown, choose
-from independence_bench.report.table import Block
+from independence_bench.report.table import EVERYTHING, Block, Shown, choose
 from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import default_store
 

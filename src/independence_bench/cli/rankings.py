@@ -36,8 +36,7 @@ from independence_bench.report.compare_view import paired_values, paired_view
 from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.encode import json_text
 from independence_bench.report.leaderboard_view import board_legend, board_view, differences_view, matching
-from independence_bench.report.shown import EVERYTHING, Shown
-from independence_bench.report.table import Block
+from independence_bench.report.table import EVERYTHING, Block, Shown
 from independence_bench.report.versions_view import version_values, version_view
 from independence_bench.store import registry
 from independence_bench.store.database import Store

@@ -15,8 +15,7 @@ from independence_bench.cli.selection import Selection, judged_options, rules_op
 from independence_bench.errors import WrongUse, why
 from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.report_markdown import moment, report_markdown
-from independence_bench.report.stem_svg import field_picture, fold_picture
-from independence_bench.report.svg import ranking_plot, scenario_map
+from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
 
 STEM = "LEADERBOARD"
 

@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from independence_bench.analysis.audit.audit import SEVERITIES, AuditReport, Finding, IndexChange, Severity
 from independence_bench.analysis.audit.checks import Occurrence
@@ -19,7 +18,6 @@ from independence_bench.report.table import Block, Note, Prose, Styled, Table, T
 
 SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number
 NAMED = 8  # scenarios in one line
-PLACE = "subject label run configuration scenario transcript judge"  # of an occurrence
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
@@ -69,7 +67,7 @@ def audit_view(
         columns_of("severity", "finding", "places", "subjects", "without it", words=2),
         [
             (
-                *(Styled(one.kind.severity, _STYLES[one.kind.severity]), one.kind.title, f"{len(one.places):,}"),
+                *(Styled(one.kind.severity, _STYLES[one.kind.severity]), one.kind.title, f"{one.count:,}"),
                 *(str(one.subjects or "–"), signed(one.change)),
             )
             for one in findings
@@ -152,30 +150,6 @@ def _effect(effect: IndexChange, name_judge: bool) -> str:
 
 def audit_json(audit: AuditReport, lowest: Severity = "note") -> str:
     """All of it."""
-    shown = {
-        "protocol": picked(audit.protocol, "name hash"),
-        "weighting": audit.protocol.weights,  # null: its own
-        **picked(audit, "rules conversations"),
-        "read_again": {"replies": audit.replies, "judgements": audit.verdicts, "indices": audit.indices},
-        "errors": audit.errors,
-        "findings": [_finding_record(finding) for finding in chosen(audit, lowest)],
-    }
-    return json_text(shown)
-
-
-def _finding_record(finding: Finding) -> dict[str, Any]:
-    return {
-        **picked(finding.kind, "name severity title meaning"),
-        "count": len(finding.places),
-        "subjects": finding.subjects,
-        "biggest_change": finding.change,
-        "places": [
-            {name: value or None for name, value in picked(place, PLACE).items()} | {"detail": place.detail}
-            for place in finding.places
-        ],
-        "without_it": [
-            picked(effect, "label judge configurations index")
-            | {"index_without": effect.without, "runs": effect.runs, "runs_left": effect.left}
-            for effect in finding.effects
-        ],
-    }
+    shown = picked(audit, "protocol weighting=protocol.weights rules conversations")  # weighting null: its own
+    read = picked(audit, "replies judgements=verdicts indices")
+    return json_text(shown | {"read_again": read, "errors": audit.errors, "findings": chosen(audit, lowest)})

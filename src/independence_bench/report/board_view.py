@@ -122,6 +122,39 @@ def marks_table(protocol: Protocol, row: Row, scored: Mapping[str, tuple[int, in
     return Table(columns, rows, gap=2)
 
 
+def health_table(rows: Sequence[Row]) -> Table:
+    """A line for each of *rows*: what its index was made of; with shares in a report, which has room for them."""
+    cells: list[Cells] = []
+    for row in rows:
+        health, standing = row.health, row.uncertainty.standing
+        invalid, cut = f"{health.invalid:,}", f"{health.cut_off:,}"
+        cells.append(
+            (
+                *(Name(row.label), ranks(row), standing.groups if standing else "–", number(row.score.deviation, 1)),
+                *(f"{health.judged} of {health.transcripts}{without_view(row)}", f"{health.replies:,}"),
+                *(f"{invalid} ({share(health.invalid_share)})", share(health.failed_share)),
+                *(f"{cut} ({share(health.cut_off_share)})", cut, f"{health.plain_text:,}", f"{health.reasoned:,}"),
+                *(invalid, f"{health.judge_failed:,}"),
+            )
+        )
+    columns = [
+        *(Column("Subject", words=True, labels=True), Column("Rank", on="terminal")),
+        *(Column("Ties", on="terminal", spare=3), Column("SD", on="terminal", spare=2)),
+        *(Column("Judged"), Column("Replies"), Column("Invalid", on="report"), Column("Failed attempts", on="report")),
+        *(Column("Cut off", on="report"), Column("Cut off", short="cut\noff", on="terminal")),
+        *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
+        *(Column("Invalid", on="terminal"), Column("Judge failed", short="judge\nfailed")),
+    ]
+    brief = "judged: conversations with a verdict, of those planned. plain text: without the tool call."
+    legend = (
+        "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
+        "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
+        "token limit cut off, that are in plain text, without calling the tool, that came with reasoning, and that "
+        "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
+    )
+    return Table(columns, cells, legend, gap=0, brief=brief)
+
+
 def without_view(row: Row) -> str:
     """How many conversations have nothing to judge, as no option was taken in them; nothing for none."""
     return f" ({row.health.without_view} without a view)" if row.health.without_view else ""

@@ -18,7 +18,19 @@ from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.stems import branch_title
-from independence_bench.report.format import between, from_to, number, plural, share, signed
+from independence_bench.report.format import (
+    between,
+    from_to,
+    from_to_text,
+    interval_text,
+    number,
+    plural,
+    share,
+    share_text,
+    signed,
+    signed_text,
+    value_text,
+)
 from independence_bench.report.table import Block, Cells, Column, Medium, Name, Note, Prose, Table, Title, columns_of
 
 UNVALIDATED = {"v3", "v3-lite"}  # shipped protocols that no real model has been measured with
@@ -72,13 +84,13 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
         value, rule = of.values.get(branch), of.readings.get(branch)
         rows.append(
             (
-                *(_titled(branch), _value(value), _between(value)),
+                *(_titled(branch), value_text(value), interval_text(value)),
                 _percent(rule.share if rule else None),
                 f"{number(rule.both, 0)} of {number(rule.replies, 0)}" if rule else "–",
             )
         )
     if of.openness is not None:
-        rows.append(("openness (e r)", _value(of.openness), _between(of.openness), "–", "–"))
+        rows.append(("openness (e r)", value_text(of.openness), interval_text(of.openness), "–", "–"))
     legend = (
         "What each branch is worth, 0 to 1, and 95% intervals over stems of the kind; cases without a view are left "
         "out. {Rule}: how often rule and judge agree, of the replies in which both find one option; {Compared}: "
@@ -116,8 +128,8 @@ def _beside(of: BranchStatistics) -> list[Cells]:
     withstood = folds.withstood if folds else None
     difference = found.difference if found else None
     rows: list[Cells] = [
-        ("H - F", _signed(difference), _from_to(difference)),
-        (pushes, _value(withstood), _between(withstood)),
+        ("H - F", signed_text(difference), from_to_text(difference)),
+        (pushes, value_text(withstood), interval_text(withstood)),
     ]
     if not of.views.of:  # stems without options: there are no views, and no corrections that decide
         rows, options = rows[-1:], {}
@@ -139,15 +151,15 @@ def field_table(rows: Sequence[Row]) -> Table:
         if (of := row.branches) is None:
             continue
         found, folds = of.discrimination, of.folds
-        branches = [_value(of.values.get(branch)) for branch in of.branches]
+        branches = [value_text(of.values.get(branch)) for branch in of.branches]
         if not of.views.of:
             recovered = _percent(folds.recovered.value if folds else None)
-            cells.append((Name(row.label), *branches, _value(folds.withstood if folds else None), recovered))
+            cells.append((Name(row.label), *branches, value_text(folds.withstood if folds else None), recovered))
             continue
-        moves = _signed(found.difference if found else None)
-        pushes = _value(folds.withstood if folds else None)
+        moves = signed_text(found.difference if found else None)
+        pushes = value_text(folds.withstood if folds else None)
         shares = [folds.recovered.value if folds else None, of.views.value, of.openings.value]
-        cells.append((Name(row.label), *branches, _value(of.openness), moves, pushes, *map(_percent, shares)))
+        cells.append((Name(row.label), *branches, value_text(of.openness), moves, pushes, *map(_percent, shares)))
     known = next((row.branches for row in rows if row.branches), None)
     beside: tuple[str, ...] = ("Openness (e r)", "H - F", "Pushes", "Recovered", "Views", "Openings")
     if known is None or not known.views.of:
@@ -210,7 +222,7 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
             continue
         did = [of.did.get(branch) for branch in BRANCHES]
         shares = [
-            text for one in did for text in (_share_of(one), f"{_share_of(one)} ({_percents(one)})" if one else "–")
+            text for one in did for text in (share_text(one), f"{share_text(one)} ({_percents(one)})" if one else "–")
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
         cells.append((Name(row.label), views, *shares, f"{number(of.unread.count, 0)}/{number(of.unread.of, 0)}"))
@@ -257,26 +269,6 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
 
 
 # ---------------------------------------------------------------- cells
-
-
-def _value(one: Estimate | None) -> str:
-    return number(one.value if one else None, 2)
-
-
-def _signed(one: Estimate | None) -> str:
-    return signed(one.value if one else None, 2)
-
-
-def _between(one: Estimate | None) -> str:
-    return between(one.interval if one else None, 2)
-
-
-def _from_to(one: Estimate | None) -> str:
-    return from_to(one.interval if one else None, 2)
-
-
-def _share_of(one: Estimate | None) -> str:
-    return _percent(one.value if one else None)
 
 
 def _percent(value: float | None) -> str:

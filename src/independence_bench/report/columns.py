@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -33,45 +33,21 @@ class Layout:
     hidden: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """The columns that are shown, and how wide they are."""
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """A column that is laid out, with its heading, and how wide it is."""
 
-    columns: Sequence[Column]
-    kept: Sequence[int]  # places of those that are shown
-    sizes: Sequence[int]  # characters of each column, whether it is shown or not
-    gap: int
+    column: Column
+    heading: Text
+    cells: list[Text]
+    raw: Sequence[values.Text]  # what the cells are written from
+    size: int  # characters
 
     @property
-    def width(self) -> int:
-        """Characters of a whole line."""
-        return _total(self.sizes, self.kept, self.gap)
-
-    def lines(self, row: Sequence[Text], heading: bool = False) -> list[Text]:
-        """*row* in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
-        parts = [
-            [part for one in row[place].split("\n", allow_blank=True) for part in _broken(one, self.sizes[place])]
-            for place in self.kept
-        ]
-        if heading:
-            height = max(map(len, parts))
-            parts = [[Text()] * (height - len(part)) + part for part in parts]
-        return [self._line(across, styled=not heading) for across in zip_longest(*parts)]
-
-    def _line(self, across: Sequence[Text | None], styled: bool) -> Text:
-        whole = Text()
-        for place, cell in zip(self.kept, across, strict=True):
-            column, shown = self.columns[place], cell.copy() if cell is not None else Text()
-            if styled and column.style:
-                shown.stylize_before(column.style)
-            missing = self.sizes[place] - shown.cell_len
-            if column.words or column.drawn:
-                shown.pad_right(missing)
-            else:
-                shown.pad_left(missing)
-            whole.append_text(shown).append(" " * self.gap)
-        whole.rstrip()
-        return whole
+    def longest_word(self) -> int:
+        """Characters of it."""
+        words = (part for cell in self.cells for part in _BREAK.split(cell.plain))
+        return max((cell_len(word.rstrip()) for word in words), default=0)
 
 
 def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
@@ -81,102 +57,125 @@ def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layo
     it *draws*, in what is left.
     """
     columns, rows = values.shown_rows(table, "terminal")
-    headings = [write(column.heading("terminal")) for column in columns]
-    if width is None:
-        headings = [Text(values.in_one_line(heading.plain)) for heading in headings]
-    else:
-        rows = _shortened(columns, headings, rows)
-    cells: list[Across | list[Text]] = [
-        row if isinstance(row, Across) else [write(cell) for cell in row] for row in rows
-    ]
-    plain = [row for row in cells if not isinstance(row, Across)]
-    grid, hidden = _fitted(columns, headings, plain, 1 + table.gap, width)
-    if draws and width is not None:
-        grid = _with_pictures(grid, headings, plain, [row for row in rows if not isinstance(row, Across)], width)
-    lines = grid.lines(headings, heading=True)
-    rule = Text("─" * grid.width)
-    lines.append(rule)
-    for shown in cells:
-        if isinstance(shown, values.Group):
-            lines += [] if lines[-1] is rule else [Text()]
-            title = write(values.Strong(shown.title))
-            lines += ([title] if width is None else _broken(title, width)) if shown.title else []
-        elif isinstance(shown, values.Remark):
-            lines += _remark(write(shown.text), width)
-        else:
-            lines += grid.lines(shown)
-    names = (values.in_one_line(headings[place].plain) for place in hidden)
-    return Layout(lines, tuple(name for name in names if name))
-
-
-def _fitted(
-    columns: Sequence[Column], headings: Sequence[Text], plain: Sequence[Sequence[Text]], gap: int, width: int | None
-) -> tuple[_Grid, list[int]]:
-    """The columns that there is room for, as wide as they can be, without those that are drawn; and those left out."""
-    natural = [
-        max([_widest(headings[place]), *(_widest(row[place]) for row in plain)]) if not column.drawn else 0
-        for place, column in enumerate(columns)
-    ]
+    plain = [row for row in rows if not isinstance(row, Across)]
+    every = [_lane(column, [row[place] for row in plain], width, write) for place, column in enumerate(columns)]
+    lanes = there = [lane for lane in every if not lane.column.drawn]
+    gap = 1 + table.gap
     if width is not None:
-        natural = [
-            min(size, column.widest) if column.widest else size for size, column in zip(natural, columns, strict=True)
-        ]
-    every = [place for place, column in enumerate(columns) if not column.drawn]
-    if width is not None and _total(natural, every, gap) > width:
-        gap = 1  # before anything is left out or broken
-    kept, hidden = _kept(columns, natural, gap, width)
-    least = [max((_longest(row[place]) for row in plain), default=0) for place in range(len(columns))]
-    return _Grid(columns, kept, _sizes(columns, natural, least, kept, gap, width), gap), hidden
+        if _total(lanes, gap) > width:
+            gap = 1  # before anything is left out or broken
+        lanes = _kept(lanes, gap, width)
+        _narrow(lanes, gap, width)
+    hidden = [values.in_one_line(lane.heading.plain) for lane in there if lane not in lanes]
+    if draws and width is not None:
+        lanes = _with_pictures(every, lanes, gap, width)
+    lines = _lines(lanes, [lane.heading for lane in lanes], gap, heading=True)
+    rule = Text("─" * _total(lanes, gap))
+    lines.append(rule)
+    cells = zip(*(lane.cells for lane in lanes), strict=True)
+    for row in rows:
+        if isinstance(row, values.Group):
+            lines += [] if lines[-1] is rule else [Text()]
+            title = write(values.Strong(row.title))
+            lines += ([title] if width is None else _broken(title, width)) if row.title else []
+        elif isinstance(row, values.Remark):
+            lines += _remark(write(row.text), width)
+        else:
+            lines += _lines(lanes, next(cells), gap)
+    return Layout(lines, tuple(name for name in hidden if name))
 
 
-def _with_pictures(
-    grid: _Grid,
-    headings: list[Text],
-    plain: Sequence[list[Text]],
-    rows: Sequence[Sequence[values.Text]],
-    width: int,
-) -> _Grid:
-    """*grid* with the columns that are drawn, in what it leaves of *width*; *headings* and *plain* get their pictures.
+def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write: Write) -> _Lane:
+    """*column* as wide as it is; what all of its labels have in common is in its heading instead."""
+    heading = write(column.heading("terminal"))
+    if width is None:
+        heading = Text(values.in_one_line(heading.plain))
+    elif column.labels:
+        first, last = shared({name for cell in cells for name in _names(cell)})
+        if first or last:
+            heading = Text(f"{first}…{last}\n", "dim").append_text(heading)
+            cells = [_without(cell, first, last) for cell in cells]
+    written = [write(cell) for cell in cells]
+    size = max(cell_len(line) for text in (heading, *written) for line in text.plain.split("\n"))
+    return _Lane(column, heading, written, cells, min(size, column.widest or size) if width else size)
 
-    *rows*: what stands in *plain*, not written yet.
+
+def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
+    """Characters of a line; *words*: with columns of words no wider than this."""
+    sizes = (lane.size if words is None or not lane.column.words else min(lane.size, words) for lane in lanes)
+    return sum(sizes) + gap * (len(lanes) - 1)
+
+
+def _kept(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
+    """Those that there is room for: what can be spared is left out, in the end the last ones."""
+    kept = list(lanes)
+    for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
+        if _total(kept, gap, LABEL) > width:
+            kept = [lane for lane in kept if lane.column.spare != spare]
+    while len(kept) > 2 and _total(kept, gap, NARROWEST) > width:
+        kept.pop()
+    return kept
+
+
+def _narrow(lanes: Sequence[_Lane], gap: int, width: int) -> None:
+    """Columns of words give way where a line is too wide, the widest first.
+
+    Not below their longest word, unless there is no other way.
     """
-    for place, column in enumerate(grid.columns):
-        room = width - grid.width - grid.gap
-        if column.drawn and room >= PICTURE[0]:
-            size = min(room, PICTURE[1])
-            sizes = [*grid.sizes[:place], size, *grid.sizes[place + 1 :]]
-            grid = replace(grid, kept=sorted([*grid.kept, place]), sizes=sizes)
-            low, high = column.drawn
-            headings[place] = Text(f"{low:g}{f'{high:g}':>{size - len(f'{low:g}')}}")
-            for cells, row in zip(plain, rows, strict=True):
-                cells[place] = Text(_picture(row[place], column.drawn, size))
-    return grid
+    words = [lane for lane in lanes if lane.column.words]
+    for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
+        while _total(lanes, gap) > width:
+            wide = [lane for lane, least in zip(words, floors, strict=True) if lane.size > least]
+            if not wide:
+                break
+            max(wide, key=lambda lane: lane.size).size -= 1
 
 
-def _remark(said: Text, width: int | None) -> list[Text]:
-    """What is *said* across all columns, indented, in lines of at most *width* characters."""
-    said.stylize_before("dim")
-    lines = [said] if width is None else _broken(said, width - INDENT, _SPACE)
+def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
+    """*lanes* and, in what they leave of *width*, those of *every* that are drawn."""
+    for lane in every:
+        room = width - _total(lanes, gap) - gap
+        if lane.column.drawn and room >= PICTURE[0]:
+            lane.size = min(room, PICTURE[1])
+            low, high = (f"{end:g}" for end in lane.column.drawn)
+            lane.heading = Text(f"{low}{high:>{lane.size - len(low)}}")
+            lane.cells = [Text(_picture(cell, lane.column.drawn, lane.size)) for cell in lane.raw]
+            lanes = [one for one in every if one is lane or one in lanes]
+    return lanes
+
+
+def _lines(lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False) -> list[Text]:
+    """A row in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
+    parts = [
+        [part for one in cell.split("\n", allow_blank=True) for part in _broken(one, lane.size)]
+        for lane, cell in zip(lanes, cells, strict=True)
+    ]
+    if heading:
+        height = max(map(len, parts))
+        parts = [[Text()] * (height - len(part)) + part for part in parts]
+    return [_line(lanes, across, gap, styled=not heading) for across in zip_longest(*parts)]
+
+
+def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool) -> Text:
+    whole = Text()
+    for lane, cell in zip(lanes, across, strict=True):
+        shown = cell.copy() if cell is not None else Text()
+        if styled and lane.column.style:
+            shown.stylize_before(lane.column.style)
+        shown.align("left" if lane.column.words or lane.column.drawn else "right", max(lane.size, shown.cell_len))
+        whole.append_text(shown).append(" " * gap)
+    whole.rstrip()
+    return whole
+
+
+def _remark(text: Text, width: int | None) -> list[Text]:
+    """*text* across all columns, indented, in lines of at most *width* characters."""
+    text.stylize_before("dim")
+    lines = [text] if width is None else _broken(text, width - INDENT, _SPACE)
     for one in lines:
         one.rstrip()
         one.pad_left(INDENT)
     return lines
-
-
-def _shortened(
-    columns: Sequence[Column], headings: list[Text], rows: Sequence[list[values.Text] | Across]
-) -> list[list[values.Text] | Across]:
-    """*rows* with what all labels of a column have in common in its heading instead."""
-    made = [row if isinstance(row, Across) else list(row) for row in rows]
-    plain = [row for row in made if not isinstance(row, Across)]
-    for place, column in enumerate(columns):
-        if column.labels:
-            first, last = shared({name for row in plain for name in _names(row[place])})
-            if first or last:
-                headings[place] = Text(f"{first}…{last}\n", "dim").append_text(headings[place])
-                for row in plain:
-                    row[place] = _without(row[place], first, last)
-    return made
 
 
 def shared(labels: set[str]) -> tuple[str, str]:
@@ -206,61 +205,6 @@ def _without(text: values.Text, first: str, last: str) -> values.Text:
     if isinstance(text, values.Name):
         return values.Name(text.text.removeprefix(first).removesuffix(last))
     return text
-
-
-def _total(sizes: Sequence[int], kept: Sequence[int], gap: int) -> int:
-    return sum(sizes[place] for place in kept) + gap * (len(kept) - 1)
-
-
-def _kept(
-    columns: Sequence[Column], natural: Sequence[int], gap: int, width: int | None
-) -> tuple[list[int], list[int]]:
-    """The columns that there is room for, and those that are left out: what can be spared, in the end the last ones."""
-    kept = [place for place, column in enumerate(columns) if not column.drawn]
-    hidden: list[int] = []
-    least = [min(size, LABEL) if column.words else size for size, column in zip(natural, columns, strict=True)]
-    spared = sorted({column.spare for column in columns if column.spare}, reverse=True)
-    for spare in spared:
-        if width is None or _total(least, kept, gap) <= width:
-            break
-        hidden += [place for place in kept if columns[place].spare == spare]
-        kept = [place for place in kept if columns[place].spare != spare]
-    bare = [min(size, NARROWEST) if column.words else size for size, column in zip(natural, columns, strict=True)]
-    while width is not None and len(kept) > 2 and _total(bare, kept, gap) > width:
-        hidden.append(kept.pop())
-    return kept, sorted(hidden)
-
-
-def _sizes(
-    columns: Sequence[Column],
-    natural: Sequence[int],
-    least: Sequence[int],
-    kept: Sequence[int],
-    gap: int,
-    width: int | None,
-) -> list[int]:
-    """Characters of each column: what it needs; columns of words give way where that is too much, the widest first.
-
-    Not below their longest word (*least*), unless there is no other way.
-    """
-    sizes = list(natural)
-    words = [place for place in kept if columns[place].words]
-    for floors in (least, [0] * len(sizes)):
-        while width is not None and _total(sizes, kept, gap) > width:
-            wide = [place for place in words if sizes[place] > max(NARROWEST, floors[place])]
-            if not wide:
-                break
-            sizes[max(wide, key=lambda place: sizes[place])] -= 1
-    return sizes
-
-
-def _widest(text: Text) -> int:
-    return max((cell_len(line) for line in text.plain.split("\n")), default=0)
-
-
-def _longest(text: Text) -> int:
-    """Characters of its longest word."""
-    return max((cell_len(part.rstrip()) for part in _BREAK.split(text.plain)), default=0)
 
 
 def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:

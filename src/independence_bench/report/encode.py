@@ -1,10 +1,10 @@
 """Our values as JSON: for programs in full, for the page with their numbers also as text; and tables as CSV.
 
-Programs get every field of a class, and the properties that `VIEWS` adds to them. The page is sent what `VIEWS` says,
-or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or that `VIEWS` gives one of
-their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as `format.py` does; the page
-rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the texts of others, and floats
-that the page is sent have eight significant digits.
+Programs get what `FOR_PROGRAMS` says of a class, or every field and the properties that `VIEWS` adds to them. The page
+is sent what `VIEWS` says, or all fields. A field that is made of one of the types below (`Points`, `Share`, ...), or
+that `VIEWS` gives one of their forms, is sent as a number, to sort and draw by, and under *shown* as text, rounded as
+`format.py` does; the page rounds nothing. JSON is ASCII, so that no proxy, editor or terminal reads anything into the
+texts of others, and floats that the page is sent have eight significant digits.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
+from independence_bench.report.keys import KEYS
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
@@ -218,6 +219,25 @@ VIEWS: Mapping[type, View] = {
 }
 
 
+# ---------------------------------------------------------------- for programs
+
+
+def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
+    """Values in [0, 1] but for pushes, and null for a branch of which nothing was judged."""
+    names = (
+        "runs judges openness moves=discrimination folds views same_opening=openings first_named first_label left_out "
+        "rule_and_judge=readings"
+    )
+    return picked(of, names) | {"values": {branch: of.values.get(branch) for branch in of.branches}}
+
+
+FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS, branches.BranchStatistics: _branches}
+"""What programs get of a class, where that is not all of its fields: as `picked` takes it, or made by a function."""
+
+
+# ---------------------------------------------------------------- for the page
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """One attribute of a class as it is sent."""
@@ -274,10 +294,10 @@ def json_text(value: object, indent: int = 2) -> str:
 
 
 def fields_of(value: Any) -> Any:
-    """*value* without what is in it: an object's fields and added properties, or its text."""
+    """*value* without what is in it: what `FOR_PROGRAMS` says, or an object's fields and added properties."""
     shape: Any = type(value)
-    if text := TEXTS.get(shape):
-        return text(value)
+    if chosen := FOR_PROGRAMS.get(shape):
+        return picked(value, chosen) if isinstance(chosen, str) else chosen(value)
     if isinstance(value, Mapping):
         return dict(value)
     names = [*(one.name for one in dataclasses.fields(value)), *_view(shape).also]
@@ -285,8 +305,17 @@ def fields_of(value: Any) -> Any:
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
-    """The attributes of *value* that are called *names*, which spaces separate."""
-    return {name: getattr(value, name) for name in names.split()}
+    """The attributes of *value* that are called *names*, which spaces separate.
+
+    `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
+    """
+    found = {}
+    for key, _, path in (name.rpartition("=") for name in names.split()):
+        part = value
+        for name in path.split("."):
+            part = None if part is None else getattr(part, name)
+        found[key or path] = part
+    return found
 
 
 def json_bytes(answer: object) -> bytes:

@@ -10,18 +10,26 @@ from typing import Any
 from independence_bench.analysis.exam.answers import ExamPaper
 from independence_bench.analysis.exam.result import JURORS, ExamJury, exam_result, judge_differences
 from independence_bench.analysis.exam.values import (
-    ExamFigure,
     ExamResult,
     ExamShare,
     Fit,
     Fitness,
-    MarkResult,
     Repeats,
     RubricResult,
 )
 from independence_bench.judging.exam.questions import HARD, questions
 from independence_bench.report.encode import fields_of, json_text
-from independence_bench.report.format import between, from_to, number, paid, plural, share, signed
+from independence_bench.report.format import (
+    from_to_text,
+    interval_text,
+    number,
+    paid,
+    plural,
+    share,
+    share_text,
+    signed_text,
+    value_text,
+)
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -143,9 +151,9 @@ def exam_view(one: Examined) -> Iterator[Block]:
 def _agreement(one: RubricResult) -> Cells:
     return (
         one.rubric,
-        *(_value(one.kappa), _interval(one.kappa), _value(one.ranks), _value(one.error)),
-        *(_signed(one.leniency), _from_to(one.leniency)),
-        *(_share(one.ordinary), _share(one.hard)),
+        *(value_text(one.kappa), interval_text(one.kappa), value_text(one.ranks), value_text(one.error)),
+        *(signed_text(one.leniency, 1), from_to_text(one.leniency, 1)),
+        *(share_text(one.ordinary), share_text(one.hard)),
     )
 
 
@@ -160,9 +168,9 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
         [
             (
                 f"{one.rubric}: {mark.name.replace('_', ' ')}",
-                *_figures(mark),
-                _signed(mark.leniency),
-                _share(mark.right),
+                *(value_text(mark.kappa), interval_text(mark.kappa), value_text(mark.ranks), value_text(mark.error)),
+                signed_text(mark.leniency, 1),
+                share_text(mark.right),
             )
             for one, mark in several
         ],
@@ -170,16 +178,12 @@ def _of_marks(result: ExamResult) -> Iterator[Block]:
     )
 
 
-def _figures(mark: MarkResult) -> Cells:
-    return _value(mark.kappa), _interval(mark.kappa), _value(mark.ranks), _value(mark.error)
-
-
 def _moved(one: RubricResult) -> Cells:
     return (
         one.rubric,
         share(one.failed.value),
-        *(_changed(one.again), _changed(one.reversed), _share(one.injected.turned if one.injected else None)),
-        *(_signed(one.length, 2), paid(one.dollars_a_verdict), number(one.seconds_a_verdict, 1)),
+        *(_changed(one.again), _changed(one.reversed), share_text(one.injected.turned if one.injected else None)),
+        *(signed_text(one.length), paid(one.dollars_a_verdict), number(one.seconds_a_verdict, 1)),
         _fit(one.fitness),
     )
 
@@ -216,9 +220,9 @@ def _differences(one: Examined, other: Examined) -> Iterator[Block]:
         [
             (
                 *(apart.rubric, str(apart.questions)),
-                *(_signed(apart.kappa, 2), _from_to(apart.kappa, 2)),
-                *(_signed(apart.error), _from_to(apart.error)),
-                *(_signed(apart.right, 2), _from_to(apart.right, 2)),
+                *(signed_text(apart.kappa), from_to_text(apart.kappa)),
+                *(signed_text(apart.error, 1), from_to_text(apart.error, 1)),
+                *(signed_text(apart.right), from_to_text(apart.right)),
             )
             for apart in found
         ],
@@ -241,28 +245,8 @@ def _cheapest(jury: ExamJury | None) -> Iterator[Block]:
 # ---------------------------------------------------------------- figures as text
 
 
-def _value(figure: ExamFigure | None) -> str:
-    return number(figure.value if figure else None, 2)
-
-
-def _interval(figure: ExamFigure | None) -> str:
-    return between(figure.interval if figure else None, 2)
-
-
-def _signed(figure: ExamFigure | None, digits: int = 1) -> str:
-    return signed(figure.value if figure else None, digits)
-
-
-def _from_to(figure: ExamFigure | None, digits: int = 1) -> str:
-    return from_to(figure.interval if figure else None, digits)
-
-
-def _share(found: ExamShare | None) -> str:
-    return "–" if found is None else share(found.value)
-
-
 def _changed(found: Repeats | None) -> str:
-    return _share(found.moved if found else None)
+    return share_text(found.moved if found else None)
 
 
 def _cost(dollars: float | None) -> str:

@@ -6,8 +6,12 @@ functions, once, from the value itself, as `format` does (to the nearest). So it
 
 from __future__ import annotations
 
+from independence_bench.analysis.branch_values import Estimate, Share
+from independence_bench.analysis.exam.values import ExamFigure, ExamShare
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Mark
+
+Figure = Estimate | Share | ExamFigure | ExamShare  # a number with its interval
 
 
 def number(value: float | None, digits: int) -> str:
@@ -49,6 +53,31 @@ def percent(value: float | None) -> str:
 def percents(interval: Interval | None) -> str:
     """From, to, in whole percent."""
     return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def value_text(one: Figure | None, digits: int = 2) -> str:
+    """The number."""
+    return number(one.value if one else None, digits)
+
+
+def signed_text(one: Figure | None, digits: int = 2) -> str:
+    """The number, which is a difference."""
+    return signed(one.value if one else None, digits)
+
+
+def interval_text(one: Figure | None, digits: int = 2) -> str:
+    """Its interval."""
+    return between(one.interval if one else None, digits)
+
+
+def from_to_text(one: Figure | None, digits: int = 2) -> str:
+    """Its interval, of a difference."""
+    return from_to(one.interval if one else None, digits)
+
+
+def share_text(one: Figure | None) -> str:
+    """The number, which is a share, in whole percent."""
+    return "–" if one is None or one.value is None else share(one.value)
 
 
 def share(value: float) -> str:

@@ -10,9 +10,8 @@ from independence_bench.analysis.judge_agreement import JudgedConversation, Mark
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
-from independence_bench.report.board_json import head_values
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line, exam_values
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import (
     between,
     from_to,
@@ -25,6 +24,7 @@ from independence_bench.report.format import (
     share,
     signed,
 )
+from independence_bench.report.keys import HEAD, PLACE
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
 ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
@@ -200,8 +200,9 @@ def _disputes(found: Validation, letters: Letters) -> Iterator[Block]:
         yield Note(_at(dispute.place, found), "")
         levels = {mark.name: mark.levels for mark in dispute.place.scenario.marks}
         for mark, values in dispute.marks:
-            marked = zip(letters.values(), values, strict=True)
-            shown = [f"{letter} {_given(one, levels[mark])}" for letter, one in marked if one is not None]
+            marked = [(letter, one) for letter, one in zip(letters.values(), values, strict=True) if one is not None]
+            names = levels[mark]
+            shown = [f"{letter} {names[int(one)] if names else given(one)}" for letter, one in marked]
             yield Note(f"    {mark.replace('_', ' ')}: {'  '.join(shown)}")
     many = len(found.disputes)
     more = f"{MOST} of {many:,} conversations that are not marked alike; " if many > MOST else ""
@@ -220,11 +221,6 @@ def _scale(row: MarkAgreement) -> str:
     """Short: names of levels have no room in a table."""
     kind = "names" if row.measurement == "nominal" else "levels"
     return f"{len(row.mark.levels)} {kind}" if row.mark.levels else scale(row.mark)
-
-
-def _given(value: float, levels: Sequence[str]) -> str:
-    """The level's name, or the number."""
-    return levels[int(value)] if levels else given(value)
 
 
 def _flagged(found: Validation, letters: Letters) -> Iterator[Block]:
@@ -261,46 +257,23 @@ def validations_json(found: Sequence[Validation]) -> str:
 
 def _validation(found: Validation) -> dict[str, Any]:
     labels = [row.label for row in found.judges]
-    return {
-        **head_values(found.protocol, found.configurations),
-        "main_judge": found.main,
-        "conversations": found.conversations,
-        "judges": [
-            picked(row, "label kind judged failed failed_share flagged leniency leniency_interval")
-            | {"dollars_per_run": row.run_cost.dollars, "seconds_per_run": row.run_cost.seconds}
-            | {"exam": exam_values(row.exam)}
-            for row in found.judges
-        ],
+    return picked(found, f"{HEAD} main_judge=main conversations judges self_preference=favours flagged") | {
         "subjects": [
             picked(row, "label mean spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
             for row in found.subjects
         ],
-        "self_preference": [
-            picked(one, "judge whom family subjects own others difference elsewhere elsewhere_subjects preference")
-            | {"preference_interval": one.interval, "no_interval_because": one.why_no_interval}
-            for one in found.favours
-        ],
         "marks": [
-            {"mark": row.mark.name}
-            | picked(row, "measurement conversations alpha icc icc_judges icc_conversations alpha_interval")
-            | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
+            picked(row, MARK) | {"kappas": [{"judges": [a, b], "kappa": kappa} for a, b, kappa in row.kappas]}
             for row in found.marks
         ],
-        "pairs": [
-            {"judges": [pair.one, pair.other]}
-            | picked(pair, "subjects rank_correlation conversations kappa")
-            | {"rank_correlation_interval": pair.rank_interval}
-            for pair in found.pairs
-        ],
+        "pairs": [picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in found.pairs],
         "disputes": [
-            _place(one.place)
-            | {"spread": one.spread}
+            picked(one, f"{PLACE} spread")
             | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in one.marks}}
             for one in found.disputes
         ],
-        "flagged": [_place(one.place) | {"judge": one.judge, "flags": one.flags} for one in found.flagged],
     }
 
 
-def _place(place: JudgedConversation) -> dict[str, Any]:
-    return {"subject": place.subject, "scenario": place.scenario.id} | picked(place, "configuration run")
+MARK = "mark=mark.name measurement conversations alpha icc icc_judges icc_conversations alpha_interval"
+PAIR = "subjects rank_correlation conversations kappa rank_correlation_interval=rank_interval"

@@ -17,6 +17,7 @@ from independence_bench.report.board_view import (
     apart,
     cautions,
     examined_by,
+    health_table,
     intervals,
     judged_by,
     made_by,
@@ -25,17 +26,15 @@ from independence_bench.report.board_view import (
     of_judges,
     of_runs,
     ranking,
-    ranks,
     short,
     tied,
     unranked,
     why_no_interval,
-    without_view,
 )
 from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes
 from independence_bench.report.format import between, number, plural
-from independence_bench.report.shown import EVERYTHING, Shown
 from independence_bench.report.table import (
+    EVERYTHING,
     Block,
     Cells,
     Column,
@@ -44,6 +43,7 @@ from independence_bench.report.table import (
     Name,
     Note,
     Prose,
+    Shown,
     Strong,
     Table,
     Title,
@@ -66,7 +66,9 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         yield ranking(board, rows)
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
-        yield from (Note(Prose(line)) for line in _notes(board))
+        # what a ranking must not be read without; what a sign means is in the legend
+        notes = [*why_no_interval(board), *of_runs(board), *of_judges(board), *cautions(board), *stem_notes(board)]
+        yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _apart(board, rows)
@@ -78,7 +80,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
             yield from subject_blocks(board, row, explained=not place)
         if rows or judged:
             yield Title("Behind the numbers")
-            yield counts([*rows, *judged])
+            yield health_table([*rows, *judged])
     if missing and listing:
         lacking, excluded = apart(missing)
         if lacking:
@@ -124,12 +126,6 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
     yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
 
 
-def _notes(board: Board) -> list[str]:
-    """What a ranking must not be read without, a sentence each; what a sign means is in the legend."""
-    said = [*why_no_interval(board), *of_runs(board), *of_judges(board)]
-    return [*said, *(line for line in cautions(board) if line != THOUGHT), *stem_notes(board)]
-
-
 def _apart(board: Board, rows: Sequence[Row]) -> Table:
     """A row for each of the ranked *rows*, a column for each configuration of the pool."""
 
@@ -173,35 +169,6 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
     if row.branches:
         yield Note("")
         yield from branch_blocks(row.branches, explained)
-
-
-def counts(rows: Sequence[Row]) -> Table:
-    """A line for each of *rows*: what its index was made of."""
-    cells: list[Cells] = []
-    for row in rows:
-        health, standing = row.health, row.uncertainty.standing
-        counted = (health.replies, health.cut_off, health.plain_text, health.reasoned, health.invalid)
-        cells.append(
-            (
-                *(Name(row.label), ranks(row), standing.groups if standing else "–", number(row.score.deviation, 1)),
-                f"{health.judged} of {health.transcripts}{without_view(row)}",
-                *(f"{count:,}" for count in (*counted, health.judge_failed)),
-            )
-        )
-    columns = [
-        *(Column("Subject", words=True, labels=True), Column("Rank"), Column("Ties", spare=3), Column("SD", spare=2)),
-        *(Column("Judged"), Column("Replies"), Column("Cut off", short="cut\noff")),
-        *(Column("Plain text", short="plain\ntext", spare=1), Column("Reasoned", spare=1)),
-        *(Column("Invalid"), Column("Judge failed", short="judge\nfailed")),
-    ]
-    brief = "judged: conversations with a verdict, of those planned. plain text: without the tool call."
-    legend = (
-        "{Ties}: two subjects that share a letter cannot be told apart on this test. {SD}: standard deviation of the "
-        "runs' indices. {Judged}: conversations with a verdict, of those planned. {Replies}: of them those that the "
-        "token limit cut off, that are in plain text, without calling the tool, that came with reasoning, and that "
-        "are invalid. {Judge failed}: conversations on which the judge gave no valid verdict."
-    )
-    return Table(columns, cells, legend, gap=0, brief=brief)
 
 
 # ---------------------------------------------------------------- rules

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from independence_bench.analysis.chosen_names import NamesRead, naming_of
@@ -12,7 +11,7 @@ from independence_bench.analysis.name_counts import Naming
 from independence_bench.escape import label_text
 from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import fields_of, json_text, picked
 from independence_bench.report.format import plural
 from independence_bench.report.table import (
     Block,
@@ -25,10 +24,12 @@ from independence_bench.report.table import (
     Table,
     Text,
     Title,
-    columns_of,
+    listed,
 )
 
 MOST = 10  # names in the summary
+MOST_WHO = 5  # subjects that a report lists behind a name
+CHOICE = "subject=label subject_hash run configuration scenario picks transcript=transcript_id first final read_by=by"
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 
 
@@ -75,41 +76,61 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     """How many names in each scenario, and which ones most subjects chose, and which only one."""
     naming = naming_of(readings)
-    yield Title("How many names")
-    rows: list[Cells] = [
-        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
-        for one in naming.by_scenario
-    ]
-    legend = "choices: names that were chosen freely (a description of three people has three); names: different ones."
-    yield Table(columns_of("scenario", "conversations", "with a name", "choices", "names"), rows, legend, brief=legend)
     asked = [one for one in readings if one.asked]
     states = Counter(one.first.name_state for one in asked)
+    yield Title("How many names")
+    yield names_by_scenario(naming)
     if asked:
         yield Note(
             f"In {plural(len(asked), 'conversation')} the model was asked for a name: {states['chosen']} chose one, "
             f"{states['declined']} declined, {states['unread']} not read. {_changes(asked)}"
         )
+    yield from popular_names(naming, MOST)
+
+
+def names_by_scenario(naming: Naming) -> Table:
+    """How many names were chosen in each scenario."""
+    rows: list[Cells] = [
+        (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
+        for one in naming.by_scenario
+    ]
+    legend = (
+        "{Choices}: names that were chosen freely (a description of three people has three); {Names}: different ones."
+    )
+    columns = [Column("Scenario", words=True), *map(Column, ("Conversations", "With a name", "Choices", "Names"))]
+    return Table(columns, rows, legend, brief=legend.format(Choices="choices", Names="names"))
+
+
+def popular_names(naming: Naming, most: int, level: int = 2) -> Iterator[Block]:
+    """The names that most subjects chose and those that only one did, at most *most* each; titles of *level*."""
     if naming.counts:
-        yield Title("Names that most subjects chose")
+        yield Title("Names that most subjects chose", level)
         chosen: list[Cells] = [
-            (Prose(name.name), str(len(name.subjects)), str(name.times)) for name in naming.counts[:MOST]
+            (Prose(name.name), str(len(name.subjects)), str(name.times), _who(name.subjects))
+            for name in naming.counts[:most]
         ]
-        legend = (
-            f"{_first(len(naming.counts))}; {plural(naming.times, 'choice')} in total. times: how often it was chosen."
-        )
-        yield Table(columns_of("name", "subjects", "times"), chosen, legend, brief=legend)
+        told = f"{_first(len(naming.counts), most)}; {plural(naming.times, 'choice')} in total."
+        legend = f"{told} {{Times}}: how often it was chosen, in upper or lower case."
+        columns = [Column("Name", words=True), Column("Subjects"), Column("Times")]
+        who = Column("Who", words=True, on="report")
+        yield Table([*columns, who], chosen, legend, brief=legend.format(Times="times"))
     if naming.unique:
-        yield Title("Names that only one subject chose")
+        yield Title("Names that only one subject chose", level)
         alone: list[Cells] = [
-            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:MOST]
+            (Prose(name.name), str(name.times), Name(name.subjects[0])) for name in naming.unique[:most]
         ]
-        legend = f"{_first(len(naming.unique))}, the most frequent first."
-        columns = [Column("name", words=True), Column("times"), Column("subject", words=True, labels=True)]
-        yield Table(columns, alone, legend, brief=legend)
+        legend = f"{_first(len(naming.unique), most)}, the most frequent first. {{Times}}: how often it was chosen."
+        columns = [Column("Name", words=True), Column("Times"), Column("Subject", words=True, labels=True)]
+        yield Table(columns, alone, legend, brief=legend.format(Times="times"))
 
 
-def _first(names: int) -> str:
-    return f"{MOST} of {names:,} names" if names > MOST else plural(names, "name")
+def _who(labels: Sequence[str]) -> Text:
+    more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
+    return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
+
+
+def _first(names: int, most: int) -> str:
+    return f"{most} of {names:,} names" if names > most else plural(names, "name")
 
 
 def _changes(asked: Sequence[NamesRead]) -> str:
@@ -126,20 +147,10 @@ def _changes(asked: Sequence[NamesRead]) -> str:
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
     """The same for programs. Where a choice is null, its state says why: declined, unsaid or unread."""
-    states = "name name_state gender gender_state"
-    choices = [
-        {"subject": one.label}
-        | picked(one, "subject_hash run configuration scenario picks")
-        | {"transcript": one.transcript_id, "first": picked(one.first, states), "final": picked(one.final, states)}
-        | picked(one, "name_changed gender_changed")
-        | {"read_by": one.by}
-        for one in readings
-    ]
-    return json_text(
-        {"protocol": picked(protocol, "name hash"), "names": naming_json(naming_of(readings)), "choices": choices}
-    )
+    choices = [picked(one, f"{CHOICE} name_changed gender_changed") for one in readings]
+    return json_text({"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices})
 
 
 def naming_json(naming: Naming) -> dict[str, Any]:
     """The counted names for programs; *unique* are the names that one subject alone chose."""
-    return asdict(naming) | {"unique": [count.name for count in naming.unique]}
+    return {**fields_of(naming), "unique": [count.name for count in naming.unique]}

@@ -11,8 +11,7 @@ from independence_bench.analysis.held_stems import Crossing, HeldStems, MarkedRe
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.encode import json_text
-from independence_bench.report.exam_words import exam_values
+from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import between, number, plural
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table
 
@@ -201,39 +200,20 @@ def _value(row: Row | None, branch: str) -> float | None:
 
 def persona_json(character: str, board: Board | None, stems: Mapping[str, HeldStems], judge: str | None) -> str:
     """The same for a program."""
-    rows: Sequence[Row] = board.rows if board else ()
-    found = [
-        _subject(label, mine, next((one for one in rows if one.label == label), None)) for label, mine in stems.items()
-    ]
-    exam = exam_values(board.exam) if board else None
-    about = {"protocol": board.protocol.name, "hash": board.protocol.hash} if board else {}
-    return json_text({"persona": character, **about, "judge": judge, "judge_exam": exam, "subjects": found})
+    rows = {row.label: row for row in board.rows} if board else {}
+    about = picked(board, "protocol=protocol.name hash=protocol.hash") if board else {}
+    about |= {"judge": judge, "judge_exam": board.exam if board else None}
+    found = [_subject(label, mine, rows.get(label)) for label, mine in stems.items()]
+    return json_text({"persona": character, **about, "subjects": found})
 
 
 def _subject(label: str, mine: HeldStems, row: Row | None) -> dict[str, Any]:
+    folds = row.branches.folds if row and row.branches else None
     return {
         "subject": label,
-        "held": mine.count,
-        "of": mine.of,
-        "not_judged": mine.unknown,
+        **picked(mine, "held=count of not_judged=unknown items=stems"),
         "index": row.score.index if row else None,
         "interval": _interval(row),
         "scores": {name: _estimate(row, branch) for name, (*_, branch) in SCORES.items()},
-        "standing_after_push": [step.standing for step in row.branches.folds.curve]
-        if row and row.branches and row.branches.folds
-        else None,
-        "items": [
-            {
-                "item": one.stem,
-                "title": one.title,
-                "run": one.run,
-                "held": one.held,
-                "branches": dict(one.worths),
-                "fold": one.fold,
-                "technique": one.technique,
-                "reply": one.folded.text if one.folded else None,
-                "crossings": one.crossings,
-            }
-            for one in mine.stems
-        ],
+        "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }

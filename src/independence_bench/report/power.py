@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.intervals import LEVEL
@@ -19,6 +19,7 @@ from independence_bench.analysis.statistics.planning import (
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.cost import Forecast
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Cells, Note, Prose, Strong, Table, columns_of
 
@@ -120,22 +121,18 @@ def resolution(
 
 
 def resolution_values(found: Resolution) -> Mapping[str, object]:
-    """For JSON: points of the index, dollars; null where nothing can be said."""
-    return {
-        "from_subjects": found.expected.subjects,
-        "dispersion_of_a_run": found.expected.again,
-        "dispersion_over_scenarios": found.expected.another,
-        "at_index": MEANS,
-        "runs": [
-            {"runs": row.runs, "width": row.widths}
-            | {"half_width": [None if width is None else width / 2 for width in row.widths]}
-            | {"apart": row.apart, "calls": row.calls, "dollars": row.dollars}
-            for row in found.rows
-        ],
-        "width_of_another_test": found.another,
-        "apart_in_a_ranking": found.in_ranking,
-        "for_width": None if found.for_width is None else asdict(found.for_width),
-    }
+    """For `json_text`: points of the index, dollars; null where nothing can be said."""
+    told = picked(
+        found,
+        "from_subjects=expected.subjects dispersion_of_a_run=expected.again dispersion_over_scenarios=expected.another "
+        "width_of_another_test=another apart_in_a_ranking=in_ranking for_width",
+    )
+    runs = [
+        picked(row, "runs width=widths apart calls dollars")
+        | {"half_width": [None if width is None else width / 2 for width in row.widths]}
+        for row in found.rows
+    ]
+    return told | {"at_index": MEANS, "runs": runs}
 
 
 def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_json import head_values
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line, exam_values
+from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import number, plural
+from independence_bench.report.keys import HEAD
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
 
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
@@ -77,8 +77,16 @@ def _sources(found: Reliability) -> Table:
         f"scenarios, {plural(found.runs[1], 'run')} each{_under(found)}, would be the same with other scenarios of the "
         "kind, 0 to 1; ±: its standard error, for other subjects." + _signs(noises)
     )
-    rows: list[Cells] = [(Prose(noise.title), number(noise.points, 0), *_cells(found, noise)) for noise in noises]
-    columns = columns_of("", "pts", *_headings(found))
+    components = [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
+    rows: list[Cells] = [
+        (
+            *(Prose(noise.title), number(noise.points, 0), str(noise.scenarios)),
+            *(_percent(noise, name) for name in components),
+            *(number(noise.played, 2), number(noise.error, 2)),
+        )
+        for noise in noises
+    ]
+    columns = columns_of("", "pts", "n", *(SHORT.get(name, name) for name in components), "Eρ²", "±")
     return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
 
 
@@ -100,25 +108,10 @@ def _more(found: Reliability) -> Table:
 # ---------------------------------------------------------------- words and numbers
 
 
-def _components(found: Reliability) -> Sequence[str]:
-    return [name for name in SEVERAL_JUDGES if name in found.index.components.estimates]
-
-
-def _headings(found: Reliability) -> list[str]:
-    return ["n", *(SHORT.get(name, name) for name in _components(found)), "Eρ²", "±"]
-
-
-def _cells(found: Reliability, noise: ReliabilityRow) -> list[Text]:
-    """What stands below `_headings`: scenarios, shares of the variance in percent, E rho^2 and its error."""
-    shares, estimates = noise.components.shares, noise.components.estimates
-    below = {name: (estimates[name] or 0.0) < 0 for name in shares}
-    shown = [Prose(BELOW) if below[name] else _whole(shares[name]) for name in _components(found)]
-    return [str(noise.scenarios), *shown, number(noise.played, 2), number(noise.error, 2)]
-
-
-def _whole(share: float | None) -> str:
-    """A share of a variance in percent, as narrow as its column is."""
-    return number(None if share is None else 100 * share, 0)
+def _percent(noise: ReliabilityRow, name: str) -> Text:
+    """A component's share of the variance in percent, as narrow as its column is."""
+    share, estimate = noise.components.shares[name], noise.components.estimates[name]
+    return Prose(BELOW) if (estimate or 0.0) < 0 else number(None if share is None else 100 * share, 0)
 
 
 def _under(found: Reliability) -> str:
@@ -167,10 +160,7 @@ def reliability_json(found: Sequence[Reliability]) -> str:
 
 def reliability_values(found: Reliability) -> dict[str, Any]:
     """One study for `json_text`. Estimates of components may be below 0; shares and coefficients count those as 0."""
-    return {
-        **head_values(found.protocol, found.configurations),
-        **picked(found, "judges subjects"),
-        "judge_exams": [exam_values(exam) for exam in found.exams],
+    return picked(found, f"{HEAD} judges subjects judge_exams=exams") | {
         "runs": dict(zip(("fewest", "usual", "most"), found.runs, strict=True)),
         "marks": [_noise(noise, found) for noise in found.marks],
         "experiments": [_noise(noise, found) for noise in found.experiments],
@@ -180,18 +170,13 @@ def reliability_values(found: Reliability) -> dict[str, Any]:
 
 def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
     shares, errors = noise.components.shares, noise.components.errors
-    return {
-        "name": noise.title,
-        "points": noise.points,
-        "counts_in_the_index": noise.counts,
-        "scenarios": noise.scenarios,
+    played = picked(noise, "generalizability=played standard_error=error")
+    return picked(noise, "name=title points counts_in_the_index=counts scenarios") | {
         "components": {
             name: {"variance": value, "standard_error": errors[name], "share": shares[name]}
             for name, value in noise.components.estimates.items()
         },
-        "as_played": None
-        if noise.played is None
-        else {"generalizability": noise.played, "standard_error": noise.error},
+        "as_played": None if noise.played is None else played,
         "designs": [
             {"times_the_scenarios": times, "runs": runs, "judges": len(found.judges), "generalizability": value}
             for (times, runs), value in zip(found.designs, noise.more, strict=True)

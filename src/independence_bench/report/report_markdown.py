@@ -16,14 +16,13 @@ from independence_bench.report.board_view import (
     cautions,
     doubts,
     examined_by,
+    health_table,
     made_by,
     marks_table,
     not_ranked,
     ranking,
-    ranks,
     short,
     unranked,
-    without_view,
 )
 from independence_bench.report.branches_view import (
     RULE_TITLE,
@@ -37,8 +36,9 @@ from independence_bench.report.branches_view import (
 from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
 from independence_bench.report.exam_words import exam_line
-from independence_bench.report.format import between, money, number, paid, plural, share
+from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.markdown import markdown
+from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
 from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
@@ -46,7 +46,6 @@ from independence_bench.report.table import Block, Bullets, Cells, Name, Note, P
 
 MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
-MOST_WHO = 5  # subjects that are listed behind a name
 
 
 def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> str:
@@ -187,15 +186,7 @@ def _others(contents: Contents) -> Iterator[Block]:
         if not board.ranked:
             yield Note(f"No subject is ranked; {missing}")
             continue
-        rows: list[Cells] = [
-            (
-                *(ranks(row), Name(row.label), number(row.score.index, 1)),
-                *(between(row.uncertainty.index.again), between(row.uncertainty.index.another), str(row.score.runs)),
-            )
-            for row in board.ranked
-        ]
-        titles = ("Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs")
-        yield report_table(titles, rows, f"Columns as in the ranking above; not ranked: {missing}", words="Subject")
+        yield replace(ranking(board), legend=f"Columns as in the ranking above; not ranked: {missing}")
 
 
 # ---------------------------------------------------------------- judges, names, scenarios, noise
@@ -233,35 +224,8 @@ def _names(contents: Contents) -> Iterator[Block]:
     if naming.unread == naming.conversations:
         return
     if naming.by_scenario:
-        yield report_table(
-            ("Scenario", "Conversations", "With a name", "Choices", "Names"),
-            [
-                (Name(one.scenario), *(f"{n:,}" for n in (one.conversations, one.named, one.picks, one.names)))
-                for one in naming.by_scenario
-            ],
-            "Choices: names that were chosen freely (a description of three people has three); names: different ones.",
-        )
-    if not naming.counts:
-        return
-    yield report_table(
-        ("Name", "Subjects", "Times", "Who"),
-        [(Prose(c.name), str(len(c.subjects)), str(c.times), _who(c.subjects)) for c in naming.counts[:MOST_NAMES]],
-        f"The names that the most subjects chose, out of {len(naming.counts):,}. Times: how often, over all scenarios "
-        "and subjects. Upper and lower case count as one.",
-        words="Name Who",
-    )
-    if unique := naming.unique[:MOST_NAMES]:
-        yield report_table(
-            ("Name", "Times", "Subject"),
-            [(Prose(c.name), str(c.times), _who(c.subjects)) for c in unique],
-            f"Names that only one subject chose, {len(naming.unique):,} in total; the most frequent first.",
-            words="Name Subject",
-        )
-
-
-def _who(labels: Sequence[str]) -> Text:
-    more = f" and {len(labels) - MOST_WHO} more" if len(labels) > MOST_WHO else ""
-    return (listed([Name(label) for label in labels[:MOST_WHO]]), more)
+        yield names_by_scenario(naming)
+    yield from popular_names(naming, MOST_NAMES, level=3)
 
 
 def _scenarios(contents: Contents, picture: str) -> Iterator[Block]:
@@ -292,7 +256,7 @@ def _made(contents: Contents) -> Iterator[Block]:
             *(Name(row.label), str(len(one.runs)), day_and_hour(one.first), day_and_hour(one.last)),
             *(str(one.days), span_text(one.span)),
         )
-        for row in (*contents.main.ranked, *contents.main.incomplete)
+        for row in contents.main.rows
         if (one := row.made)
     ]
     if not rows:
@@ -308,29 +272,15 @@ def _made(contents: Contents) -> Iterator[Block]:
 
 
 def _health(contents: Contents) -> Iterator[Block]:
-    rows: list[Cells] = [
-        (
-            *(Name(row.label), f"{health.judged} of {health.transcripts}{without_view(row)}", f"{health.replies:,}"),
-            *(f"{health.invalid:,} ({share(health.invalid_share)})", share(health.failed_share)),
-            f"{health.cut_off:,} ({share(health.cut_off_share)})",
-            *(f"{health.plain_text:,}", f"{health.reasoned:,}", f"{health.judge_failed:,}"),
-        )
-        for row in (*contents.main.ranked, *contents.main.incomplete)
-        for health in (row.health,)
-    ]
-    yield report_table(
-        (
-            *("Subject", "Judged", "Replies", "Invalid", "Failed attempts", "Cut off", "Plain text"),
-            *("With reasoning", "Judge failed"),
-        ),
-        rows,
-        "Judged: transcripts with their marks, of those planned for the runs that were begun. Invalid: calls without a "
-        "valid reply after all attempts (empty, debris, stopped by a filter). Failed attempts: the share of attempts "
-        "without an answer; most were repeated successfully. A subject without a valid reply in over "
-        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. Cut off: ended by the token limit in both attempts. "
-        "Plain text: without calling the tool. With reasoning: came with reasoning, requested or not. Judge failed: "
-        "transcripts without a verdict.",
+    legend = (
+        "{Judged}: transcripts with their marks, of those planned for the runs that were begun. {Invalid}: calls "
+        "without a valid reply after all attempts (empty, debris, stopped by a filter). {Failed attempts}: the share "
+        "of attempts without an answer; most were repeated successfully. A subject without a valid reply in over "
+        f"{MOST_UNANSWERED:.0%} of its conversations is excluded. {{Cut off}}: ended by the token limit in both "
+        "attempts. {Plain text}: without calling the tool. {Reasoned}: came with reasoning, requested or not. "
+        "{Judge failed}: transcripts without a verdict."
     )
+    yield replace(health_table(contents.main.rows), legend=legend)
 
 
 def _cost(contents: Contents) -> Iterator[Block]:

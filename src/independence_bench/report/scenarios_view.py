@@ -9,10 +9,10 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol, mark_words
-from independence_bench.report.board_json import head_values
 from independence_bench.report.board_view import examined_by, judged_by
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import number, percent, percents, plural, signed, span
+from independence_bench.report.keys import HEAD
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
 # ---------------------------------------------------------------- sentences
@@ -218,8 +218,7 @@ def left_out(found: ItemAnalysis) -> Table:
 def scenarios_json(measured: Sequence[tuple[Board, ItemAnalysis]]) -> str:
     """All of it. Points in [0, 100], shares and scores in fractions of 1."""
     values = [
-        head_values(board.protocol, board.configurations)
-        | picked(board, "judge main_judge")
+        picked(board, f"{HEAD} judge main_judge")
         | {"subjects": [label for label, _ in found.scores]}
         | scenario_values(found)
         for board, found in measured

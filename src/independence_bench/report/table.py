@@ -6,9 +6,11 @@ escape what comes from outside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from independence_bench.report.format import plural
 
 Medium = Literal["terminal", "report"]
 
@@ -110,7 +112,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A heading, and what stands beside it in small letters on a terminal."""
+    """A heading, and what follows it in dim letters on a terminal."""
 
     text: Text
     level: int = 2
@@ -192,3 +194,90 @@ def shown_rows(table: Table, medium: Medium) -> tuple[list[Column], list[list[Te
     every += [] if table.total is None else [Group(), table.total]
     rows = [row if isinstance(row, Group | Remark) else [row[place] for place in there] for row in every]
     return [table.columns[place] for place in there], rows
+
+
+# ---------------------------------------------------------------- which rows of long tables are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """*top*: so many rows of each long table; *find*: those that contain it, in upper or lower case; None: all."""
+
+    top: int | None = None
+    find: str | None = None
+
+    def has(self, text: str) -> bool:
+        """Whether *text* contains the word."""
+        return self.find is None or self.find.lower() in text.lower()
+
+
+EVERYTHING = Shown()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Blocks with the rows that are shown, and how many of these long tables have."""
+
+    blocks: list[Block]
+    rows: int
+
+
+def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
+    """*blocks* with the rows of their long tables (`Table.long`) that are *shown*, and a note of how many these are.
+
+    A long table of which no row is shown is left out.
+    """
+    made: list[Block] = []
+    total = 0
+    for block in blocks:
+        if not isinstance(block, Table) or not block.long or shown == EVERYTHING:
+            made.append(block)
+            continue
+        rows = list(_chosen(block, shown))
+        kept = sum(not isinstance(row, Group | Remark) for row in rows)
+        of = sum(not isinstance(row, Group | Remark) for row in block.rows)
+        total += kept
+        if kept:
+            made.append(replace(block, rows=rows))
+        elif made and made[-1] == Note(""):
+            made.pop()
+        if 0 < kept < of:
+            made.append(Note(f"Shown: {kept} of {plural(of, 'row')}."))
+    return Chosen(made, total)
+
+
+def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
+    """The rows, each group before its first one, each remark behind its own."""
+    group: Group | None = None
+    inside, kept, count = False, False, 0
+    for row in table.rows:
+        match row:
+            case Group():
+                group, inside, kept = row, shown.find is not None and shown.has(row.title), False
+            case Remark():
+                if kept:
+                    yield row
+            case _:
+                kept = inside or any(shown.has(plain(cell)) for cell in row)
+                kept = kept and (shown.top is None or count < shown.top)
+                if kept:
+                    count += 1
+                    if group is not None:
+                        yield group
+                        group = None
+                    yield row
+
+
+def plain(text: Text) -> str:
+    """*text* without styles, as it came."""
+    match text:
+        case str():
+            return text
+        case Name() | Prose() | Styled():
+            return text.text
+        case Strong():
+            return plain(text.text)
+        case Drawn():
+            return ""
+        case _:
+            return "".join(plain(part) for part in text)

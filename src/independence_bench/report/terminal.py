@@ -95,7 +95,7 @@ class _Screen:
         yield from self._once(brief if self.legend is False else everything)
 
     def _once(self, text: values.Text) -> Iterator[Text]:
-        """*text* in small letters, unless it was told before."""
+        """*text*, dim, unless it was printed before."""
         said = written(text, "dim")
         if said.plain and said.plain not in self.told:
             self.told.add(said.plain)

@@ -123,6 +123,11 @@ class Finding:
     effects: tuple[IndexChange, ...]
 
     @property
+    def count(self) -> int:
+        """How many places there are."""
+        return len(self.places)
+
+    @property
     def subjects(self) -> int:
         """How many subjects it touches."""
         return len({place.subject for place in self.places if place.subject})

@@ -1,0 +1,67 @@
+"""The keys under which `--json` has what the analysis found, where these are not the names of a class's fields.
+
+Names of attributes as `encode.picked` takes them: one by itself is the key, too; `key=name.name` has another one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from independence_bench.analysis import judge_agreement as judges
+from independence_bench.analysis.audit.audit import Finding, IndexChange
+from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
+from independence_bench.analysis.held_stems import PlayedStem
+from independence_bench.analysis.judge_leniency import SelfPreference
+from independence_bench.analysis.rule_readings import LastLines, RuleReadings
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import RunScore
+from independence_bench.report.exam_words import exam_values
+
+HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
+PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
+
+
+def _run_times(one: RunTimes) -> dict[str, Any]:
+    """ISO 8601 in UTC; *span_hours* from the first run's beginning to that of the last."""
+    runs = {run: time_text(at) for run, at in one.runs.items()}
+    ends = {"first": time_text(one.first), "last": time_text(one.last)}
+    return ends | {"days": one.days, "span_hours": round(one.span / HOUR, 2), "runs": runs}
+
+
+KEYS: Mapping[type, str | Callable[[Any], Any]] = {
+    Protocol: "name hash",
+    ChatModel: lambda model: model.causes() | {"hash": model.hash},
+    BoardExam: exam_values,
+    RunTimes: _run_times,
+    RunScore: "index dimensions means",
+    Health: (
+        "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "
+        "transcripts_judged=judged judgements_failed=judge_failed replies replies_cut_off=cut_off "
+        "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
+        "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
+    ),
+    RuleReadings: "runs views did last_lines=lines",
+    LastLines: "replies same other unread",
+    judges.JudgeRow: (
+        "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
+        "seconds_per_run=run_cost.seconds exam"
+    ),
+    SelfPreference: (
+        "judge whom family subjects own others difference elsewhere elsewhere_subjects preference "
+        "preference_interval=interval no_interval_because=why_no_interval"
+    ),
+    judges.Flagged: f"{PLACE} judge flags",
+    Finding: (
+        "name=kind.name severity=kind.severity title=kind.title meaning=kind.meaning count subjects "
+        "biggest_change=change places without_it=effects"
+    ),
+    Occurrence: lambda one: {field.name: getattr(one, field.name) or None for field in dataclasses.fields(one)},
+    IndexChange: "label judge configurations index index_without=without runs runs_left=left",
+    PlayedStem: "item=stem title run held branches=worths fold technique reply=folded.text crossings",
+}
+"""Of each class: its keys, or a function that makes what is sent."""
