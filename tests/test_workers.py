@@ -200,11 +200,11 @@ class _Purse:
     def lapsed(self) -> bool:
         return self.asleep
 
-    async def draw(self, limit: float, needed: float, held: float) -> workers.Drawn:
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
         self.asleep = False
         granted = needed if needed <= self.left else 0.0
         self.left -= granted
-        return workers.Drawn(granted, limit - self.left - self.elsewhere, 0.0, self.elsewhere)
+        return workers.Grant(granted, limit - self.left - self.elsewhere, 0.0, self.elsewhere)
 
     async def give_back(self) -> None:
         self.given_back += 1

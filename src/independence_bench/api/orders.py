@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.analysis.results import results_of
-from independence_bench.engine.cost import Forecast
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.session import EMBEDDED, RunOptions
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text

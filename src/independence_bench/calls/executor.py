@@ -21,8 +21,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Accepted, Call
-from independence_bench.calls.ledger import CallLedger, CallState, NextStep, StoredAnswer, Tally
+from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, StoredAnswer, Tally
 from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
@@ -204,12 +203,12 @@ class Executor:
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
-                        call.request, limit, drawing_seed(call.info.key, state.tries.broken)
+                        call.request, limit, drawing_seed(call.info.key, state.counts.broken)
                     )
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others were served was the queue, not the endpoint
-                state.tries.served(limiter.served_at)
+                state.counts.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
                 elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.clocks.policy.patience:
@@ -276,15 +275,15 @@ class Executor:
         return most
 
     def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
-        """What one outcome leads to; counts it in the tries."""
-        call, tries = state.call, state.tries
+        """What one outcome leads to; counts it among the attempts."""
+        call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
             self.served.add(state.who)
             read = call.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
-            if read.cut_off and not tries.cut_off and not taken:
-                tries.cut_off += 1
+            if read.cut_off and not counts.cut_off and not taken:
+                counts.cut_off += 1
                 return NextStep(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None)
             if isinstance(read, Accepted):
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
@@ -299,7 +298,7 @@ class Executor:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
         try:
-            step.wait = next_wait(fault, tries, self.clocks.policy, self.clocks.draw, self.clocks.clock())
+            step.wait = next_wait(fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock())
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -310,7 +309,7 @@ class Executor:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is not Kind.BAD_REQUEST:
             return end
-        if state.tries.cut_off:
+        if state.counts.cut_off:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do

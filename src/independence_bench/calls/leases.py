@@ -1,4 +1,4 @@
-"""Opens the executor of one command: commits, rate limiters, and the renewal of its leases.
+"""Opens the executor of one command: commits, rate limiters, the renewal of its leases, its part of a job's budget.
 
 Knows nothing of what is asked.
 """
@@ -6,23 +6,23 @@ Knows nothing of what is asked.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import CallLedger
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
 from independence_bench.calls.unstored import Unstored, is_finish, take_in
-from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
 from independence_bench.models.redaction import KNOWN
-from independence_bench.store import attempts
+from independence_bench.store import attempts, workers
+from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
@@ -30,6 +30,7 @@ from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
+LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 REPLACED = "was deleted or replaced while it was in use"
 
 
@@ -72,10 +73,59 @@ async def open_executor(
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if worker is not None:
                     budget.attach(None)
-                    await worker.leave()
+                    with suppress(StoreError):  # where the store has failed, it is free with the lease
+                        await worker.give_back()
     finally:
         await upkeep.save_unstored(notice)
     upkeep.conclude()
+
+
+@dataclass(slots=True)
+class Worker:
+    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
+
+    job: str
+    ledger: CallLedger
+    commits: Commits
+    pause: Callable[[float], Awaitable[None]]
+    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
+
+    async def join(self) -> float:
+        """Become one of the job's workers. Returns when that was, on the store's clock."""
+        now = self.ledger.now()
+        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
+        self.kept_until = now + LEASE
+        return now
+
+    def lapsed(self) -> bool:
+        """As `Purse` says."""
+        return self.ledger.now() >= self.kept_until
+
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
+        """As `Purse` says."""
+        now, watch = self.ledger.now(), self.ledger.watch
+        ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
+        grant = await self.commits.do(partial(ask, now=now, watch=watch))
+        self.kept_until = now + LEASE
+        return grant
+
+    async def give_back(self) -> None:
+        """As `Purse` says."""
+        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
+
+    async def work(self, since: float, closed: dict[str, str]) -> None:
+        """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
+        renewed = since
+        while True:
+            await asyncio.sleep(LISTEN)
+            with suppress(StoreError):  # the next call that needs the store reports it
+                if (now := self.ledger.now()) >= renewed + LEASE / 4:
+                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
+                    # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
+                    renewed, self.kept_until = now, self.kept_until if self.lapsed() else now + LEASE
+                closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
+                for endpoint, reason in closures.items():
+                    closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")
 
 
 class _Upkeep:
@@ -99,7 +149,7 @@ class _Upkeep:
         Returns how many calls earlier processes left in flight.
         """
         if await self._set_clock() is None:
-            self.watch = LeaseWatch(self._clocks.clock, attempts.LEASE)
+            self.watch = LeaseWatch(self._clocks.clock, LEASE)
             self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
         saved = await self._commits.do(partial(take_in, beside=self._store.backend.folder()))
         for file in saved:
@@ -116,8 +166,8 @@ class _Upkeep:
     async def renew(self) -> None:
         """Renew our claims until cancelled."""
         while True:
-            await asyncio.sleep(attempts.LEASE / 4)
-            with contextlib.suppress(StoreError):  # the next call that needs the store reports it
+            await asyncio.sleep(LEASE / 4)
+            with suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
                 await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
 
@@ -128,7 +178,7 @@ class _Upkeep:
             if self._store.backend.is_replaced():
                 self._trouble = REPLACED
             elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
-                with contextlib.suppress(StoreError):
+                with suppress(StoreError):
                     await self._look_elsewhere()
             if self._trouble:
                 self._stopping.set()

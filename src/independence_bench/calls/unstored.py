@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select
 
-from independence_bench.calls.ledger import CallLedger, EndedAttempt
+from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.messages import Usage
 from independence_bench.models.redaction import KNOWN, SENT

@@ -13,8 +13,7 @@ from statistics import fmean
 from typing import Generic, TypeVar
 
 from independence_bench.engine.ask import ConversationCalls, ConversationTask, JudgeAsker
-from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
-from independence_bench.engine.preview import Preview, preview_of
+from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.judging.aside import CaseAside
 from independence_bench.judging.judge import Judge, ModelJudge

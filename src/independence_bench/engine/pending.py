@@ -1,25 +1,22 @@
-"""Reads what of a plan is stored already and what is left to do, once, for the forecast and for the engine.
+"""Reads what of a plan is stored already and what is left to do, once, for the preview and for the engine.
 
 Knows plans and the store; changes nothing and sends nothing.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
-from independence_bench.engine.cost import UsualReplies
 from independence_bench.engine.run import Progress, RunPlan, Trouble
 from independence_bench.judging.prompt import told_hash
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.plan import Job, jobs, shared_openings
-from independence_bench.store import registry, usage
+from independence_bench.store import registry
 from independence_bench.store import results as stored_results
-from independence_bench.store.usage import Used
 
 
 @dataclass(slots=True)
@@ -111,40 +108,3 @@ def invalid_trouble(reason: str | None) -> str:
 def judge_trouble(reason: str, judge_calls: int) -> str:
     """Why a judgement failed, in one line; and how to ask again, where the judge takes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
-
-
-def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:
-    """What *subject*'s replies to what is left are expected to take.
-
-    Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does. An empty one where nothing is left or nothing is known.
-    """
-    scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
-    if not scripts:
-        return UsualReplies()
-    others = [one for one in registry.stored_subjects(connection).values() if one.thinks == subject.thinks]
-    same = [one for one in others if (one.model, one.endpoint) == (subject.model, subject.endpoint)]
-    for like in ([one for one in others if one.hash == subject.hash], same, others):
-        by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
-        givers = 0
-        for one in like:
-            used = usage.used_by(connection, scripts, one.hash)
-            givers += bool(used)
-            for script, taken in used.items():
-                # who named no option at first has one more, and who names none at all has few
-                by_script[script] += [replies for replies in taken if len(replies) == scripts[script]]
-        if any(by_script.values()):
-            means = {
-                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items() if taken
-            }
-            return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies()
-
-
-def _mean(used: Sequence[Used]) -> Used:
-    count = len(used)
-    return Used(
-        sum(one.prompt for one in used) / count,
-        sum(one.completion for one in used) / count,
-        sum(one.said for one in used) / count,
-    )

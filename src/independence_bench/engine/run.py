@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.ledger import Tally
+from independence_bench.calls.call import Tally
 from independence_bench.calls.retry import Clocks, real_clocks
 from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge

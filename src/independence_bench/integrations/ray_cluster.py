@@ -25,7 +25,7 @@ from typing import Any
 
 from independence_bench import __version__
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.ledger import Tally
+from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine

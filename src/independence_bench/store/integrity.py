@@ -47,11 +47,11 @@ Row = Mapping[str, Any] | RowMapping
 See = Callable[[str | None, Sequence[str]], None]  # a request, None where it is damaged; the keys of its replies
 
 
-def nobody(request: str | None, keys: Sequence[str]) -> None:
-    """The `See` of a check beside which nobody needs the requests."""
+def ignore_request(request: str | None, keys: Sequence[str]) -> None:
+    """The `See` of a check whose caller does not need the requests."""
 
 
-def check(connection: Connection, see: See = nobody) -> list[str]:
+def check(connection: Connection, see: See = ignore_request) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
 
     *see* is called with every request of a transcript's reply, so that nobody else has to unpack it.

@@ -23,7 +23,7 @@ PARTS = 4  # of what is left of a budget, one for each worker and as many again:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Grant:
     """What a worker got of its job's budget, and how that stands, in dollars."""
 
     granted: float  # 0: nothing
@@ -48,7 +48,7 @@ def draw(
     held: float,
     now: float,
     watch: LeaseWatch | None = None,
-) -> Drawn:
+) -> Grant:
     """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*; else nothing.
 
     *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may have had that.
@@ -71,7 +71,7 @@ def draw(
     granted = max(needed, left / (PARTS * (1 + others)), min(left, LEAST)) if fits else 0.0
     changed = {"reserved": held + granted, "lease_until": now + LEASE}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
-    return Drawn(granted, spent, lost, elsewhere)
+    return Grant(granted, spent, lost, elsewhere)
 
 
 def _reserved(connection: Connection, job: str) -> dict[str, float]:
@@ -126,7 +126,7 @@ def spent_by(connection: Connection, job: str) -> JobSpending:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class JobUsage:
     """What attempts of a job's workers came to; dollars and tokens as far as they were told."""
 
     cost: float
@@ -143,7 +143,7 @@ def last_attempt(connection: Connection) -> int:
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
-def used_since(connection: Connection, job: str, attempt: int) -> Used:
+def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
     """What the workers of *job* have used in attempts after *attempt*."""
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
@@ -152,7 +152,7 @@ def used_since(connection: Connection, job: str, attempt: int) -> Used:
     sums = [func.coalesce(func.sum(attempts.c[name]), 0) for name in ("cost", "prompt_tokens", "completion_tokens")]
     of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     row = connection.execute(select(*sums, *counts).where(attempts.c.id > attempt, of_job)).one()
-    return Used(float(row[0]), *map(int, row[1:]))
+    return JobUsage(float(row[0]), *map(int, row[1:]))
 
 
 def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:

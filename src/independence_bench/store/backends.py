@@ -1,0 +1,427 @@
+"""Where a store is kept: in a file (SQLite) or in a server's database (PostgreSQL), and what may be wrong with either.
+
+A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a
+process that only reads takes no lock.
+
+In PostgreSQL, transactions that write take one advisory lock. Most take it shared: they go on side by side, and what
+they have looked up still holds when they write because they claim those rows (`attempts.claim`). Those that need the
+whole store to hold still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait
+for nobody. Knows nothing of what is in the tables.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import stat
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from independence_bench.errors import StoreError
+from independence_bench.models.redaction import KNOWN
+from independence_bench.store.staging import link_in_place, staging, take_away_leftovers
+
+
+class Backend(ABC):
+    """Where a store is kept. What is not abstract here is what a server's database does."""
+
+    shown: str  # for messages, without a password
+    engine: Engine
+    begin_reading: str  # SQL that begins a transaction which sees one moment
+    begin_writing: str  # SQL that begins a transaction in which nobody else writes
+    begin_sharing: str  # SQL that begins one next to others like it, each of which locks the rows that it depends on
+
+    def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
+        """Raise StoreError where it is known that no store can be made."""
+
+    @abstractmethod
+    def looked_at(self) -> AbstractContextManager[Connection | None]:
+        """A connection that finds out what is there and changes nothing; None where nothing is."""
+
+    @abstractmethod
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the store with what *fill* puts into it, whole or not at all; another process may do the same."""
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Raise StoreError where what was read inside the block may be two moments."""
+        yield
+
+    def time(self, connection: Connection) -> float | None:
+        """Seconds since 1970 on the clock that all who use the store share; None where there is no such clock."""
+        return None
+
+    def is_replaced(self) -> bool:
+        """Whether what was opened is no longer what is in its place: deleted, or another one."""
+        return False
+
+    def rescue(self) -> Path | None:
+        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
+        return None
+
+    def folder(self) -> Path | None:
+        """Where its file is; None where it is none."""
+        return None
+
+    def is_deadlock(self, error: BaseException) -> bool:
+        """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
+        return False
+
+    def is_away(self, error: BaseException, message: str) -> bool:
+        """Whether *error*, which came with *message*, is that the server is gone, perhaps for a moment."""
+        return False
+
+    def transaction(self, connection: Connection) -> int | None:
+        """The number of what *connection* writes, by which `is_committed` knows it; None where it has none."""
+        return None
+
+    def is_committed(self, connection: Connection, transaction: int) -> bool | None:
+        """Whether *transaction* counts; None while, or where, that is not known."""
+        return None
+
+    @abstractmethod
+    def step(self, error: BaseException, message: str) -> str | None:
+        """What to do about *error*, which came with *message*; None where that is not known."""
+
+
+def find_step(steps: Mapping[str, str], message: str) -> str | None:
+    """The first of *steps*, by regular expression, that a database's *message* has; None where there is none."""
+    return next((step for pattern, step in steps.items() if re.search(pattern, message)), None)
+
+
+# ---------------------------------------------------------------- a file
+
+# in SQLite's own header, so that `file` can tell our store from another program's database
+APPLICATION_ID = 0x41494231  # "AIB1"
+
+_FILE = "file"  # what file a connection has, in its record
+WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
+
+FILE_STEPS = {  # what SQLite says -> what to do
+    "disk is full|no space left": "make room; what was stored before is safe",
+    "disk i/o error": "check the disk and the room on it; what was stored before is safe",
+    "readonly|permission denied": "check the permissions of the file and its folder",
+    "read-only file system": "choose a file in a folder that can be written, with --store",
+    "unable to open": "check that the folder exists and can be written",
+    "locked": "another process has held it for too long; wait for it, or end it",
+    "not a database": "choose another file with --store",
+    "malformed": "half-written or damaged: restore it from a copy; `sqlite3 FILE .recover` may save what is in it",
+    "no such": "it is another program's database, or damaged; choose another file with --store",
+}
+
+
+class SqliteFile(Backend):
+    """The file at *address*, which need not exist. *wait*: seconds to wait for another process's commit."""
+
+    begin_reading = "BEGIN"
+    begin_writing = "BEGIN IMMEDIATE"  # takes the write lock at once: two writers wait instead of one failing
+    begin_sharing = begin_writing
+
+    def __init__(self, address: str, wait: float) -> None:
+        self.shown = address
+        # links are followed here, for what SQLite puts beside a file belongs beside its target
+        self.path = Path(os.path.realpath(os.path.expanduser(address)))
+        self._wal = Path(f"{self.path}-wal")
+        self._wait = wait
+        self._read_only = not (_writable(self.path.parent) and (_writable(self.path) or not os.path.exists(self.path)))
+        self.engine = self._engine(self._address, NullPool if self._read_only else QueuePool)
+        self._opened: tuple[int, int] | None = None  # what file the first connection has
+        event.listen(self.engine, "connect", self._remember)
+
+    def exists(self) -> bool:
+        """Whether there is a file. Raises StoreError where there is something that can be no store."""
+        until = time.monotonic() + WAIT_FOR_MAKER
+        try:
+            while (
+                (status := self.path.stat()).st_size == 0 and stat.S_ISREG(status.st_mode) and time.monotonic() < until
+            ):
+                time.sleep(0.01)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
+                "of its folder"
+            ) from None
+        if stat.S_ISDIR(status.st_mode):
+            within = Path(self.shown) / "aib.db"
+            raise StoreError(f"the store {self.shown} is a folder; name a file in it, such as {within}")
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"the store {self.shown} is a pipe or a device; choose a file with --store")
+        if status.st_size == 0:
+            raise StoreError(
+                f"the store {self.shown} is an empty file, as a copy that broke off leaves it; restore it, delete it, "
+                "or choose another file with --store"
+            )
+        return True
+
+    def check_writable(self) -> None:
+        """Raise StoreError where no file can be made."""
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise StoreError(f"the store {self.shown} cannot be made: check that the folder exists; {folder} does not")
+        if self._read_only:
+            raise StoreError(
+                f"the store {self.shown} cannot be written; check the permissions of the file and its folder"
+            )
+        take_away_leftovers(self.path)
+
+    @contextmanager
+    def looked_at(self) -> Iterator[Connection | None]:
+        """A connection that finds out what the file is and leaves no trace; None where there is no file."""
+        if not self.exists():
+            yield None
+            return
+        # without a -wal nobody has it open, so nothing can change; else SQLite itself has to find out what holds
+        how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
+        engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
+        try:
+            with engine.connect() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the file with what *fill* puts into it: whole or not at all, and never over another one."""
+        with staging(self.path) as fresh:
+            engine = self._engine(lambda: f"{fresh.as_uri()}?mode=rwc", NullPool)
+            try:
+                with engine.begin() as connection:
+                    connection.exec_driver_sql("BEGIN")
+                    connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+                    fill(connection)
+                with closing(self._connect(fresh.as_uri())) as raw:
+                    raw.execute("PRAGMA journal_mode=WAL")
+            finally:
+                engine.dispose()
+            link_in_place(fresh, self.path)  # where another process was faster, its store is the one
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Raise StoreError where the file changed inside the block, although it was read as one that does not."""
+        if not self._read_only:
+            yield
+            return
+        before = self._state()
+        yield
+        if self._state() != before:
+            raise StoreError(f"the store {self.shown} was written to while it was read; do it again")
+
+    def is_replaced(self) -> bool:
+        """Whether the file that was opened has been deleted, or another one is in its place."""
+        return self._opened is not None and self._which() != self._opened
+
+    def folder(self) -> Path | None:
+        """Where the file is."""
+        return self.path.parent
+
+    def rescue(self) -> Path | None:
+        """Copy what connections to the lost file still hold to a file beside it."""
+        copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
+        with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
+            record = connection.connection._connection_record
+            raw = connection.connection.dbapi_connection
+            if record is not None and record.info.get(_FILE) == self._opened and isinstance(raw, sqlite3.Connection):
+                with closing(sqlite3.connect(copy)) as target:
+                    raw.backup(target)
+                return copy
+        return None
+
+    def _remember(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        record.info[_FILE] = self._which()
+        self._opened = self._opened or record.info[_FILE]
+
+    def _which(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def step(self, error: BaseException, message: str) -> str | None:
+        """What to do about *error*, which came with *message*; None where that is not known."""
+        if "unable to open" in message and _size(self._wal):
+            return f"its latest part is in {self.shown}-wal: copy both to a folder that can be written, and use those"
+        return find_step(FILE_STEPS, message.lower())
+
+    def _state(self) -> tuple[float, int, int]:
+        found = self.path.stat()
+        return found.st_mtime_ns, found.st_size, _size(self._wal)
+
+    def _address(self) -> str:
+        """The file for SQLite: never made by opening it, and readable where nothing can be written beside it."""
+        if not self._read_only:
+            return f"{self.path.as_uri()}?mode=rw"
+        # what may not be written cannot be locked; without a -wal, the file alone is the whole store
+        alone = _size(self._wal) == 0
+        return f"{self.path.as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+
+    def _engine(self, address: Callable[[], str], pool: type[Pool]) -> Engine:
+        return create_engine("sqlite://", creator=lambda: self._connect(address()), poolclass=pool)
+
+    def _connect(self, address: str) -> sqlite3.Connection:
+        # isolation_level None: we say BEGIN ourselves
+        raw = sqlite3.connect(address, self._wait, isolation_level=None, check_same_thread=False, uri=True)
+        raw.execute("PRAGMA synchronous=FULL")
+        raw.execute("PRAGMA foreign_keys=ON")
+        return raw
+
+
+def _size(path: Path) -> int:
+    """Bytes; 0 for a file that is not there."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+# ---------------------------------------------------------------- a server
+
+DRIVER = "postgresql+psycopg"
+LOCK = 0x41494231  # "AIB1": the advisory lock of whoever writes
+REPEATABLE = ("40P01", "40001")  # SQLSTATE of transactions that were undone because of another one
+
+# for libpq, unless the address says otherwise: a server that has gone is noticed within a minute
+DEFAULTS = {
+    "application_name": "aib",
+    "client_encoding": "utf8",
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 60_000,  # milliseconds
+}
+
+GONE = "the server has gone away or was restarted; what was stored is safe, and the same command continues from there"
+# SQLSTATE, exact or its class -> what to do; a server says the rest in its own language
+STEPS_BY_STATE = {
+    "^53100": "make room on the server's disk; what was stored before is safe",
+    "^53300": "end other connections, or let the server allow more",
+    "^55P03": "another process has held it for too long; wait for it, or end it",
+    "^25006": "the server or the user may only read; name another database with --store",
+    "^42501|^3F000": "let the user create, read and write tables in this database",
+    "^42P01|^42703": "it is another program's database, or damaged; choose another database with --store",
+    "^08|^57P|^25P03": GONE,
+}
+AWAY_BY_STATE = "^08|^57P0[123]"
+AWAY_BY_WORDS = (
+    "refused|starting up|shutting down|closed the connection|connection (is|was) lost|connection is closed|"
+    "consuming input failed|no such file"
+)
+# what libpq says before there is a connection, where there is no SQLSTATE
+STEPS_BY_WORDS = {
+    "password": "check the user and the password; PGPASSWORD or ~/.pgpass keep it out of the command line",
+    "does not exist": "check the names of the user and the database; `createdb NAME` makes a database",
+    r"pg_hba\.conf": "let the server's pg_hba.conf admit this user from here",
+    "resolve host|name or service": "check the name of the host",
+    "refused|timeout": "check the host and the port, and that the server runs",
+    "no such file": "check the folder of the socket, and that the server runs",
+    "too many": "end other connections, or let the server allow more",
+    "starting up": "wait until the server has started",
+    "shutting down": "start the server again",
+    "ssl": "check the encryption that the address asks for (sslmode)",
+    "connection option": "check what the address says behind its question mark",
+    "closed the connection|connection (is|was) lost|connection is closed|consuming input failed": GONE,
+}
+
+
+class PostgresDatabase(Backend):
+    """The database at *address*. *wait*: seconds to wait for another process's commit.
+
+    Raises StoreError where the address is none or the driver is missing; does not connect.
+    """
+
+    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+    def __init__(self, address: str, wait: float) -> None:
+        url = _read_address(address)
+        self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+        limit = round(wait * 1000)
+        # one round trip for all of it. A writer that falls silent is cut off, or everybody would wait for it; commits
+        # are durable even where the server is configured otherwise, for what was paid may not be lost
+        begin = (
+            f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {limit}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {limit}; "
+            "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'; "
+        )
+        self.begin_writing = f"{begin}SELECT pg_advisory_xact_lock({LOCK})"
+        self.begin_sharing = f"{begin}SELECT pg_advisory_xact_lock_shared({LOCK})"
+        settings = {name: value for name, value in DEFAULTS.items() if name not in url.query}
+        settings["autocommit"] = True  # we say BEGIN ourselves
+        try:
+            self.engine = create_engine(url, connect_args=settings, pool_pre_ping=True, use_native_hstore=False)
+        except ImportError:
+            raise StoreError(
+                "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
+            ) from None
+
+    @contextmanager
+    def looked_at(self) -> Iterator[Connection | None]:
+        """A connection that finds out what the database holds."""
+        with self.engine.connect().execution_options(reading=True) as connection:
+            yield connection
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the tables by *fill*, alone: whole or not at all."""
+        with self.engine.begin() as connection:
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+            if encoding != "UTF8":
+                raise StoreError(
+                    f"the store {self.shown} cannot hold every character (its encoding is {encoding}); make a "
+                    "database with `createdb -E UTF8 -T template0 NAME`"
+                )
+            fill(connection)
+
+    def time(self, connection: Connection) -> float | None:
+        """The server's clock: those of its clients may differ."""
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+
+    def transaction(self, connection: Connection) -> int | None:
+        """As the server counts them."""
+        return int(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
+
+    def is_committed(self, connection: Connection, transaction: int) -> bool | None:
+        """As the server remembers."""
+        status = connection.exec_driver_sql("SELECT txid_status(%s)", (transaction,)).scalar_one()
+        return {"committed": True, "aborted": False}.get(status)
+
+    def is_deadlock(self, error: BaseException) -> bool:
+        """By what the server calls it."""
+        return getattr(error, "sqlstate", None) in REPEATABLE
+
+    def is_away(self, error: BaseException, message: str) -> bool:
+        """By what the server calls it, else by what libpq says of a server that is not there."""
+        state = str(getattr(error, "sqlstate", None) or "")
+        pattern, text = (AWAY_BY_STATE, state) if state else (AWAY_BY_WORDS, message.lower())
+        return re.search(pattern, text) is not None
+
+    def step(self, error: BaseException, message: str) -> str | None:
+        """By what the server calls the error, else by its words."""
+        state = str(getattr(error, "sqlstate", None) or "")
+        return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, message.lower())
+
+
+def _read_address(address: str) -> URL:
+    """*address* with our driver. Its errors never repeat it: there may be a password in any part of it."""
+    KNOWN.learn_address(address)
+    KNOWN.learn(os.environ.get("PGPASSWORD"))
+    if address.count("@") > 1:
+        raise StoreError("the store's address has more than one @; write %40 for an @ inside a name or a password")
+    try:
+        url = make_url(address).set(drivername=DRIVER)
+        for password in url.normalized_query.get("password", ()):
+            KNOWN.learn(password)
+        return url
+    except (ArgumentError, ValueError):
+        raise StoreError("the store's address cannot be read; write postgresql://host/database") from None
