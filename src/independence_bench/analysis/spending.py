@@ -22,7 +22,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Judgement
-from independence_bench.store.usage import Try
+from independence_bench.store.usage import AttemptCost
 
 NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
 CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
@@ -54,7 +54,7 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
         results = next(of for of in records.every if of.configurations == board.configurations)
         judged = [one for one in records.judgements if one.about in results.keys]
     keys = stored_results.reply_keys(connection, results.slots)
-    replies, judgements = (usage.tries(connection, kind) for kind in ("reply", "judgement"))
+    replies, judgements = (usage.attempt_costs(connection, kind) for kind in ("reply", "judgement"))
     given, bought = _judgements(connection, board, judged)
     found = {}
     for subject, mine in results.by_subject.items():
@@ -79,7 +79,7 @@ class RunCost:
     seconds: float | None = None  # of its calls one after the other, without what they waited for
 
 
-def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
+def judging_cost(by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool) -> RunCost:
     """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
 
     *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
@@ -96,9 +96,9 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
 
 
 def _in_all(
-    answers: Iterable[Sequence[Try]], amount: Callable[[Try], float | None] = attrgetter("cost")
+    answers: Iterable[Sequence[AttemptCost]], amount: Callable[[AttemptCost], float | None] = attrgetter("cost")
 ) -> float | None:
-    """What *answers* cost, or took, each with all its tries; None where one has no try, or came and nobody told."""
+    """What *answers* cost, or took, each with all its attempts; None where one has no attempt, or came and nobody told."""
     amounts = []
     for tries in answers:
         known = [(amount(one), one.outcome in CAME) for one in tries]

@@ -170,7 +170,7 @@ class CallLedger:
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another
-        kept = stored_attempts.hold(connection, {state.key for state in states if state.ours})
+        kept = stored_attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
         ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
         # two tasks can need the same call: one asks it, the other waits
         asking: dict[str, CallState[Any]] = {}
@@ -179,7 +179,8 @@ class CallLedger:
                 asking.setdefault(state.key, state)
         infos = [state.call.info for state in asking.values()]
         got = stored_attempts.claim(connection, infos, held, self.owner, now, self.watch)
-        # a call without a holder was never asked. Looked up after it was claimed: before, another process could answer
+        # a call without a holder was never asked. Looked up after it was claimed, because until then another process
+        # could still answer it: then it would be bought twice
         known = [state for state in states if id(state) not in ours and state.key in held]
         answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
         for state in known:

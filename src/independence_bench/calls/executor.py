@@ -235,17 +235,16 @@ class Executor:
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
-            await self._close_for_all(call.info.endpoint, step.end.reason)
+            endpoint, reason = call.info.endpoint, step.end.reason
+            if (
+                job := self.ledger.job
+            ) is not None and endpoint not in self.closed:  # once, for the job's other workers
+                self.closed[endpoint] = reason
+                await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
         status = outcome.status if isinstance(outcome, Fault) else 200
         ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
         await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
-
-    async def _close_for_all(self, endpoint: str, reason: str) -> None:
-        """Write down, once, for the other workers of this job that *endpoint* is closed."""
-        if (job := self.ledger.job) is not None and endpoint not in self.closed:
-            self.closed[endpoint] = reason
-            await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
 
     async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
         """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.

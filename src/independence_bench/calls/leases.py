@@ -159,9 +159,9 @@ class _Upkeep:
         return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
 
     async def _set_clock(self) -> float | None:
-        told = await self._commits.do(self._store.backend.time)
-        self._behind = 0.0 if told is None else told - self._clocks.now()
-        return told
+        server_time = await self._commits.do(self._store.backend.time)
+        self._behind = 0.0 if server_time is None else server_time - self._clocks.now()
+        return server_time
 
     async def renew(self) -> None:
         """Renew our claims until cancelled."""
@@ -185,9 +185,10 @@ class _Upkeep:
                 return
 
     async def _look_elsewhere(self) -> None:
-        now = await self._commits.do(attempts.leases_elsewhere)
+        leases = await self._commits.do(attempts.leases_elsewhere)
         for owner, until in self._elsewhere.items():
-            if now.get(owner, until) != until:
+            # a lease that ends at another time than before was renewed: its owner is alive, on another machine
+            if leases.get(owner, until) != until:
                 self._trouble = (
                     f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
                     "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"

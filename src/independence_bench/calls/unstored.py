@@ -78,27 +78,19 @@ def take_in(connection: Connection, beside: Path | None) -> list[Path]:
     taken = []
     for path, saved in _files(beside):
         # an id and an owner's name are of this store or of none: a file of another store has no line for it
-        here = [line for line in saved if _is_here(connection, line)]
+        here = [line for line in saved if connection.execute(_attempt(line)).first() is not None]
         if not here:
             continue
         for line in here:
-            if _is_open(connection, line):
+            # another process may have taken it for lost meanwhile, but nobody has seen how it ended
+            no_end = or_(attempts.c.finished_at.is_(None), attempts.c.outcome == LOST)
+            if connection.execute(_attempt(line).where(no_end)).first() is not None:
                 ended = Ended(**line["ended"] | {"usage": Usage(**line["ended"]["usage"])})
                 end_attempts(connection, [(line["attempt"], ended)], line["at"])
                 settle(connection, [line["attempt"]])
                 spend(connection, line["owner"], line["charge"])
         taken.append(path)
     return taken
-
-
-def _is_here(connection: Connection, line: Mapping[str, Any]) -> bool:
-    return connection.execute(_attempt(line)).first() is not None
-
-
-def _is_open(connection: Connection, line: Mapping[str, Any]) -> bool:
-    """Whether the store does not know how it ended; another process may have taken it for lost."""
-    no_end = or_(attempts.c.finished_at.is_(None), attempts.c.outcome == LOST)
-    return connection.execute(_attempt(line).where(no_end)).first() is not None
 
 
 def _attempt(line: Mapping[str, Any]) -> Any:

@@ -17,8 +17,16 @@ from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.pending import Pending, find_pending, invalid_trouble, judge_trouble
-from independence_bench.engine.run import Progress, RunPlan, Session, Trouble
+from independence_bench.engine.run import (
+    Pending,
+    Progress,
+    RunPlan,
+    Session,
+    Trouble,
+    find_pending,
+    invalid_trouble,
+    judge_trouble,
+)
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
@@ -82,13 +90,14 @@ class _Player:
 
     async def find_pending(self) -> None:
         """Read what is stored and what is missing. A run of which nothing is missing is begun, whoever played it."""
-        self.pending = await self.executor.commits.do(self._begin)
-        self.engine.report.subjects[self.number] = self.pending.progress
 
-    def _begin(self, connection: Connection) -> Pending:
-        pending = find_pending(connection, self.plan, self.subject)
-        registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
-        return pending
+        def begin(connection: Connection) -> Pending:
+            pending = find_pending(connection, self.plan, self.subject)
+            registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+            return pending
+
+        self.pending = await self.executor.commits.do(begin)
+        self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Play and judge all that is missing of this subject."""
@@ -108,7 +117,7 @@ class _Player:
         for job, judge_only, _ in left:
             bought = job.place in shared
             calls = (0 if judge_only else len(job.scenario.asks) - bought) + self.judge_calls
-            work = partial(self._judge_stored, job) if judge_only else partial(self._play, job, bought)
+            work = partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
             yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
@@ -175,14 +184,12 @@ class _Player:
             priority=talk.asks_left + (self.plan.judge is not None),
         )
 
-    async def _judge_stored(self, job: Job, calls: ConversationCalls) -> None:
-        transcript, _ = await self.executor.commits.do(
-            partial(results.read_transcript, transcript_id=job.transcript_id)
-        )
-        await self._judge(job, transcript, calls)
-
-    async def _judge(self, job: Job, transcript: Transcript, calls: ConversationCalls) -> None:
+    async def _judge(self, job: Job, transcript: Transcript | None, calls: ConversationCalls) -> None:
+        """Have *transcript* judged; None: the stored one of *job*."""
         assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
+        if transcript is None:
+            read = partial(results.read_transcript, transcript_id=job.transcript_id)
+            transcript = (await self.executor.commits.do(read))[0]
         case = JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions)
         try:
             judgement = await self.plan.judge.judge(case, calls)

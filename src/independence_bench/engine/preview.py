@@ -15,8 +15,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.analysis.run_times import day_and_hour
-from independence_bench.engine.pending import Pending, find_pending
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.resolve import takes_temperature

@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from independence_bench.engine.ask import interruptible
-from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Report, RunPlan, Session, find_pending
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.protocol.plan import jobs

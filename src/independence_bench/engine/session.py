@@ -66,15 +66,6 @@ class RunOptions:
     unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
 
 
-def _embedded_judge(protocol: Protocol) -> Judge:
-    """The one that reads what *protocol* asks for."""
-    if protocol.kinds:
-        return RuleJudge()
-    table = WeightTable.load()
-    options_taken = any(one.labels_of(1) for one in protocol.scenarios)
-    return LevelsJudge(table, LevelTable.load()) if options_taken else TableJudge(table)
-
-
 @asynccontextmanager
 async def resolved(options: RunOptions, store: Store, asking: bool = True) -> AsyncIterator[tuple[RunPlan, Session]]:
     """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
@@ -120,8 +111,12 @@ def shared_job(plan: RunPlan, parts: int) -> str:
 
 async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
-    if options.judge == NAME:
-        return _embedded_judge(options.protocol)
+    if options.judge == NAME:  # the one that reads what the protocol asks for
+        if options.protocol.kinds:
+            return RuleJudge()
+        table = WeightTable.load()
+        takes_options = any(scenario.labels_of(1) for scenario in options.protocol.scenarios)
+        return LevelsJudge(table, LevelTable.load()) if takes_options else TableJudge(table)
     if options.judge == DEEP:
         return DeepJudge(StateReader(weights.require()), DeepWeights.load(), WeightTable.load())
     if options.judge is None:

@@ -150,7 +150,14 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         return None, _shape(error)
     found: list[Problem] = []
     prompt = _prompt(raw, folder, found)
-    sheet = Sheet(raw.name, prompt, raw.voice or "", tuple(_items(raw)), raw.says_it_is_an_ai)
+    items = tuple(
+        Item(section, topic, item, None, (), ())
+        if isinstance(item, str)
+        else Item(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
+        for section in SECTIONS
+        for topic, item in getattr(raw, section).items()
+    )
+    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai)
     found += _wrong(sheet)
     return (None if found else sheet), tuple(found)
 
@@ -191,16 +198,6 @@ def _shape(error: ValidationError) -> tuple[Problem, ...]:
         at = " ".join(".".join(place).split())[:200]
         found.setdefault(at, Problem(at, says))
     return tuple(found.values())
-
-
-def _items(raw: SheetFile) -> Iterator[Item]:
-    for section in SECTIONS:
-        listed: Mapping[str, str | ItemFile] = getattr(raw, section)
-        for topic, item in listed.items():
-            if isinstance(item, str):
-                yield Item(section, topic, item, None, (), ())
-            else:
-                yield Item(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
 
 
 def _prompt(raw: SheetFile, folder: Path, found: list[Problem]) -> str:
@@ -254,9 +251,9 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
             yield Problem(f"{item.section}.{item.topic}", f"is the same topic as {before}; keep one")
 
 
-def protocol_of(sheet: Sheet) -> Protocol:
-    """What is played of *sheet*."""
-    return parse(protocol_files(sheet), f"the sheet of {sheet.name}")
+def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
+    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already."""
+    return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
 
 
 def protocol_files(sheet: Sheet) -> Files:

@@ -80,7 +80,7 @@ def earlier_attempts(
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has claimed a call, and until when; nobody where *owner* is None."""
+    """Who has claimed a call, and until when; no process has where *owner* is None."""
 
     owner: str | None
     until: float | None
@@ -94,15 +94,14 @@ class Holder:
         return self.until <= now
 
 
-def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
-    """Who has claimed each of the calls; those that were never made are left out."""
-    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
+def holders(connection: Connection, keys: Collection[str], lock: bool = False) -> dict[str, Holder]:
+    """Who has claimed each of the calls; those that were never made are left out.
 
-
-def hold(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
-    """Like `holders`; until the commit nobody else changes those rows. Those that somebody changes are left out."""
-    # no wait: whoever works on one of them has claimed it
-    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys, hold=True)}
+    *lock*: no other process changes those rows until the commit. Rows that one changes just now are left out and not
+    waited for, because whoever changes a row has claimed the call.
+    """
+    found = execute_in(connection, _HOLDERS, keys, lock=lock)
+    return {key: Holder(owner, until) for key, owner, until in found}
 
 
 def claim(
@@ -115,15 +114,15 @@ def claim(
 ) -> set[str]:
     """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it got.
 
-    Nobody else changes those until the commit, so what is looked up of them from here on still holds then. What a dead
-    or silent process left in flight there is lost.
+    No other process changes those until the commit, so what is looked up of them from here on still holds then. What a
+    dead or silent process left in flight there is lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
     gone = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     # another process may have taken one since *held* was read
-    free = {key: holder for key, holder in hold(connection, gone).items() if holder.is_gone(now, watch)}
+    free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if holder.is_gone(now, watch)}
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:

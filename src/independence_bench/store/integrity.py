@@ -178,7 +178,7 @@ def _about_transcript(
     if missing := [key for key in keys if key not in stored]:
         yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
     elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
-        for fault in told_faults(row, talk, [stored[key] for key in keys]):
+        for fault in reply_text_faults(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
             request = sent.get(key)
@@ -232,20 +232,20 @@ def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
     yield from _state_faults(row, "complete", "invalid")
 
 
-def told_faults(row: Row, talk: Transcript, said: Sequence[Row]) -> Iterator[str]:
+def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
     """What is wrong between a transcript and its replies, all that it names."""
     lines = [line for line in talk.lines if line.name]
     complete = row["state"] == "complete"
-    unsaid = len(said) - len(lines)  # what ended an invalid one is no line of it
-    if unsaid not in ((0,) if complete else (0, 1)) or len(said) != row["replies"]:
-        yield f"has {len(lines)} replies of the model's, {len(said)} keys, and counts {row['replies']}"
+    without_line = len(given) - len(lines)  # what ended an invalid one is no line of it
+    if without_line not in ((0,) if complete else (0, 1)) or len(given) != row["replies"]:
+        yield f"has {len(lines)} replies of the model's, {len(given)} keys, and counts {row['replies']}"
         return
-    for line, reply in zip(lines, said, strict=False):
+    for line, reply in zip(lines, given, strict=False):
         usable = reply["state"] == "valid" or not complete
         if not usable or (line.text, line.notes) != (reply["text"], reply["notes"]):
             yield f"does not say at “{line.name}” what its reply says"
     for count in COUNTED:
-        if row[count] != sum(bool(reply[count]) for reply in said):
+        if row[count] != sum(bool(reply[count]) for reply in given):
             yield f"miscounts the replies that are {count}"
 
 

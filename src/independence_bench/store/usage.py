@@ -97,7 +97,7 @@ def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class AttemptCost:
     """An attempt that has ended, as far as it is money."""
 
     key: str  # of the call
@@ -107,12 +107,12 @@ class Try:
     seconds: float | None  # from sending to the end; None: not known
 
 
-def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[Try]]:
+def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[AttemptCost]]:
     """Key of each call of that kind -> its attempts that have ended, in order."""
-    found: dict[str, list[Try]] = defaultdict(list)
+    found: dict[str, list[AttemptCost]] = defaultdict(list)
     ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended)).all():
-        found[row.key].append(Try(*row))
+    for row in connection.execute(select_attempts(*AttemptCost.__dataclass_fields__).where(*ended)).all():
+        found[row.key].append(AttemptCost(*row))
     return found
 
 
