@@ -98,10 +98,10 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configu
 def _in_all(
     answers: Iterable[Sequence[AttemptCost]], amount: Callable[[AttemptCost], float | None] = attrgetter("cost")
 ) -> float | None:
-    """What *answers* cost, or took, each with all its attempts; None where one has no attempt, or came and nobody told."""
+    """What *answers* cost, or took, each with all its attempts; None where one has none, or has one of unknown cost."""
     amounts = []
-    for tries in answers:
-        known = [(amount(one), one.outcome in CAME) for one in tries]
+    for attempts in answers:
+        known = [(amount(attempt), attempt.outcome in CAME) for attempt in attempts]
         if not known or (None, True) in known:
             return None
         amounts += [one or 0.0 for one, _ in known]

@@ -135,7 +135,7 @@ class Reservation:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        # no await in here: whoever waits is told, even if this call is being cancelled
+        # no await in here: tasks that wait are woken even if this call is being cancelled
         budget = self._budget
         budget.in_flight -= 1
         budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding

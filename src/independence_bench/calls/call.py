@@ -1,8 +1,8 @@
 """One call of an endpoint as a value, what its attempts came to, and the ledger that it is written down in.
 
 The ledger's writes are batched: each operation takes everything that waits for it at once (`store.group_commit`), so
-that many calls are looked up, claimed and ended in one commit, on a connection whose transaction nobody else writes in.
-Sends nothing and waits for nothing.
+that many calls are looked up, claimed and ended in one commit, on a connection in whose transaction no other process
+writes. Sends nothing and waits for nothing.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class CallLedger:
         """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})
-        # a process that slept beyond its lease may have lost its claims to another
+        # a process that slept beyond its lease may have lost its claims to another: without this both would send
         kept = stored_attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
         ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
         # two tasks can need the same call: one asks it, the other waits
@@ -212,8 +212,9 @@ class CallLedger:
             for state, _, _, step in finished
             if step.answer is not None and step.outcome != CUT_OFF
         ]
-        for table, group in _by_table(kept, lambda one: one[0]):
+        for table, group in _by_table(kept, lambda row: row[0]):
             table.keep(connection, [row for _, row in group])
+        # a call that is to be repeated keeps its claim: given back between two attempts, another process would take it
         if keys := [key for _, (key, *_) in kept]:
             stored_attempts.release(connection, keys, self.owner)
             self.fresh.update(keys)  # here, before another task's write can find the claims free

@@ -96,7 +96,7 @@ class Executor:
                         if isinstance(started, StoredAnswer):
                             self.served.add(state.who)
                             return started.answer
-                        if started is not None:
+                        if started is not None:  # the attempt is on disk, so a kill from here on is counted
                             state.ours = True
                             await self._keep_price(call.request.model)
                             outcome = await self._send(state, started, slots)
@@ -104,7 +104,7 @@ class Executor:
                 if step is None:  # another process has claimed it
                     await self.pause(POLL)
                     continue
-                if step.outcome == CUT_OFF:
+                if step.outcome == CUT_OFF:  # asked once more with twice the limit; if that fails, this is the answer
                     state.spare = step.answer or state.spare
                     continue
                 if step.answer is not None:
@@ -129,7 +129,7 @@ class Executor:
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
         """Carry *operation* out, even if this task is being cancelled."""
         doing = asyncio.ensure_future(self.commits.do(operation))
-        # cancelled while it waits, nobody would hear that it failed: the store's failure is said elsewhere
+        # if this task is cancelled while it waits, the error is dropped here: a failed store is reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
 
@@ -156,19 +156,19 @@ class Executor:
         async with contextlib.AsyncExitStack() as stack:
             if not await self._foreseeable(model):
                 await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
-                if await self._foreseeable(model):  # the call before has told
+                if await self._foreseeable(model):  # the call before has shown its cost
                     await stack.aclose()
             yield
 
     async def _foreseeable(self, model: ChatModel) -> bool:
-        """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""
+        """Whether a price is listed, or a reply has shown its cost. A price of nothing has to be seen once more."""
         client = self.clients[model.endpoint]
         if client.endpoint.free or model.name in self.dearest or (await client.info(model.model)).most(1, 1):
             return True
-        told = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
-        if told:  # an earlier command's
-            self.dearest.setdefault(model.name, told)
-        return bool(told)
+        most = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
+        if most:  # an earlier command's
+            self.dearest.setdefault(model.name, most)
+        return bool(most)
 
     async def _keep_price(self, model: ChatModel) -> None:
         """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
@@ -247,9 +247,9 @@ class Executor:
         return step
 
     async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.
+        """What the budget counts for an attempt, in dollars: what it cost, or the most where that is not known.
 
-        The ledger (`Usage.cost`, the tally) keeps to what was told.
+        The ledger (`Usage.cost`, the tally) counts only what is known.
         """
         model = state.call.request.model
         if usage.cost is not None:

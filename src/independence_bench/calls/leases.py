@@ -48,7 +48,7 @@ async def open_executor(
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
     the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced. Replies
-    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is told.
+    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is called.
     """
     commits = Commits(store, stopping)
     upkeep = _Upkeep(store, commits, stopping, clocks)
@@ -151,7 +151,7 @@ class _Upkeep:
         if await self._set_clock() is None:
             self.watch = LeaseWatch(self._clocks.clock, LEASE)
             self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
-        saved = await self._commits.do(partial(take_in, beside=self._store.backend.folder()))
+        saved = await self._commits.do(partial(take_in, store_folder=self._store.backend.folder()))
         for file in saved:
             file.unlink(missing_ok=True)
         command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
@@ -166,7 +166,7 @@ class _Upkeep:
     async def renew(self) -> None:
         """Renew our claims until cancelled."""
         while True:
-            await asyncio.sleep(LEASE / 4)
+            await asyncio.sleep(LEASE / 4)  # so that two renewals may fail before others take our calls
             with suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
                 await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))

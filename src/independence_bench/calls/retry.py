@@ -22,7 +22,7 @@
     key refused (401), no credits (402)      never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
-do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until somebody
+do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until a user
 asks for it again (`aib run --again`).
 
 Pure: the clock, the sleep and the random numbers are the caller's.

@@ -46,10 +46,10 @@ class Unstored:
     def __str__(self) -> str:
         return f"what came of {len(self.ended)} call{'' if len(self.ended) == 1 else 's'} since"
 
-    def save(self, beside: Path | None) -> Path | None:
+    def save(self, store_folder: Path | None) -> Path | None:
         """Write the file, whole or not at all, to the first folder that takes it; None where none does."""
         lines = [self._line(*ended) for ended in self.ended]
-        for folder in _folders(beside):
+        for folder in _folders(store_folder):
             path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
             fresh = path.with_suffix(".making")
             try:
@@ -72,17 +72,17 @@ class Unstored:
         return json.dumps(saved | {"ended": how}) + "\n"
 
 
-def take_in(connection: Connection, beside: Path | None) -> list[Path]:
+def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
     """Write down how the saved attempts of this store ended. Returns the files that can be deleted once that is
     durable."""
     taken = []
-    for path, saved in _files(beside):
+    for path, saved in _files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no line for it
         here = [line for line in saved if connection.execute(_attempt(line)).first() is not None]
         if not here:
             continue
         for line in here:
-            # another process may have taken it for lost meanwhile, but nobody has seen how it ended
+            # another process may have taken it for lost meanwhile, but it has not seen how that ended
             no_end = or_(attempts.c.finished_at.is_(None), attempts.c.outcome == LOST)
             if connection.execute(_attempt(line).where(no_end)).first() is not None:
                 ended = Ended(**line["ended"] | {"usage": Usage(**line["ended"]["usage"])})
@@ -99,17 +99,17 @@ def _attempt(line: Mapping[str, Any]) -> Any:
     )
 
 
-def _folders(beside: Path | None) -> Iterator[Path]:
+def _folders(store_folder: Path | None) -> Iterator[Path]:
     """Where files are saved and looked for: user data, the store's folder, the system's for temporary files."""
     yield data_folder()
-    if beside is not None:
-        yield beside
+    if store_folder is not None:
+        yield store_folder
     yield Path(tempfile.gettempdir())
 
 
-def _files(beside: Path | None) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
     """The files that this user has saved, and their lines."""
-    for folder in dict.fromkeys(_folders(beside)):
+    for folder in dict.fromkeys(_folders(store_folder)):
         with suppress(OSError):
             for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
                 # anybody may put a file into a folder for temporary ones

@@ -271,7 +271,7 @@ def run(
         played = {progress.label for progress in report.subjects}
         ranked = boards(opened, protocol)
         # the ranking by that judge; else any, where no subject has an index
-        board = next((one for one in ranked if one.judge == report.judge), ranked[0] if ranked else None)
+        board = next((ranking for ranking in ranked if ranking.judge == report.judge), ranked[0] if ranked else None)
         stems = held(opened, protocol, report.judge)
         stems = {label: mine for label, mine in stems.items() if label.partition("#")[0] in played}
         if as_json:
@@ -290,7 +290,7 @@ def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list
     known = store.shown == default_store() or "://" in store.shown
     at = "" if known else f" --store {shlex.quote(store.shown)}"
     for label, mine in stems.items():
-        shown = [*mine.crossings, *(one.folded for one in mine.stems if one.folded)]
+        shown = [*mine.crossings, *(stem.folded for stem in mine.stems if stem.folded)]
         scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
         words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
         return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]

@@ -179,7 +179,7 @@ class JudgeAsker(Asker):
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
         self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
-        # a judge that is no model asks nobody, so there is nothing to report
+        # a judge that is no model makes no call, so there is nothing to report
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 

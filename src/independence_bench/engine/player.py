@@ -113,7 +113,7 @@ class _Player:
         left += [(job, True, 1) for job in self.pending.to_judge]
         self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
         rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
-        left.sort(key=lambda one: -(one[2] + rank(one[0])))
+        left.sort(key=lambda item: -(item[2] + rank(item[0])))
         for job, judge_only, _ in left:
             bought = job.place in shared
             calls = (0 if judge_only else len(job.scenario.asks) - bought) + self.judge_calls
@@ -133,7 +133,7 @@ class _Player:
             try:
                 reply = await calls.ask(call, counted=not (shared and is_shared(job.scenario, talk)))
             except GaveUp:
-                # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
+                # a run without a stored conversation was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             said.append((call.info.key, reply))
@@ -209,19 +209,19 @@ def reply_reader(
     """What makes a reply of a completion, or says why it is none; *options*: the labels of which it is to name one."""
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
-        said = delivery.said(completion, configuration.delivery, protocol.tool_role)
-        if isinstance(said, delivery.Unusable):
-            return Rejected(said.reason, said.cut_off)
-        if said.cut_off and options and read_choice(said.words.text, options) is None:
-            return Rejected("cut off before it named an option", said.cut_off)
+        spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
+        if isinstance(spoken, delivery.Unusable):
+            return Rejected(spoken.reason, spoken.cut_off)
+        if spoken.cut_off and options and read_choice(spoken.words.text, options) is None:
+            return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(
-            text=said.words.text,
-            notes=said.words.notes,
+            text=spoken.words.text,
+            notes=spoken.words.notes,
             reasoning=completion.reasoning,
-            cut_off=said.cut_off,
-            plain_text=said.plain_text,
+            cut_off=spoken.cut_off,
+            plain_text=spoken.plain_text,
             reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
         )
-        return Accepted(reply, said.cut_off)
+        return Accepted(reply, spoken.cut_off)
 
     return read

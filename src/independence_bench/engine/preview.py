@@ -48,11 +48,11 @@ class Preview:
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
-    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: nobody judges
+    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
 
 
 async def preview_of(plan: RunPlan, session: Session) -> Preview:
-    """What *plan* will take, beside what the store has cost so far."""
+    """What *plan* will take, and what the store has cost so far."""
     models = [*plan.subjects] if plan.runs else []
     judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
@@ -84,36 +84,38 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         remarks += _remarks(plan, model, info, model in free or model in kept, bounded)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
-    whole = sum((one.whole for one in estimates), Forecast())
-    if sum(one.judge.calls > 0 for one in estimates) > 1:
+    whole = sum((part.whole for part in estimates), Forecast())
+    if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
 def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support, and prices that are not known."""
-    said = []
+    remarks = []
     if not free and info.most(1, 1) is None:
         so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
-        said.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
+        remarks.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
     if model.endpoint == "local" and not info.identity:
-        said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
+        remarks.append(
+            f"{model.name} is known by its name only: after putting other weights behind it, use another store"
+        )
     if info.always_reasons:
-        said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
+        remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if model.endpoint == PYTHON:
-        said.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
+        remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
     if info.parameters is None or model.endpoint == "embedded":
-        return said
+        return remarks
     if not takes_temperature(info):
         own = model.temperature == OWN_TEMPERATURE
         so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
-        said.append(f"{model.name} does not list temperature: {so}")
+        remarks.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
-        said.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
+        remarks.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
     in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        said.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
-    return said
+        remarks.append(f"{model.name} does not list tools: tool_role may be refused; --modes user_role needs none")
+    return remarks
 
 
 # ---------------------------------------------------------------- the forecast
@@ -284,13 +286,13 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) 
     scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
     if not scripts:
         return UsualReplies()
-    others = [one for one in registry.stored_subjects(connection).values() if one.thinks == subject.thinks]
-    same = [one for one in others if (one.model, one.endpoint) == (subject.model, subject.endpoint)]
-    for like in ([one for one in others if one.hash == subject.hash], same, others):
+    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
+    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
+    for like in ([other for other in others if other.hash == subject.hash], same, others):
         by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
         givers = 0
-        for one in like:
-            used = usage.used_by(connection, scripts, one.hash)
+        for giver in like:
+            used = usage.used_by(connection, scripts, giver.hash)
             givers += bool(used)
             for script, taken in used.items():
                 # who named no option at first has one more, and who names none at all has few
@@ -306,7 +308,7 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) 
 def _mean(used: Sequence[Used]) -> Used:
     count = len(used)
     return Used(
-        sum(one.prompt for one in used) / count,
-        sum(one.completion for one in used) / count,
-        sum(one.said for one in used) / count,
+        sum(reply.prompt for reply in used) / count,
+        sum(reply.completion for reply in used) / count,
+        sum(reply.said for reply in used) / count,
     )

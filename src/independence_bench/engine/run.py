@@ -208,7 +208,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
 def _not_begun(
     connection: Connection, plan: RunPlan, subject: ChatModel, every: Sequence[Job], to_play: Sequence[Job]
 ) -> list[Job]:
-    """One job of each run and configuration with nothing *to_play* that nobody has begun for the plan's protocol.
+    """One job of each run and configuration with nothing *to_play* that no command has begun for the plan's protocol.
 
     In the others the first conversation that is played, or fails, begins the run.
     """

@@ -73,8 +73,8 @@ async def run(
 ) -> Report | None:
     """Play and judge what *options* ask for; None where *approve* said no.
 
-    *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is waited for
-    and stored; twice: it is left.
+    *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in flight is waited for and
+    stored; twice: it is left.
     """
     async with resolved(options, store) as (plan, session):
         if not approve(await preview_of(plan, session)):

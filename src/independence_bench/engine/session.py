@@ -105,7 +105,13 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
 def shared_job(plan: RunPlan, parts: int) -> str:
     """One name for all of so many parts of the same plan; 0: however many there are."""
     subjects = sorted(subject.hash for subject in plan.subjects)
-    played = [plan.protocol.hash, [str(one) for one in plan.configurations], subjects, plan.runs, plan.experiments]
+    played = [
+        plan.protocol.hash,
+        list(map(str, plan.configurations)),
+        subjects,
+        plan.runs,
+        plan.experiments,
+    ]
     return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
 
 
@@ -184,12 +190,12 @@ async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Cl
 
 
 async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
-    """The subjects of *options*; with them, where nobody named them, why some are left out.
+    """The subjects of *options*; with them, where the user named none, why some are left out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(options.subjects), list[SubjectError]()
-    by_tool = [one for one in options.configurations if one.delivery == "tool_role" and options.runs]
+    by_tool = [way for way in options.configurations if way.delivery == "tool_role" and options.runs]
     if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
         raise SubjectError(
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: say --modes user_role"

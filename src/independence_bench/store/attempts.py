@@ -26,7 +26,7 @@ from independence_bench.store.rows import (
 from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls, judgements, replies
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
-ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
+ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, next to the kinds of fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a store has cost. *unpriced*: attempts that ended in a reply whose cost was not told."""
+    """What a store has cost. *unpriced*: attempts that ended in a reply of unknown cost."""
 
     replies: float = 0.0
     judgements: float = 0.0

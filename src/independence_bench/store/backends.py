@@ -6,7 +6,7 @@ process that only reads takes no lock.
 In PostgreSQL, transactions that write take one advisory lock. Most take it shared: they go on side by side, and what
 they have looked up still holds when they write because they claim those rows (`attempts.claim`). Those that need the
 whole store to hold still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait
-for nobody. Knows nothing of what is in the tables.
+for no other. Knows nothing of what is in the tables.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Backend(ABC):
     shown: str  # for messages, without a password
     engine: Engine
     begin_reading: str  # SQL that begins a transaction which sees one moment
-    begin_writing: str  # SQL that begins a transaction in which nobody else writes
+    begin_writing: str  # SQL that begins a transaction in which no other process writes
     begin_sharing: str  # SQL that begins one next to others like it, each of which locks the rows that it depends on
 
     def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
@@ -129,7 +129,7 @@ class SqliteFile(Backend):
 
     def __init__(self, address: str, wait: float) -> None:
         self.shown = address
-        # links are followed here, for what SQLite puts beside a file belongs beside its target
+        # links are followed here, for what SQLite puts next to a file belongs next to its target
         self.path = Path(os.path.realpath(os.path.expanduser(address)))
         self._wal = Path(f"{self.path}-wal")
         self._wait = wait
@@ -182,7 +182,7 @@ class SqliteFile(Backend):
         if not self.exists():
             yield None
             return
-        # without a -wal nobody has it open, so nothing can change; else SQLite itself has to find out what holds
+        # without a -wal no process has it open, so nothing can change; else SQLite itself has to find out what holds
         how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
         engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
         try:
@@ -226,7 +226,7 @@ class SqliteFile(Backend):
         return self.path.parent
 
     def rescue(self) -> Path | None:
-        """Copy what connections to the lost file still hold to a file beside it."""
+        """Copy what connections to the lost file still hold to a file next to it."""
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
             record = connection.connection._connection_record
@@ -259,7 +259,7 @@ class SqliteFile(Backend):
         return found.st_mtime_ns, found.st_size, _size(self._wal)
 
     def _address(self) -> str:
-        """The file for SQLite: never made by opening it, and readable where nothing can be written beside it."""
+        """The file for SQLite: never made by opening it, and readable where nothing can be written next to it."""
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
         # what may not be written cannot be locked; without a -wal, the file alone is the whole store
@@ -331,7 +331,7 @@ STEPS_BY_WORDS = {
     "starting up": "wait until the server has started",
     "shutting down": "start the server again",
     "ssl": "check the encryption that the address asks for (sslmode)",
-    "connection option": "check what the address says behind its question mark",
+    "connection option": "check what the address says after its question mark",
     "closed the connection|connection (is|was) lost|connection is closed|consuming input failed": GONE,
 }
 

@@ -81,9 +81,9 @@ class Damaged(StoreError):
 
     def __init__(self, error: Exception, store: str = "") -> None:
         self.error = error
-        said = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
+        reason = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
         named = f"the store {store}".rstrip()
-        super().__init__(f"{named} holds a damaged record ({said}); restore it from a copy")
+        super().__init__(f"{named} holds a damaged record ({reason}); restore it from a copy")
 
     def of(self, store: str) -> Damaged:
         """The same, of the *store* that a user named."""

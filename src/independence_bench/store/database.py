@@ -90,7 +90,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one moment of the store and blocks nobody."""
+        """A connection that sees one moment of the store and blocks no other process."""
         engine = self.engine
         if not self.is_there():  # what was not made reads as a store that holds nothing, and none is left behind
             engine = create_engine("sqlite://", poolclass=StaticPool)
@@ -109,7 +109,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction in which nobody else writes: all of it is durable when the block ends, or none of it is."""
+        """A transaction in which no other process writes: it is durable as a whole when the block ends, or undone."""
         self._make()
         with self._reporting("written"):
             with self.engine.begin() as connection:

@@ -55,12 +55,12 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
     judgement of the very same words. Of all protocols, replies of conversations that never ended go too.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    said, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
+    given, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
     if protocols is None:
-        said |= set(_unfinished(connection, of, said | kept))
+        given |= set(_unfinished(connection, of, given | kept))
     return DeletionPlan(
         tuple(sorted(row.id for row in going)),
-        tuple(sorted(said - kept)),
+        tuple(sorted(given - kept)),
         tuple(sorted(_judgements(connection, going, staying, None))),
         tuple(subject.hash for subject in of),
         None if protocols is None else tuple(protocols),
@@ -91,7 +91,7 @@ def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> N
 
 
 def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection], DeletionPlan], now: float) -> None:
-    """Delete it, in a transaction in which nobody else writes. What it cost stays; what was played is begun no more.
+    """Delete it, in a transaction in which no other process writes. What it cost stays; its runs are begun no more.
 
     Raises StoreError where *find* finds something else by now (a conversation that was finished meanwhile may have
     replies of *plan*), and as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
@@ -117,7 +117,7 @@ def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection
 
 
 def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
-    """Put the calls, with their attempts, under keys that nobody will ask for."""
+    """Put the calls, with their attempts, under keys that no command asks for."""
     found = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not found:
         return

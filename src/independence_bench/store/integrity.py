@@ -54,7 +54,7 @@ def ignore_request(request: str | None, keys: Sequence[str]) -> None:
 def check(connection: Connection, see: See = ignore_request) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
 
-    *see* is called with every request of a transcript's reply, so that nobody else has to unpack it.
+    *see* is called with every request of a transcript's reply, so that no other check has to unpack it.
     """
     transcripts_read = partial(each_transcript, see=see)
     parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, transcripts_read, each_judgement)
@@ -65,9 +65,9 @@ def database(connection: Connection) -> Iterator[str]:
     """What the database says about its own file; PostgreSQL keeps that to itself."""
     if connection.dialect.name != "sqlite":
         return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-        if said != "ok":
-            yield f"the file is damaged: {said}"
+    for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if message != "ok":
+            yield f"the file is damaged: {message}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"table {row[0]}, row {row[1]}: what it refers to in table {row[2]} is not there"
     for table in metadata.tables.values():
@@ -98,7 +98,7 @@ def who_took_part(connection: Connection) -> Iterator[str]:
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
-    """Attempts that never ended although nobody is at them, and ends without an outcome or of no sense."""
+    """Attempts that never ended although no process is at them, and ends without an outcome or of no sense."""
     owned = attempts.join(calls, calls.c.key == attempts.c.call_key)
     columns = [attempts.c[name] for name in ("id", "owner", "started_at", "finished_at", "outcome", "cost")]
     for row in _rows(connection, select(*columns, calls.c.owner.label("holder")).select_from(owned)):

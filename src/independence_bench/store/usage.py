@@ -76,7 +76,7 @@ def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListP
 
 
 def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
-    """The most that an attempt at *model* has cost, in dollars; None where none has told."""
+    """The most that an attempt at *model* has cost, in dollars; None where no reply has told."""
     asked = (calls.c.endpoint == endpoint, calls.c.model == model)
     found = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
     return None if found is None else float(found)
@@ -142,7 +142,7 @@ def payments(connection: Connection) -> Iterator[Payment]:
 
 
 def imported(connection: Connection) -> tuple[int, float]:
-    """(attempts that somebody else made and paid for, their dollars)."""
+    """(imported attempts, which others made and paid for, their dollars)."""
     theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
     row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
     return int(row[0]), float(row[1])
@@ -227,5 +227,8 @@ def failed_attempts(connection: Connection, broken: Collection[str], scripts: Co
     failed = {key: int(count) for key, count in found}
     if not failed:
         return {}
-    counts = {one: sum(failed.get(key, 0) for key in keys) for one, keys in reply_keys(connection, scripts).items()}
-    return {one: count for one, count in counts.items() if count}
+    counts = {
+        transcript: sum(failed.get(key, 0) for key in keys)
+        for transcript, keys in reply_keys(connection, scripts).items()
+    }
+    return {transcript: count for transcript, count in counts.items() if count}

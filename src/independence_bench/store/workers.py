@@ -28,7 +28,7 @@ class Grant:
 
     granted: float  # 0: nothing
     spent: float  # by all workers, ever
-    lost: float  # that calls of dead workers may have cost beside, at most
+    lost: float  # that calls of dead workers may have cost on top, at most
     elsewhere: float  # reserved by other workers that are alive, who may leave some over
 
 
@@ -53,7 +53,7 @@ def draw(
 
     *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may have had that.
     """
-    # the workers of a job take turns here, and nowhere else
+    # the job's row is the lock: workers take turns here, so that no two are granted the same dollars, and nowhere else
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     spent = lost = elsewhere = 0.0
     others = 0
@@ -111,7 +111,7 @@ def stay(connection: Connection, owner: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class JobSpending:
-    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost beside."""
+    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost on top."""
 
     spent: float
     open: float
@@ -127,14 +127,14 @@ def spent_by(connection: Connection, job: str) -> JobSpending:
 
 @dataclass(frozen=True, slots=True)
 class JobUsage:
-    """What attempts of a job's workers came to; dollars and tokens as far as they were told."""
+    """What attempts of a job's workers came to; dollars and tokens as far as they are known."""
 
     cost: float
     prompt_tokens: int
     completion_tokens: int
     calls: int  # attempts that ended
     in_flight: int
-    unpriced: int  # with a reply whose cost was not told
+    unpriced: int  # with a reply of unknown cost
     answered: int
 
 

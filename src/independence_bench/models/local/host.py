@@ -153,9 +153,9 @@ class _Server:
         async with self.session.post(f"{self.address}{COMPLETIONS}", data=sent, headers=headers) as answer:
             body, status, kind = await answer.read(), answer.status, answer.content_type
         if there is not None and status == 200 and kind == "application/json":
-            said = json.loads(body)
-            said["usage"]["prompt_tokens_details"]["cached_tokens"] = there
-            body = json.dumps(said).encode()
+            answered = json.loads(body)
+            answered["usage"]["prompt_tokens_details"]["cached_tokens"] = there
+            body = json.dumps(answered).encode()
         return web.Response(body=body, status=status, content_type=kind)
 
     async def _prepare(self, sent: bytes) -> int | None:
@@ -220,7 +220,7 @@ def prompts_of(body: Mapping[str, Any]) -> list[Body]:
     first = [message for message in messages[:1] if message.get("role") == "system"]
     turns = [messages[: place + 1] for place, message in enumerate(messages) if message.get("role") in HUMAN]
     shown = {name: body[name] for name in SHOWN if name in body}
-    return [{**shown, "messages": told} for told in ([*first, PLACEHOLDER], *turns)]
+    return [{**shown, "messages": messages} for messages in ([*first, PLACEHOLDER], *turns)]
 
 
 if __name__ == "__main__":

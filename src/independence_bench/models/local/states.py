@@ -86,7 +86,7 @@ class Weights:
             kind, place = self._take("IQ")
             found[name] = Tensor(shape, kind, place)
         start = -(-self._at // 32) * 32
-        return header, {name: Tensor(one.shape, one.kind, start + one.place) for name, one in found.items()}
+        return header, {name: Tensor(t.shape, t.kind, start + t.place) for name, t in found.items()}
 
     def _take(self, form: str) -> tuple[Any, ...]:
         taken = struct.unpack_from(f"<{form}", self._bytes, self._at)
@@ -215,8 +215,8 @@ class _Layer:
         near = asking @ keys[:, None].swapaxes(-1, -2) / np.sqrt(np.float32(_WIDTH)) + hidden
         near = np.exp(near - near.max(axis=-1, keepdims=True))
         near /= near.sum(axis=-1, keepdims=True)
-        said = (near @ values[:, None]).reshape(_HEADS, len(x), _WIDTH).transpose(1, 0, 2).reshape(len(x), -1)
-        x = x + said @ self._out
+        seen = (near @ values[:, None]).reshape(_HEADS, len(x), _WIDTH).transpose(1, 0, 2).reshape(len(x), -1)
+        x = x + seen @ self._out
         gate, up = np.split(_normed(x, self._between) @ self._up, 2, axis=1)
         return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ self._down, (keys, values)
 
