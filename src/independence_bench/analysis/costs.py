@@ -136,7 +136,7 @@ def read_costs(connection: Connection) -> Costs:
 def _item(payment: Payment, price: ListPrice | None) -> _Item:
     listed = None
     if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
-        listed = price.of(payment.prompt_tokens, payment.completion_tokens)
+        listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
     if payment.cost is not None:
         return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
     if payment.outcome not in MAY_COST:

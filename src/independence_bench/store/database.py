@@ -148,7 +148,7 @@ class Store:
         try:
             yield
         except Damaged as error:
-            raise error.of(self.shown) from None
+            raise Damaged(error.error, self.shown) from None
         except kinds as error:
             raise self.failed(verb, error) from error
 

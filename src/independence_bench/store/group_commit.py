@@ -142,6 +142,7 @@ class Commits:
         try:
             with self._store.sharing() as connection:
                 work(connection)
+                # asked for before the commit: should its answer be lost, the server is asked about this number
                 transaction = self._store.backend.transaction(connection)
                 carried_out = True
         except Deadlock:

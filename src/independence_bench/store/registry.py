@@ -62,9 +62,8 @@ def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -
 
 def stored_judges(connection: Connection) -> dict[str, str]:
     """Every judge that marked: hash -> label; those of one label are suffixed with the start of their hash."""
-    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)).all()
-    labels = Counter(row[1] for row in found)
-    return {row[0]: row[1] if labels[row[1]] == 1 else f"{row[1]}#{row[0][:6]}" for row in found}
+    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash))
+    return _suffixed({row.hash: row.label for row in found})
 
 
 def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -133,8 +132,12 @@ def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
     """Hash -> label; subjects that differ in what no label shows are suffixed with the start of their hash."""
-    labels = Counter(subject.label for subject in subjects.values())
-    return {h: s.label if labels[s.label] == 1 else f"{s.label}#{h[:6]}" for h, s in subjects.items()}
+    return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
+
+
+def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
+    times = Counter(labels.values())
+    return {key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in labels.items()}
 
 
 # ---------------------------------------------------------------- what a person decided about subjects

@@ -56,7 +56,7 @@ class ListPrice:
     completion: float
     request: float = 0.0
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Dollars of a call, every token in full."""
         return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
 
