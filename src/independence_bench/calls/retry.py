@@ -25,7 +25,7 @@ Waits double from 1 s up to 60 s, each drawn between half and all of that (so th
 do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until a user
 asks for it again (`aib run --again`).
 
-Pure: the clock, the sleep and the random numbers are the caller's.
+Sleeps nowhere; the clock and the random numbers are the caller's.
 """
 
 from __future__ import annotations
@@ -76,15 +76,10 @@ class Policy:
 class Clocks:
     """Time and chance, so that tests choose them."""
 
-    now: Callable[[], float]  # seconds since 1970
-    clock: Callable[[], float]  # monotonic seconds
-    draw: Callable[[], float]  # random numbers in [0, 1)
+    now: Callable[[], float] = time.time  # seconds since 1970
+    clock: Callable[[], float] = time.monotonic  # seconds
+    draw: Callable[[], float] = random.random  # in [0, 1)
     policy: Policy = Policy()
-
-
-def real_clocks() -> Clocks:
-    """Those of a command."""
-    return Clocks(time.time, time.monotonic, random.Random().random)  # noqa: S311 - jitter, not secrets
 
 
 @dataclass(slots=True)
