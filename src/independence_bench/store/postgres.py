@@ -64,7 +64,7 @@ STEPS_BY_WORDS = {
     "starting up": "wait until the server has started",
     "shutting down": "start the server again",
     "ssl": "check the encryption that the address asks for (sslmode)",
-    "connection option": "check what the address says after its question mark",
+    "connection option": "check what the address says behind its question mark",
     "closed the connection|connection (is|was) lost|connection is closed|consuming input failed": GONE,
 }
 
