@@ -154,7 +154,7 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert json.loads(json_text(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
-def finding(made: Bench) -> Callable[[Connection], deletion.Doomed]:
+def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
     """What finds everything that the subject said."""
     return lambda connection: deletion.find_responses(connection, [made.subject()], None)
 

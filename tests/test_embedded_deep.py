@@ -19,8 +19,7 @@ from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import UNKNOWN, UNLIKE, TableJudge
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.models.local import is_table_judge, weights
-from independence_bench.models.local.gguf import Weights
-from independence_bench.models.local.states import Mind
+from independence_bench.models.local.states import Mind, Weights
 
 INSTALLED = weights.find()
 needs_weights = pytest.mark.skipif(INSTALLED is None, reason="needs `aib embedded install`")

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from independence_bench.errors import EmbeddedError
-from independence_bench.models.local import canonical, weights
+from independence_bench.models.local import host, weights
 from independence_bench.models.local.server import identity, serve
 
 INSTALLED = weights.find()
@@ -288,7 +288,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     assert INSTALLED is not None
     old = tmp_path / "old.state"
     with old.open("wb") as file:
-        file.truncate(canonical.MOST_BYTES)  # a hole: it takes no room
+        file.truncate(host.MOST_BYTES)  # a hole: it takes no room
     os.utime(old, (1, 1))
 
     async def asked() -> dict[str, Any]:
@@ -298,7 +298,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
 
     left = sorted(path.suffix for path in tmp_path.iterdir())
-    assert left == [".state"] * len(canonical.prompts_of({"messages": PLAIN}))
+    assert left == [".state"] * len(host.prompts_of({"messages": PLAIN}))
     assert not old.exists()
 
 

@@ -33,7 +33,7 @@ from independence_bench.report.judges_view import letters_of, validation_view, v
 from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
-from independence_bench.store.usage import Try
+from independence_bench.store.usage import AttemptCost
 
 __all__ = ["user"]  # a fixture
 Benches = Callable[..., Bench]
@@ -225,9 +225,9 @@ def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
     assert judging_cost([], 1, bought=True) == RunCost(None, None)
 
 
-def paid(dollars: float | None, outcome: str = "answered") -> Try:
+def paid(dollars: float | None, outcome: str = "answered") -> AttemptCost:
     """An attempt of two seconds."""
-    return Try("key", outcome, dollars, "Acme", 2.0)
+    return AttemptCost("key", outcome, dollars, "Acme", 2.0)
 
 
 def test_leniency_is_the_mean_difference_from_the_others(bench: Benches) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.calls.retry import GaveUp, Policy, Reach, Tries, describe, next_wait
+from independence_bench.calls.retry import AttemptCounts, GaveUp, Policy, Reach, describe, next_wait
 from independence_bench.models.messages import Fault, Kind
 
 SOONEST: Callable[[], float] = lambda: 0.0  # noqa: E731 - the shortest wait of each range
@@ -22,7 +22,7 @@ def ask_until_given_up(
 
     *attempt* is how many seconds each try takes; waits are exactly as long as they are said to be.
     """
-    tries, waits, now = Tries(), [], 5000.0
+    tries, waits, now = AttemptCounts(), [], 5000.0
     while True:
         now += attempt
         try:
@@ -64,7 +64,7 @@ def test_what_is_never_asked_again(kind: Kind, reach: Reach) -> None:
 def test_a_refused_request_is_that_calls_failure_unless_nothing_is_there(status: int, reach: Reach) -> None:
     """A conversation can be too long for a model; an address or a model that is not there refuses everything."""
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.BAD_REQUEST, "no", status), Tries(), Policy(), SOONEST, 0.0)
+        next_wait(Fault(Kind.BAD_REQUEST, "no", status), AttemptCounts(), Policy(), SOONEST, 0.0)
 
     assert end.value.reach is reach
 
@@ -124,7 +124,7 @@ def test_patience_is_time_on_the_clock_and_not_the_sum_of_waits(kind: Kind, reac
 
 def test_the_time_runs_from_the_first_hold_up_and_not_from_other_troubles() -> None:
     """A time-out an hour ago takes nothing of the patience; the first 429 starts the clock, and only the first."""
-    tries, policy = Tries(), Policy()
+    tries, policy = AttemptCounts(), Policy()
     next_wait(Fault(Kind.TIMEOUT, "no"), tries, policy, SOONEST, 0.0)
     assert tries.held_up_since is None
 
@@ -148,7 +148,7 @@ def test_every_kind_of_failure_has_its_row() -> None:
 @given(st.integers(1, 60), st.floats(0, 1, exclude_max=True), st.sampled_from([Kind.RATE_LIMITED, Kind.CONNECTION]))
 def test_jitter_stays_between_half_and_all_of_the_wait(number: int, drawn: float, kind: Kind) -> None:
     """Calls that failed together do not come back together, nor too early, nor after more than a minute."""
-    tries = Tries(held_up=number - 1)
+    tries = AttemptCounts(held_up=number - 1)
     full = min(2.0 ** (number - 1), 60.0)
 
     wait = next_wait(Fault(kind, "no"), tries, Policy(), lambda: drawn, 0.0)
@@ -162,7 +162,7 @@ def test_retry_after_is_honoured_where_it_is_longer(kind: Kind) -> None:
     """Never earlier than asked, up to a second later so that not all come at once; a shorter one changes nothing."""
 
     def wait(retry_after: float | None, draw: Callable[[], float]) -> float:
-        return next_wait(Fault(kind, "no", retry_after=retry_after), Tries(), Policy(), draw, 0.0)
+        return next_wait(Fault(kind, "no", retry_after=retry_after), AttemptCounts(), Policy(), draw, 0.0)
 
     assert wait(20.0, SOONEST) == 20.0
     assert 20.9 < wait(20.0, LATEST) < 21.0
@@ -198,7 +198,7 @@ def test_a_wait_as_long_as_the_patience_is_still_waited() -> None:
 
 def test_kinds_of_trouble_are_counted_apart() -> None:
     """A broken reply between two time-outs does not use up their tries, nor they its."""
-    tries, policy = Tries(), Policy()
+    tries, policy = AttemptCounts(), Policy()
     mixed = (Kind.BROKEN, Kind.TIMEOUT, Kind.WRONG_PROVIDER, Kind.BROKEN, Kind.RATE_LIMITED, Kind.UNAVAILABLE)
     for kind in (*mixed, Kind.WRONG_PROVIDER):
         next_wait(Fault(kind, "no"), tries, policy, SOONEST, 0.0)
@@ -213,7 +213,7 @@ def test_kinds_of_trouble_are_counted_apart() -> None:
 def test_broken_tries_of_an_earlier_command_count() -> None:
     """A reply that was broken twice when the process was killed has one try left."""
     with pytest.raises(GaveUp) as end:
-        next_wait(Fault(Kind.BROKEN, "empty"), Tries(broken=2), Policy(), SOONEST, 0.0)
+        next_wait(Fault(Kind.BROKEN, "empty"), AttemptCounts(broken=2), Policy(), SOONEST, 0.0)
 
     assert end.value.reason == "broken reply: empty (3 tries)"
 

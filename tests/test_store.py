@@ -31,7 +31,7 @@ from independence_bench.protocol.plan import Job
 from independence_bench.protocol.scoring import score_run
 from independence_bench.store import attempts, bulk, registry, schema
 from independence_bench.store import results as stored_results
-from independence_bench.store.attempts import CallInfo, Ended, Spending, Tried
+from independence_bench.store.attempts import CallInfo, EarlierAttempts, Ended, Spending
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
 from independence_bench.store.owners import new_owner
@@ -313,8 +313,8 @@ def test_a_resumed_call_remembers_its_broken_and_cut_off_attempts(store: Store) 
     numbers = [attempt(store, outcome, None) for outcome in ended]
 
     with store.reading() as connection:
-        assert attempts.tried(connection, [CALL.key, "never asked"]) == {
-            CALL.key: Tried(broken=2, cut_off=2, spare=(numbers[4], "{}"))
+        assert attempts.earlier_attempts(connection, [CALL.key, "never asked"]) == {
+            CALL.key: EarlierAttempts(broken=2, cut_off=2, spare=(numbers[4], "{}"))
         }
 
 

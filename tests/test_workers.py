@@ -16,7 +16,7 @@ from simulated import Command, most_in_flight, play_together
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.leases import open_executor
-from independence_bench.calls.retry import real_clocks
+from independence_bench.calls.retry import Clocks
 from independence_bench.cli.workers import cluster_of, job_of, shard_of
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
@@ -200,11 +200,11 @@ class _Purse:
     def lapsed(self) -> bool:
         return self.asleep
 
-    async def draw(self, limit: float, needed: float, held: float) -> workers.Drawn:
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
         self.asleep = False
         granted = needed if needed <= self.left else 0.0
         self.left -= granted
-        return workers.Drawn(granted, limit - self.left - self.elsewhere, 0.0, self.elsewhere)
+        return workers.Grant(granted, limit - self.left - self.elsewhere, 0.0, self.elsewhere)
 
     async def give_back(self) -> None:
         self.given_back += 1
@@ -324,7 +324,7 @@ def test_a_worker_that_cannot_join_leaves_no_task_behind(tmp_path: Path) -> None
         with open_store(tmp_path / "aib.db") as store:
             refused = Budget(1.0, "a name that no database takes: \udcff")
             with pytest.raises(UnicodeEncodeError):
-                async with open_executor(store, {}, refused, asyncio.Event(), 1, real_clocks()):
+                async with open_executor(store, {}, refused, asyncio.Event(), 1, Clocks()):
                     pass
             return asyncio.all_tasks() - {asyncio.current_task()}
 

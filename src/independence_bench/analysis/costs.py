@@ -28,7 +28,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.usage import Command, ListPrice, Payment, Try
+from independence_bench.store.usage import AttemptCost, Command, ListPrice, Payment
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported
@@ -144,7 +144,7 @@ def read_costs(connection: Connection) -> Costs:
 def _item(payment: Payment, price: ListPrice | None) -> _Item:
     listed = None
     if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
-        listed = price.of(payment.prompt_tokens, payment.completion_tokens)
+        listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
     if payment.cost is not None:
         return _Item(payment, "told" if payment.cost else "free", payment.cost, listed)
     if payment.outcome not in MAY_COST:
@@ -275,7 +275,7 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
         results = next(group for group in records.every if group.configurations == board.configurations)
         judged = [judgement for judgement in records.judgements if judgement.about in results.keys]
     keys = stored_results.reply_keys(connection, results.slots)
-    replies, judgements = (usage.tries(connection, kind) for kind in ("reply", "judgement"))
+    replies, judgements = (usage.attempt_costs(connection, kind) for kind in ("reply", "judgement"))
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)  # to the key of each judgement by the board's judge, or its jury
     bought = set()  # of those keys
@@ -307,7 +307,7 @@ class RunCost:
     seconds: float | None = None  # of its calls one after the other, without what they waited for
 
 
-def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations: int, bought: bool) -> RunCost:
+def judging_cost(by_scenario: Sequence[Sequence[Sequence[AttemptCost]]], configurations: int, bought: bool) -> RunCost:
     """What a run takes: the mean judgement of each scenario, times *configurations*, all together.
 
     *by_scenario*: of every scenario, the attempts at each judgement, failed ones included; a judgement whose price or
@@ -324,7 +324,7 @@ def judging_cost(by_scenario: Sequence[Sequence[Sequence[Try]]], configurations:
 
 
 def _in_all(
-    answers: Iterable[Sequence[Try]], amount: Callable[[Try], float | None] = attrgetter("cost")
+    answers: Iterable[Sequence[AttemptCost]], amount: Callable[[AttemptCost], float | None] = attrgetter("cost")
 ) -> float | None:
     """What *answers* cost, or took, each with all its attempts; None where one has none, or came at unknown cost."""
     amounts = []

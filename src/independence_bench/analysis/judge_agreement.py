@@ -52,7 +52,7 @@ from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
 from independence_bench.store.results import Judgement
-from independence_bench.store.usage import Try
+from independence_bench.store.usage import AttemptCost
 
 STEPS = 20  # of a scale, for alpha: half points of 0-10
 FEWEST = 10  # conversations that a figure of agreement is based on; one of two or three says nothing
@@ -165,7 +165,7 @@ class _Material:
     given: Mapping[str, Mapping[Key, Judgement]]  # judge -> its judgements
     embedded: Mapping[Key, Judgement]  # of `embedded_of`, whether that judge is among those chosen or not
     indices: Indices
-    tries: Mapping[str, Sequence[Try]]  # judgement's key -> its attempts
+    tries: Mapping[str, Sequence[AttemptCost]]  # judgement's key -> its attempts
     scales: Mapping[str, MarkScale]  # by mark
     exams: Mapping[str, BoardExam | None]  # by label
 
@@ -188,7 +188,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         every = results_of(connection, protocol)
         judgements = judgements_of(connection, every)
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
-        tries = usage.tries(connection, "judgement")
+        tries = usage.attempt_costs(connection, "judgement")
         scales = {
             mark.name: mark_scale_of(mark, protocol.score_of(scenario))
             for scenario in protocol.scenarios
@@ -280,7 +280,7 @@ def _judge_row(
         kind = "person"
     verdicts = material.count(key for key, judgement in given.items() if judgement.reason is None)
     failed = material.count(key for key, judgement in given.items() if judgement.reason is not None)
-    tries: dict[str, list[Sequence[Try]]] = {scenario.id: [] for scenario in board.protocol.written.scenarios}
+    tries: dict[str, list[Sequence[AttemptCost]]] = {scenario.id: [] for scenario in board.protocol.written.scenarios}
     for key, judgement in given.items():
         tries[material.places[key].scenario.id].append(material.tries.get(judgement.key, ()))
     cost = judging_cost(list(tries.values()), len(board.configurations), kind == "model")

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from independence_bench.analysis.results import results_of
-from independence_bench.engine.cost import Forecast
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.session import EMBEDDED, Limits, RunOptions
 from independence_bench.errors import ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text

@@ -8,10 +8,11 @@ flight. Knows no endpoint and no model.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Protocol
 
 from independence_bench.errors import BudgetSpent
-from independence_bench.store.workers import Drawn
+from independence_bench.store.workers import Grant
 
 LOOK = 0.5  # seconds between two looks whether another worker has left some over
 
@@ -22,13 +23,13 @@ class Purse(Protocol):
     def lapsed(self) -> bool:
         """Whether this worker slept so long that others may have spent what it held."""
 
-    async def draw(self, limit: float, needed: float, held: float) -> Drawn:
+    async def draw(self, limit: float, needed: float, held: float) -> Grant:
         """Ask for more than this worker *held*: *needed* at least, or it is granted nothing."""
 
     async def give_back(self) -> None:
         """Leave to others what is not spent; nothing is in flight."""
 
-    async def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float, /) -> Awaitable[None]:
         """Sleep; raises where the command is asked to stop."""
 
 
@@ -68,7 +69,11 @@ class Budget:
 
     async def make_room(self, most: float) -> None:
         """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never will."""
-        while not self._fits_still(most):
+        while True:
+            if self.purse is not None and self.purse.lapsed():  # others may have had what was drawn and not spent
+                self._drawn = min(self._drawn, self.spent + self.reserved)
+            if self.fits(most):
+                return
             if self.purse is None:
                 if self.reserved == 0:
                     raise BudgetSpent(
@@ -76,7 +81,7 @@ class Budget:
                         f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
                     )
                 await self.settled.wait()
-            elif self._drawing:  # one asks for all
+            elif self._drawing:  # one call asks for all: each draw is a transaction that workers take turns in
                 await self.settled.wait()
             else:
                 self._drawing = True
@@ -85,11 +90,6 @@ class Budget:
                 finally:
                     self._drawing = False
                     self.tell()
-
-    def _fits_still(self, most: float) -> bool:
-        if self.purse is not None and self.purse.lapsed():
-            self._drawn = min(self._drawn, self.spent + self.reserved)
-        return self.fits(most)
 
     async def _draw(self, purse: Purse, most: float) -> None:
         """Ask for more once; where there is none wait a little for what is held, here or elsewhere."""
@@ -100,12 +100,12 @@ class Budget:
             # what is left over here may be what another worker waits for
             self._drawn = self.spent
             await purse.give_back()
-            drawn = await purse.draw(limit, most, 0.0)
-            more = drawn.granted
-            if not more and not drawn.elsewhere:
-                lost = f", calls that were lost in flight may have cost ${drawn.lost:.4f}," if drawn.lost else ""
+            grant = await purse.draw(limit, most, 0.0)
+            more = grant.granted
+            if not more and not grant.elsewhere:
+                lost = f", calls that were lost in flight may have cost ${grant.lost:.4f}," if grant.lost else ""
                 raise BudgetSpent(
-                    f"the budget of ${limit:g} of the job {self.job} is used up: ${drawn.spent:.4f} is spent by its "
+                    f"the budget of ${limit:g} of the job {self.job} is used up: ${grant.spent:.4f} is spent by its "
                     f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"
                 )
         self._drawn += more
@@ -135,7 +135,7 @@ class Reservation:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        # no await in here: whoever waits is told, even if this call is being cancelled
+        # no await in here: tasks that wait are woken even if this call is being cancelled
         budget = self._budget
         budget.in_flight -= 1
         budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding

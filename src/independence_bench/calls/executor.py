@@ -21,8 +21,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Accepted, Call
-from independence_bench.calls.ledger import CallLedger, CallState, NextStep, StoredAnswer, Tally
+from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, StoredAnswer, Tally
 from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
@@ -97,7 +96,7 @@ class Executor:
                         if isinstance(started, StoredAnswer):
                             self.served.add(state.who)
                             return started.answer
-                        if started is not None:
+                        if started is not None:  # the attempt is on disk, so a kill from here on is counted
                             state.ours = True
                             await self._keep_price(call.request.model)
                             outcome = await self._send(state, started, slots)
@@ -105,7 +104,7 @@ class Executor:
                 if step is None:  # another process has claimed it
                     await self.pause(POLL)
                     continue
-                if step.outcome == CUT_OFF:
+                if step.outcome == CUT_OFF:  # asked once more with twice the limit; if that fails, this is the answer
                     state.spare = step.answer or state.spare
                     continue
                 if step.answer is not None:
@@ -130,7 +129,7 @@ class Executor:
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
         """Carry *operation* out, even if this task is being cancelled."""
         doing = asyncio.ensure_future(self.commits.do(operation))
-        # cancelled while it waits, nobody would hear that it failed: the store's failure is said elsewhere
+        # if this task is cancelled while it waits, the error is dropped here: a failed store is reported elsewhere
         doing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(doing)
 
@@ -157,19 +156,19 @@ class Executor:
         async with contextlib.AsyncExitStack() as stack:
             if not await self._foreseeable(model):
                 await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
-                if await self._foreseeable(model):  # the call before has told
+                if await self._foreseeable(model):  # the call before has shown its cost
                     await stack.aclose()
             yield
 
     async def _foreseeable(self, model: ChatModel) -> bool:
-        """Whether a price is listed, or a reply has told its cost. A price of nothing has to be told once more."""
+        """Whether a price is listed, or a reply has shown its cost. A price of nothing has to be seen once more."""
         client = self.clients[model.endpoint]
         if client.endpoint.free or model.name in self.dearest or (await client.info(model.model)).most(1, 1):
             return True
-        told = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
-        if told:  # an earlier command's
-            self.dearest.setdefault(model.name, told)
-        return bool(told)
+        most = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
+        if most:  # an earlier command's
+            self.dearest.setdefault(model.name, most)
+        return bool(most)
 
     async def _keep_price(self, model: ChatModel) -> None:
         """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
@@ -204,12 +203,12 @@ class Executor:
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
-                        call.request, limit, drawing_seed(call.info.key, state.tries.broken)
+                        call.request, limit, drawing_seed(call.info.key, state.counts.broken)
                     )
                 finally:
                     tally.in_flight -= 1
                 # what kept the call waiting while others were served was the queue, not the endpoint
-                state.tries.served(limiter.served_at)
+                state.counts.served(limiter.served_at)
                 if isinstance(outcome, Completion):
                     limiter.succeeded()
                 elif outcome.kind is Kind.RATE_LIMITED and (outcome.retry_after or 0.0) <= self.clocks.policy.patience:
@@ -236,22 +235,21 @@ class Executor:
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
-            await self._close_for_all(call.info.endpoint, step.end.reason)
+            endpoint, reason = call.info.endpoint, step.end.reason
+            if (
+                job := self.ledger.job
+            ) is not None and endpoint not in self.closed:  # once, for the job's other workers
+                self.closed[endpoint] = reason
+                await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
         status = outcome.status if isinstance(outcome, Fault) else 200
         ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
         await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
 
-    async def _close_for_all(self, endpoint: str, reason: str) -> None:
-        """Write down, once, for the other workers of this job that *endpoint* is closed."""
-        if (job := self.ledger.job) is not None and endpoint not in self.closed:
-            self.closed[endpoint] = reason
-            await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
-
     async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or the most where nobody told.
+        """What the budget counts for an attempt, in dollars: what it cost, or the most where that is not known.
 
-        The ledger (`Usage.cost`, the tally) keeps to what was told.
+        The ledger (`Usage.cost`, the tally) counts only what is known.
         """
         model = state.call.request.model
         if usage.cost is not None:
@@ -276,15 +274,15 @@ class Executor:
         return most
 
     def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
-        """What one outcome leads to; counts it in the tries."""
-        call, tries = state.call, state.tries
+        """What one outcome leads to; counts it among the attempts."""
+        call, counts = state.call, state.counts
         if isinstance(outcome, Completion):
             self.served.add(state.who)
             read = call.read(outcome)
             # even a subject that takes cut-off replies as they are has to have said something
             taken = call.request.model.accept_cut_off and isinstance(read, Accepted)
-            if read.cut_off and not tries.cut_off and not taken:
-                tries.cut_off += 1
+            if read.cut_off and not counts.cut_off and not taken:
+                counts.cut_off += 1
                 return NextStep(CUT_OFF, answer=(attempt, read.answer) if isinstance(read, Accepted) else None)
             if isinstance(read, Accepted):
                 return NextStep(ANSWERED, answer=(attempt, read.answer))
@@ -299,7 +297,7 @@ class Executor:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
         try:
-            step.wait = next_wait(fault, tries, self.clocks.policy, self.clocks.draw, self.clocks.clock())
+            step.wait = next_wait(fault, counts, self.clocks.policy, self.clocks.draw, self.clocks.clock())
         except GaveUp as end:
             step.end = self._end(state, fault, end)
             if step.end.reach is Reach.REPLY:
@@ -310,7 +308,7 @@ class Executor:
         """How far the end of one call reaches where its circumstances say more than the policy."""
         if fault.kind is not Kind.BAD_REQUEST:
             return end
-        if state.tries.cut_off:
+        if state.counts.cut_off:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do

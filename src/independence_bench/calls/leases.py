@@ -1,35 +1,49 @@
-"""Opens the executor of one command: commits, rate limiters, and the renewal of its leases.
+"""Opens the executor of one command: commits, rate limiters, the renewal of its leases, its part of a job's budget.
 
-Knows nothing of what is asked.
+Replies that arrived and could not be stored, because a disk is full or a database stays away, are saved in a file of
+their own, which the next command takes in. Attempts are in the store before they are sent, so what is missing of them
+is how they ended: that is saved, with the bodies of the replies, and the answers are read from those anew. Knows
+nothing of what is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.ledger import CallLedger
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
-from independence_bench.calls.unstored import Unstored, is_finish, take_in
-from independence_bench.calls.worker import Worker
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
-from independence_bench.models.redaction import KNOWN
-from independence_bench.store import attempts
+from independence_bench.models.local.weights import data_folder
+from independence_bench.models.messages import Usage
+from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.store import attempts, schema, workers
+from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store
-from independence_bench.store.group_commit import Commits
+from independence_bench.store.group_commit import Commits, Operation
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
 from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
+LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
+PREFIX, SUFFIX = "aib-unstored-", ".jsonl"  # of the files with what could not be stored
 REPLACED = "was deleted or replaced while it was in use"
 
 
@@ -47,7 +61,7 @@ async def open_executor(
 
     Its claims are renewed while the block runs. Raises StoreError where the store cannot be written, and at the end of
     the block, *stopping* having been set, where it turned out not to be this machine's alone or was replaced. Replies
-    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is told.
+    that could not be stored are saved in a file; until a folder takes it they are kept, and *notice* is called.
     """
     commits = Commits(store, stopping)
     upkeep = _Upkeep(store, commits, stopping, clocks)
@@ -72,10 +86,59 @@ async def open_executor(
                 await asyncio.gather(*tasks, return_exceptions=True)
                 if worker is not None:
                     budget.attach(None)
-                    await worker.leave()
+                    with suppress(StoreError):  # where the store has failed, it is free with the lease
+                        await worker.give_back()
     finally:
         await upkeep.save_unstored(notice)
     upkeep.conclude()
+
+
+@dataclass(slots=True)
+class Worker:
+    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
+
+    job: str
+    ledger: CallLedger
+    commits: Commits
+    pause: Callable[[float], Awaitable[None]]
+    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
+
+    async def join(self) -> float:
+        """Become one of the job's workers. Returns when that was, on the store's clock."""
+        now = self.ledger.now()
+        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
+        self.kept_until = now + LEASE
+        return now
+
+    def lapsed(self) -> bool:
+        """As `Purse` says."""
+        return self.ledger.now() >= self.kept_until
+
+    async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
+        """As `Purse` says."""
+        now, watch = self.ledger.now(), self.ledger.watch
+        ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
+        grant = await self.commits.do(partial(ask, now=now, watch=watch))
+        self.kept_until = now + LEASE
+        return grant
+
+    async def give_back(self) -> None:
+        """As `Purse` says."""
+        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
+
+    async def work(self, since: float, closed: dict[str, str]) -> None:
+        """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
+        renewed = since
+        while True:
+            await asyncio.sleep(LISTEN)
+            with suppress(StoreError):  # the next call that needs the store reports it
+                if (now := self.ledger.now()) >= renewed + LEASE / 4:
+                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
+                    # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
+                    renewed, self.kept_until = now, self.kept_until if self.lapsed() else now + LEASE
+                closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
+                for endpoint, reason in closures.items():
+                    closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")
 
 
 class _Upkeep:
@@ -99,9 +162,9 @@ class _Upkeep:
         Returns how many calls earlier processes left in flight.
         """
         if await self._set_clock() is None:
-            self.watch = LeaseWatch(self._clocks.clock, attempts.LEASE)
+            self.watch = LeaseWatch(self._clocks.clock, LEASE)
             self._elsewhere = await self._commits.do(attempts.leases_elsewhere)
-        saved = await self._commits.do(partial(take_in, beside=self._store.backend.folder()))
+        saved = await self._commits.do(partial(take_in, store_folder=self._store.backend.folder()))
         for file in saved:
             file.unlink(missing_ok=True)
         command = Command(self._store.session, self.now(), KNOWN.redacted_text(self._store.typed))
@@ -109,15 +172,15 @@ class _Upkeep:
         return await self._commits.do(partial(attempts.mark_lost, now=self.now(), watch=self.watch))
 
     async def _set_clock(self) -> float | None:
-        told = await self._commits.do(self._store.backend.time)
-        self._behind = 0.0 if told is None else told - self._clocks.now()
-        return told
+        server_time = await self._commits.do(self._store.backend.time)
+        self._behind = 0.0 if server_time is None else server_time - self._clocks.now()
+        return server_time
 
     async def renew(self) -> None:
         """Renew our claims until cancelled."""
         while True:
-            await asyncio.sleep(attempts.LEASE / 4)
-            with contextlib.suppress(StoreError):  # the next call that needs the store reports it
+            await asyncio.sleep(LEASE / 4)  # so that two renewals may fail before others take our calls
+            with suppress(StoreError):  # the next call that needs the store reports it
                 await self._set_clock()
                 await self._commits.do(partial(attempts.renew, owner=self.owner, now=self.now()))
 
@@ -128,16 +191,17 @@ class _Upkeep:
             if self._store.backend.is_replaced():
                 self._trouble = REPLACED
             elif self._elsewhere and second % LOOKS_ELSEWHERE == 0:
-                with contextlib.suppress(StoreError):
+                with suppress(StoreError):
                     await self._look_elsewhere()
             if self._trouble:
                 self._stopping.set()
                 return
 
     async def _look_elsewhere(self) -> None:
-        now = await self._commits.do(attempts.leases_elsewhere)
+        leases = await self._commits.do(attempts.leases_elsewhere)
         for owner, until in self._elsewhere.items():
-            if now.get(owner, until) != until:
+            # a lease that ends at another time than before was renewed: its owner is alive, on another machine
+            if leases.get(owner, until) != until:
                 self._trouble = (
                     f"another machine ({host_of(owner)}) uses the store {self._store.shown}; a file is "
                     "for the processes of one machine: wait until that one has ended, or use a PostgreSQL database"
@@ -163,3 +227,93 @@ class _Upkeep:
             raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
         if self._trouble:
             raise StoreError(self._trouble)
+
+
+# ---------------------------------------------------------------- what could not be stored
+
+
+def is_finish(operation: Operation) -> bool:
+    """Whether a write of the store is how attempts ended."""
+    return getattr(operation, "__func__", None) is CallLedger.finish
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """What one process could not store."""
+
+    owner: str
+    ended: Sequence[EndedAttempt]
+    now: float  # seconds since 1970
+
+    def __str__(self) -> str:
+        return f"what came of {len(self.ended)} call{'' if len(self.ended) == 1 else 's'} since"
+
+    def save(self, store_folder: Path | None) -> Path | None:
+        """Write the file, whole or not at all, to the first folder that takes it; None where none does."""
+        lines = [self._line(*ended) for ended in self.ended]
+        for folder in _folders(store_folder):
+            path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
+            fresh = path.with_suffix(".making")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+                fresh.rename(path)
+            except OSError:  # the next folder may be on another disk
+                with suppress(OSError):
+                    fresh.unlink()
+            else:
+                return path
+        return None
+
+    def _line(self, state: Any, attempt: int, ended: Ended, step: Any) -> str:
+        how = asdict(ended) | {"raw": SENT.redacted_text(ended.raw), "message": KNOWN.redacted_message(ended.message)}
+        saved = {"owner": self.owner, "key": state.key, "attempt": attempt, "at": self.now, "charge": step.charge}
+        return json.dumps(saved | {"ended": how}) + "\n"
+
+
+def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
+    """Write down how the saved attempts of this store ended. Returns the files that can be deleted once that is
+    durable."""
+    taken = []
+    for path, saved in _files(store_folder):
+        # an id and an owner's name are of this store or of none: a file of another store has no line for it
+        here = [line for line in saved if connection.execute(_attempt(line)).first() is not None]
+        if not here:
+            continue
+        for line in here:
+            # another process may have taken it for lost meanwhile, but it has not seen how that ended
+            no_end = or_(schema.attempts.c.finished_at.is_(None), schema.attempts.c.outcome == LOST)
+            if connection.execute(_attempt(line).where(no_end)).first() is not None:
+                ended = Ended(**line["ended"] | {"usage": Usage(**line["ended"]["usage"])})
+                attempts.end_attempts(connection, [(line["attempt"], ended)], line["at"])
+                workers.settle(connection, [line["attempt"]])
+                workers.spend(connection, line["owner"], line["charge"])
+        taken.append(path)
+    return taken
+
+
+def _attempt(line: Mapping[str, Any]) -> Any:
+    of = schema.attempts.c
+    return select(of.id).where(of.id == line["attempt"], of.call_key == line["key"], of.owner == line["owner"])
+
+
+def _folders(store_folder: Path | None) -> Iterator[Path]:
+    """Where files are saved and looked for: user data, the store's folder, the system's for temporary files."""
+    yield data_folder()
+    if store_folder is not None:
+        yield store_folder
+    yield Path(tempfile.gettempdir())
+
+
+def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
+    """The files that this user has saved, and their lines."""
+    for folder in dict.fromkeys(_folders(store_folder)):
+        with suppress(OSError):
+            for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
+                # anybody may put a file into a folder for temporary ones
+                if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
+                    with suppress(OSError, ValueError):
+                        yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

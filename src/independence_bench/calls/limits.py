@@ -115,7 +115,7 @@ class CallSlots:
     """One subject's slots at one endpoint, *limit* to send in; from `MANY` on, half as many more to prepare in.
 
     Writing a call down takes a hundredth of a second before it is sent and after it has come: without the second kind,
-    calls of 0.2 s, 200 at once, take a quarter more time. With few slots that is nothing beside the model's own time,
+    calls of 0.2 s, 200 at once, take a quarter more time. With few slots that is nothing next to the model's own time,
     and what is prepared is lost with a kill like what is in flight.
     """
 

@@ -22,10 +22,10 @@
     key refused (401), no credits (402)      never                  the endpoint is left alone
 
 Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
-do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until somebody
+do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until a user
 asks for it again (`aib run --again`).
 
-Pure: the clock, the sleep and the random numbers are the caller's.
+Sleeps nowhere; the clock and the random numbers are the caller's.
 """
 
 from __future__ import annotations
@@ -76,20 +76,15 @@ class Policy:
 class Clocks:
     """Time and chance, so that tests choose them."""
 
-    now: Callable[[], float]  # seconds since 1970
-    clock: Callable[[], float]  # monotonic seconds
-    draw: Callable[[], float]  # random numbers in [0, 1)
+    now: Callable[[], float] = time.time  # seconds since 1970
+    clock: Callable[[], float] = time.monotonic  # seconds
+    draw: Callable[[], float] = random.random  # in [0, 1)
     policy: Policy = Policy()
 
 
-def real_clocks() -> Clocks:
-    """Those of a command."""
-    return Clocks(time.time, time.monotonic, random.Random().random)  # noqa: S311 - jitter, not secrets
-
-
 @dataclass(slots=True)
-class Tries:
-    """What has been tried for one call."""
+class AttemptCounts:
+    """How many attempts at one call have failed, and how."""
 
     broken: int = 0
     failures: int = 0
@@ -104,8 +99,8 @@ class Tries:
             self.held_up_since = max(self.held_up_since, at)
 
 
-def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], float], now: float) -> float:
-    """Count *fault* in *tries*; seconds until the call is asked again. Raises GaveUp when it is not.
+def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float) -> float:
+    """Count *fault* in *counts*; seconds until the call is asked again. Raises GaveUp when it is not.
 
     *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
     """
@@ -118,29 +113,29 @@ def next_wait(fault: Fault, tries: Tries, policy: Policy, draw: Callable[[], flo
         case Kind.REFUSED_PROMPT:
             raise GaveUp(Reach.REPLY, describe(fault))
         case Kind.BROKEN | Kind.TOO_LARGE:
-            tries.broken += 1
-            if tries.broken >= policy.broken:
-                raise GaveUp(Reach.REPLY, f"{describe(fault)} ({tries.broken} tries)")
-            return _backoff(tries.broken, policy, draw, fault.retry_after)
+            counts.broken += 1
+            if counts.broken >= policy.broken:
+                raise GaveUp(Reach.REPLY, f"{describe(fault)} ({counts.broken} tries)")
+            return _backoff(counts.broken, policy, draw, fault.retry_after)
         case Kind.WRONG_PROVIDER:
-            tries.wrong_provider += 1
-            if tries.wrong_provider >= policy.broken:
-                raise GaveUp(Reach.MODEL, f"{describe(fault)} ({tries.wrong_provider} tries)")
-            return _backoff(tries.wrong_provider, policy, draw, fault.retry_after)
+            counts.wrong_provider += 1
+            if counts.wrong_provider >= policy.broken:
+                raise GaveUp(Reach.MODEL, f"{describe(fault)} ({counts.wrong_provider} tries)")
+            return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
         case Kind.RATE_LIMITED | Kind.CONNECTION:
             if fault.retry_after is not None and fault.retry_after > policy.patience:
                 raise GaveUp(Reach.MODEL, f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})")
-            tries.held_up += 1
-            tries.held_up_since = now if tries.held_up_since is None else tries.held_up_since
-            if now - tries.held_up_since >= policy.patience:
+            counts.held_up += 1
+            counts.held_up_since = now if counts.held_up_since is None else counts.held_up_since
+            if now - counts.held_up_since >= policy.patience:
                 reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
-                raise GaveUp(reach, f"{describe(fault)} ({tries.held_up} tries in {_minutes(policy.patience)})")
-            return _backoff(tries.held_up, policy, draw, fault.retry_after)
+                raise GaveUp(reach, f"{describe(fault)} ({counts.held_up} tries in {_minutes(policy.patience)})")
+            return _backoff(counts.held_up, policy, draw, fault.retry_after)
         case Kind.UNAVAILABLE | Kind.TIMEOUT:
-            tries.failures += 1
-            if tries.failures >= policy.failures:
-                raise GaveUp(Reach.CALL, f"{describe(fault)} ({tries.failures} tries)")
-            wait = _backoff(tries.failures, policy, draw, fault.retry_after)
+            counts.failures += 1
+            if counts.failures >= policy.failures:
+                raise GaveUp(Reach.CALL, f"{describe(fault)} ({counts.failures} tries)")
+            wait = _backoff(counts.failures, policy, draw, fault.retry_after)
             if wait > policy.patience:
                 raise GaveUp(Reach.CALL, f"{describe(fault)} (it asks to wait {_minutes(wait)})")
             return wait

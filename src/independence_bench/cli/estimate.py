@@ -14,8 +14,7 @@ from independence_bench.cli.calling import price_option
 from independence_bench.cli.options import Number, out, say, store_option
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import plan_options
-from independence_bench.engine.cost import Estimate
-from independence_bench.engine.preview import Preview, preview_of
+from independence_bench.engine.preview import Estimate, Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text

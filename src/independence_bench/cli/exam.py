@@ -18,8 +18,7 @@ from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import json_option
 from independence_bench.engine.ask_exam import PROTOCOL, foresee, sit
-from independence_bench.engine.cost import Forecast
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import EndpointUnusable, WrongUse

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board
 from independence_bench.analysis.held_stems import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of, with_settings
@@ -87,12 +87,14 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
     if source is not None and example is not None:
         raise WrongUse("--from and --example exclude each other")
     if example is not None:
-        text = _example(example)
+        if example not in EXAMPLES:
+            raise WrongUse(f"--example: there is no {label_text(example)}; there are {', '.join(EXAMPLES)}")
+        text = (EXAMPLES_FOLDER / f"{example}.yaml").read_text(encoding="utf-8")
     elif source is not None:
-        found = read_description(source)
-        draft = replace(found.draft, name=name or found.draft.name)
-        say(label_text(f"{source} is {found.kind}"), *(f"note: {label_text(note)}" for note in found.notes))
-        gone = [one for one in found.missing if getattr(draft, one, None) in ("", None) or one in SECTIONS]
+        description = read_description(source)
+        draft = replace(description.draft, name=name or description.draft.name)
+        say(label_text(f"{source} is {description.kind}"), *(f"note: {label_text(note)}" for note in description.notes))
+        gone = [key for key in description.missing if getattr(draft, key, None) in ("", None) or key in SECTIONS]
         say(f"not found in it: {', '.join(gone)}" if gone else "it has everything that a sheet needs")
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
@@ -115,43 +117,36 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
     say(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
-def _example(name: str) -> str:
-    if name not in EXAMPLES:
-        raise WrongUse(f"--example: there is no {label_text(name)}; there are {', '.join(EXAMPLES)}")
-    return (EXAMPLES_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-
-
 def _asked(name: str | None) -> PartialSheet:
-    """What a person answers at the terminal; an empty line ends a list."""
+    """What a person answers at the terminal."""
     try:
         name = name or click.prompt("The character's name", err=True)
-        prompt = _several("Its system prompt, line by line; an empty line ends it")
+        prompt = "\n".join(_lines("Its system prompt, line by line; an empty line ends it"))
         voice = click.prompt("How it sounds (or nothing)", default="", show_default=False, err=True)
         items = {section: _listed(section, question) for section, question in QUESTIONS.items()}
         says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
     except click.Abort:
         raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
-    return PartialSheet(name, prompt or f"You are {name}.", voice, {key: of for key, of in items.items() if of}, says)
+    items = {section: listed for section, listed in items.items() if listed}
+    return PartialSheet(name, prompt or f"You are {name}.", voice, items, says)
 
 
-def _several(question: str) -> str:
+def _lines(question: str) -> Iterator[str]:
+    """What a person answers line by line, up to an empty line."""
     say(f"{question}:")
-    lines: list[str] = []
     while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
-        lines.append(line)
-    return "\n".join(lines)
+        yield line
 
 
 def _listed(section: str, question: str) -> dict[str, str]:
-    say(f"{question}, one a line as `topic: text`; an empty line ends them:")
-    found: dict[str, str] = {}
-    while line := click.prompt("", default="", show_default=False, prompt_suffix="> ", err=True):
+    listed: dict[str, str] = {}
+    for line in _lines(f"{question}, one a line as `topic: text`; an empty line ends them"):
         topic, colon, text = (part.strip() for part in line.partition(":"))
         if colon and topic and text:
-            found[topic] = text
+            listed[topic] = text
         else:
             say(f"not taken: write a topic, a colon and a text, e.g. {SECTION_EXAMPLES[section]}")
-    return found
+    return listed
 
 
 @persona.command()
@@ -250,7 +245,7 @@ def run(
     for remark in remarks(found):
         say(label_text(f"note: {remark}"))
     files = protocol_files(found)
-    protocol = protocol_of(found)
+    protocol = protocol_of(found, files)
     roster = read_roster(models_file, local_url)
     effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
     named = split(",".join(models))
@@ -274,9 +269,11 @@ def run(
             raise SystemExit(1)
         keep_exclusions(opened, roster)
         played = {progress.label for progress in report.subjects}
-        board = _board(boards(opened, protocol), report.judge)
-        found_held = held(opened, protocol, report.judge)
-        stems = {label: of for label, of in found_held.items() if label.partition("#")[0] in played}
+        ranked = boards(opened, protocol)
+        # the ranking by that judge; else any, where no subject has an index
+        board = next((ranking for ranking in ranked if ranking.judge == report.judge), ranked[0] if ranked else None)
+        stems = held(opened, protocol, report.judge)
+        stems = {label: mine for label, mine in stems.items() if label.partition("#")[0] in played}
         if as_json:
             click.echo(persona_json(found.name, board, stems, report.judge))
         else:
@@ -288,17 +285,12 @@ def run(
         raise SystemExit(CROSSED)
 
 
-def _board(found: list[Board], judge: str | None) -> Board | None:
-    """The ranking by that judge; else any, where nobody has an index."""
-    return next((board for board in found if board.judge == judge), found[0] if found else None)
-
-
 def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list[str]:
     """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
     known = store.shown == default_store() or "://" in store.shown
     at = "" if known else f" --store {shlex.quote(store.shown)}"
     for label, mine in stems.items():
-        shown = [*mine.crossings, *(one.folded for one in mine.stems if one.folded)]
+        shown = [*mine.crossings, *(stem.folded for stem in mine.stems if stem.folded)]
         scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
         words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
         return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]

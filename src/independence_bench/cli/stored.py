@@ -30,7 +30,7 @@ from independence_bench.report.format import money, plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store
-from independence_bench.store.deletion import Doomed
+from independence_bench.store.deletion import DeletionPlan
 from independence_bench.store.registry import COMMAND, MODELS_FILE, Decision, unique_labels
 
 
@@ -136,30 +136,30 @@ def clear(
     with open_store(store, create=False) as opened:
         find = _finding(opened, what, subjects, protocol_name, judge)
         with opened.reading() as connection:
-            doomed = find(connection)
-        if not doomed:
+            plan = find(connection)
+        if not plan:
             say("nothing that could be cleared is stored")
             return
         with opened.reading() as connection:
-            deletion.check_unclaimed(connection, doomed, opened.now(connection))
+            deletion.check_unclaimed(connection, plan, opened.now(connection))
             spent = attempts.spending(connection)
-        say(f"this deletes {_amount(doomed)} from {label_text(opened.shown)}")
+        say(f"this deletes {_amount(plan)} from {label_text(opened.shown)}")
         say(f"what they cost stays on record: the store's total of {money(spent.total)} does not change")
         if not yes and not confirmed("Delete them?"):
             raise NotAllowed("nothing was deleted")
         with opened.writing() as connection:
-            deletion.clear(connection, doomed, find, opened.now(connection))
-    say(f"deleted {_amount(doomed)}")
+            deletion.clear(connection, plan, find, opened.now(connection))
+    say(f"deleted {_amount(plan)}")
 
 
 def _finding(
     store: Store, what: str, subjects: tuple[str, ...], protocol_name: str | None, judge: str | None
-) -> Callable[[Connection], Doomed]:
+) -> Callable[[Connection], DeletionPlan]:
     """What finds what is meant. Raises WrongUse for a subject that is not there; it raises that for a judge."""
     protocol = find_protocol(protocol_name, store)[0] if protocol_name else None
     of = stored_subjects(store, None, subjects)
 
-    def find(connection: Connection) -> Doomed:
+    def find(connection: Connection) -> DeletionPlan:
         hashes = None
         if protocol is not None:
             stored = registry.stored_protocols(connection)
@@ -175,12 +175,12 @@ def _finding(
     return find
 
 
-def _amount(doomed: Doomed) -> str:
+def _amount(plan: DeletionPlan) -> str:
     parts = [
         plural(len(found), noun)
-        for found, noun in ((doomed.transcripts, "conversation"), (doomed.judgements, "judgement"))
+        for found, noun in ((plan.transcripts, "conversation"), (plan.judgements, "judgement"))
         if found
     ]
-    if doomed.replies:
-        parts.insert(1, plural(len(doomed.replies), "reply", "replies"))
+    if plan.replies:
+        parts.insert(1, plural(len(plan.replies), "reply", "replies"))
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

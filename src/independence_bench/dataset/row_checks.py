@@ -292,7 +292,7 @@ class Batch:
         talk = Transcript(row["system_prompt"], tuple(Line(**line) for line in row["lines"]))
         replies = [self.replies[key] for key in row["reply_keys"]]
         refuse_first(integrity.transcript_faults(row, talk))
-        refuse_first(integrity.told_faults(row, talk, replies))
+        refuse_first(integrity.reply_text_faults(row, talk, replies))
         self._caused(row, talk, model, replies)
         return to_store(self.table, row)
 

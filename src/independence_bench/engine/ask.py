@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from sqlalchemy import Connection
-
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.leases import open_executor
@@ -97,8 +95,12 @@ class Asker(ABC):
     async def run(self) -> Report:
         """Ask until everything is done or stopped. Raises StoreError; all else is in the report."""
         session = self._session
+
+        def notice(text: str) -> None:
+            self.report.notice = text
+
         async with open_executor(
-            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, self._notice
+            session.store, session.clients, session.budget, self._stopping, self._most, session.clocks, notice
         ) as executor:
             self.report.lost = executor.lost
             try:
@@ -116,21 +118,15 @@ class Asker(ABC):
             raise self.report.stopped
         return self.report
 
-    def _notice(self, text: str) -> None:
-        self.report.notice = text
-
     async def run_watched(self, watching: Awaitable[None]) -> Report:
-        """`run`, with *watching* beside it, which is cancelled at the end.
-
-        Signals as `interruptible` has them.
-        """
-        beside = asyncio.ensure_future(watching)
+        """`run`, together with *watching*, which is cancelled at the end. Signals as `interruptible` has them."""
+        watcher = asyncio.ensure_future(watching)
         try:
             with interruptible(self.report, self.stop):
                 return await self.run()
         finally:
-            beside.cancel()
-            await asyncio.gather(beside, return_exceptions=True)
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
 
     async def converse(self, executor: Executor, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
         """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
@@ -146,20 +142,22 @@ class Asker(ABC):
     async def _work_off(
         self, executor: Executor, progress: Progress, slots: Mapping[str, CallSlots], left: Iterator[ConversationTask]
     ) -> None:
-        """One conversation after the other, beside other tasks that take theirs from *left* too."""
-        for one in left:
+        """One conversation after the other; other tasks take theirs from *left*, too."""
+        for conversation in left:
             if self._stopping.is_set():
                 break
-            calls = ConversationCalls(executor, slots, progress, one.calls, one.rank, one.fresh)
+            calls = ConversationCalls(
+                executor, slots, progress, conversation.calls, conversation.rank, conversation.fresh
+            )
             try:
-                await one.work(calls)
+                await conversation.work(calls)
             except Stopped:
                 break
             except (BudgetSpent, StoreError) as error:  # what else is in flight is paid for: it is waited for
                 self.stop(error)
                 break
             except GaveUp as error:
-                progress.ended("failed", Trouble(one.title, error.reason))
+                progress.ended("failed", Trouble(conversation.title, error.reason))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made
@@ -181,19 +179,16 @@ class JudgeAsker(Asker):
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
         self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
-        # a judge that is no model asks nobody, so there is nothing to report
+        # a judge that is no model makes no call, so there is nothing to report
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
 
     async def ask_all(self, executor: Executor) -> None:
         """Ask about every conversation that is left."""
         for judge in self.judges:
-            await executor.commits.do(partial(_keep_judge, judge))
+            keep = partial(registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec)
+            await executor.commits.do(keep)
         await self.converse(executor, self._progress, self._tasks)
-
-
-def _keep_judge(judge: Judge, connection: Connection) -> None:
-    registry.keep_judge(connection, judge.hash, judge.label, judge.spec)
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from functools import partial
 from statistics import fmean
 
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask, JudgeAsker
-from independence_bench.engine.cost import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast
-from independence_bench.engine.preview import Preview, preview_of
+from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.judging.exam.cases import ExamCase, exam_cases

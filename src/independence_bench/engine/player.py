@@ -17,8 +17,16 @@ from independence_bench.calls.call import Accepted, Call, Rejected
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.pending import Pending, find_pending, invalid_trouble, judge_trouble
-from independence_bench.engine.run import Progress, RunPlan, Session, Trouble
+from independence_bench.engine.run import (
+    Pending,
+    Progress,
+    RunPlan,
+    Session,
+    Trouble,
+    find_pending,
+    invalid_trouble,
+    judge_trouble,
+)
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion
 from independence_bench.protocol import delivery
@@ -82,13 +90,14 @@ class _Player:
 
     async def find_pending(self) -> None:
         """Read what is stored and what is missing. A run of which nothing is missing is begun, whoever played it."""
-        self.pending = await self.executor.commits.do(self._begin)
-        self.engine.report.subjects[self.number] = self.pending.progress
 
-    def _begin(self, connection: Connection) -> Pending:
-        pending = find_pending(connection, self.plan, self.subject)
-        registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
-        return pending
+        def begin(connection: Connection) -> Pending:
+            pending = find_pending(connection, self.plan, self.subject)
+            registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+            return pending
+
+        self.pending = await self.executor.commits.do(begin)
+        self.engine.report.subjects[self.number] = self.pending.progress
 
     async def play_all(self, at_once: asyncio.Semaphore) -> None:
         """Play and judge all that is missing of this subject."""
@@ -104,11 +113,11 @@ class _Player:
         left += [(job, True, 1) for job in self.pending.to_judge]
         self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
         rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
-        left.sort(key=lambda one: -(one[2] + rank(one[0])))
+        left.sort(key=lambda item: -(item[2] + rank(item[0])))
         for job, judge_only, _ in left:
             bought = job.place in shared
             calls = (0 if judge_only else len(job.scenario.asks) - bought) + self.judge_calls
-            work = partial(self._judge_stored, job) if judge_only else partial(self._play, job, bought)
+            work = partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
             yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
 
     async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
@@ -124,7 +133,7 @@ class _Player:
             try:
                 reply = await calls.ask(call, counted=not (shared and is_shared(job.scenario, talk)))
             except GaveUp:
-                # a run that leaves no conversation behind was begun all the same, and is shown as incomplete
+                # a run without a stored conversation was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
             said.append((call.info.key, reply))
@@ -175,14 +184,12 @@ class _Player:
             priority=talk.asks_left + (self.plan.judge is not None),
         )
 
-    async def _judge_stored(self, job: Job, calls: ConversationCalls) -> None:
-        transcript, _ = await self.executor.commits.do(
-            partial(results.read_transcript, transcript_id=job.transcript_id)
-        )
-        await self._judge(job, transcript, calls)
-
-    async def _judge(self, job: Job, transcript: Transcript, calls: ConversationCalls) -> None:
+    async def _judge(self, job: Job, transcript: Transcript | None, calls: ConversationCalls) -> None:
+        """Have *transcript* judged; None: the stored one of *job*."""
         assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
+        if transcript is None:
+            read = partial(results.read_transcript, transcript_id=job.transcript_id)
+            transcript = (await self.executor.commits.do(read))[0]
         case = JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions)
         try:
             judgement = await self.plan.judge.judge(case, calls)
@@ -202,19 +209,19 @@ def reply_reader(
     """What makes a reply of a completion, or says why it is none; *options*: the labels of which it is to name one."""
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
-        said = delivery.said(completion, configuration.delivery, protocol.tool_role)
-        if isinstance(said, delivery.Unusable):
-            return Rejected(said.reason, said.cut_off)
-        if said.cut_off and options and read_choice(said.words.text, options) is None:
-            return Rejected("cut off before it named an option", said.cut_off)
+        spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
+        if isinstance(spoken, delivery.Unusable):
+            return Rejected(spoken.reason, spoken.cut_off)
+        if spoken.cut_off and options and read_choice(spoken.words.text, options) is None:
+            return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(
-            text=said.words.text,
-            notes=said.words.notes,
+            text=spoken.words.text,
+            notes=spoken.words.notes,
             reasoning=completion.reasoning,
-            cut_off=said.cut_off,
-            plain_text=said.plain_text,
+            cut_off=spoken.cut_off,
+            plain_text=spoken.plain_text,
             reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
         )
-        return Accepted(reply, said.cut_off)
+        return Accepted(reply, spoken.cut_off)
 
     return read

@@ -1,22 +1,42 @@
-"""What a plan will send and cost, and what its models are known not to support: said before anything is sent.
+"""What a plan will send and cost, and what its models are known not to support: shown before anything is sent.
 
-Reads the store and the endpoints' lists; asks no model. Prints nothing.
+What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
+store, and else what the protocol says that a typical model needs. Reads the store and the endpoints' lists; asks no
+model. Prints nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+
+from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.boards import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.engine.cost import Estimate, Forecast, estimate
-from independence_bench.engine.pending import find_pending, usual_replies
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
 from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.resolve import takes_temperature
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel
-from independence_bench.store import attempts, usage
+from independence_bench.protocol.conversation import Words
+from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.store import attempts, registry, usage
+from independence_bench.store.usage import Used
+
+# From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
+# one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
+# the most lies the range.
+CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
+THOUGHT_TOKENS = 160  # on top of a reply, when told to think
+VERDICT_TOKENS = 150
+RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
+RANGE_THINKING = (0.45, 1.55)
+RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
+RANGE_VERDICT = (0.8, 1.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +48,11 @@ class Preview:
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget
     estimates: tuple[Estimate, ...] = ()  # of which the forecast is the sum, subject by subject
-    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: nobody judges
+    exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
 
 
 async def preview_of(plan: RunPlan, session: Session) -> Preview:
-    """What *plan* will take, beside what the store has cost so far."""
+    """What *plan* will take, and what the store has cost so far."""
     models = [*plan.subjects] if plan.runs else []
     judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
@@ -64,33 +84,231 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         remarks += _remarks(plan, model, info, model in free or model in kept, bounded)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
-    whole = sum((one.whole for one in estimates), Forecast())
-    if sum(one.judge.calls > 0 for one in estimates) > 1:
+    whole = sum((part.whole for part in estimates), Forecast())
+    if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
 def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support, and prices that are not known."""
-    said = []
+    remarks = []
     if not free and info.most(1, 1) is None:
         so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
-        said.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
+        remarks.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
     if model.endpoint == "local" and not info.identity:
-        said.append(f"{model.name} is known by its name only: after putting other weights behind it, use another store")
+        remarks.append(
+            f"{model.name} is known by its name only: after putting other weights behind it, use another store"
+        )
     if info.always_reasons:
-        said.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
+        remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if model.endpoint == PYTHON:
-        said.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
+        remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
     if info.parameters is None or model.endpoint == "embedded":
-        return said
+        return remarks
     if not takes_temperature(info):
         own = model.temperature == OWN_TEMPERATURE
         so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
-        said.append(f"{model.name} does not list temperature: {so}")
+        remarks.append(f"{model.name} does not list temperature: {so}")
     if model.thinks and "reasoning" not in info.parameters:
-        said.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
+        remarks.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
     in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        said.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
-    return said
+        remarks.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
+    return remarks
+
+
+# ---------------------------------------------------------------- the forecast
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Calls, tokens and dollars of some jobs. *dollars* is None where a price is not known."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float | None = 0.0
+    at_most: bool = False  # some of the calls may turn out not to be needed
+
+    def __add__(self, other: Forecast) -> Forecast:
+        return Forecast(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            added(self.dollars, other.dollars),
+            self.at_most or other.at_most,
+        )
+
+    def times(self, number: int) -> Forecast:
+        """The same, *number* times."""
+        dollars = None if self.dollars is None else number * self.dollars
+        tokens = number * self.prompt_tokens, number * self.completion_tokens
+        return Forecast(number * self.calls, *tokens, dollars, self.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class UsualReplies:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    own: bool = False  # taken from this subject's own replies
+    subjects: int = 0  # whose replies they are taken from
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one subject's part of a plan will take, or several' together, the judge apart. None: no price is known."""
+
+    label: str = "all"
+    candidate: Forecast = Forecast()
+    judge: Forecast = Forecast()
+    low: float | None = 0.0  # dollars of both
+    high: float | None = 0.0
+    usual: UsualReplies = UsualReplies()
+
+    @property
+    def whole(self) -> Forecast:
+        """Candidate and judge together."""
+        return self.candidate + self.judge
+
+    def __add__(self, other: Estimate) -> Estimate:
+        candidate, judge = self.candidate + other.candidate, self.judge + other.judge
+        return Estimate("all", candidate, judge, added(self.low, other.low), added(self.high, other.high))
+
+
+def estimate(
+    protocol: Protocol,
+    subject: ChatModel,
+    to_play: Sequence[Job],
+    to_judge: Sequence[Job],
+    judge: ChatModel | None,
+    usual: UsualReplies,
+    verdicts: Mapping[str, float],
+    prices: Mapping[ChatModel, ModelInfo],
+) -> Estimate:
+    """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
+
+    *judge* None: no model is asked for judging.
+    *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
+    """
+    # what is sent in one script is the same in every run that plays it
+    alike = Counter((job.script_hash, False) for job in to_play)
+    alike.update((job.script_hash, True) for job in to_judge)
+    one_of = {job.script_hash: job for job in (*to_play, *to_judge)}
+    shared = shared_openings(to_play)
+    bought = Counter(job.script_hash for job in to_play if job.place not in shared)
+    seen = [
+        (_typical(subject, one_of[script].scenario), used)
+        for script, _ in alike
+        for used in usual.by_script.get(script, ())
+    ]
+    # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
+    routed = any(job.scenario.labels_of(job.run) for job in to_play)
+    twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
+    played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
+    without_view = Forecast()
+    for (script, stored), number in alike.items():
+        configuration, scenario = one_of[script].configuration, one_of[script].scenario
+        known = usual.by_script.get(script)
+        expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
+        talk = opening(protocol, configuration, scenario, one_of[script].run)
+        for turn in range(len(scenario.asks)):
+            took = known[turn] if known else expected
+            if not stored:
+                prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
+                call = _call(prompt, took.completion, prices[subject])
+                played += call.times(bought[script] if is_shared(scenario, talk) else number)
+                without_view += call.times(2 * bought[script] if talk.options else 0)
+            said = "x" * int(took.said * CHARACTERS_A_TOKEN)
+            talk = talk.answered(Words(f"{said}\n{talk.options[0]}" if talk.options else said))
+        if judge is not None:
+            asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
+            written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
+            judged += _call(_tokens(asked.record), written, prices[judge]).times(number)
+    spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
+    low, high = (
+        added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
+        for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
+    )
+    if without_view.calls and not usual.own:  # who takes no option is asked once more, and nothing else
+        low = _moved(without_view, spread[0], subject, prices)
+    return Estimate(subject.label, played, judged, low, high, usual)
+
+
+def _typical(subject: ChatModel, scenario: Scenario) -> Used:
+    """A reply in *scenario* as a typical model gives it."""
+    said = scenario.reply_tokens
+    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.most_tokens), min(said, subject.most_tokens))
+
+
+def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
+    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
+
+    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
+    """
+    if not seen:
+        return typical
+    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
+    said = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    return Used(0, min(typical.completion * completion, most), min(typical.said * said, most))
+
+
+def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
+    return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
+
+
+def _moved(
+    forecast: Forecast, share: float, model: ChatModel | None, prices: Mapping[ChatModel, ModelInfo]
+) -> float | None:
+    """Dollars, if completions took that share of what is expected. A model that gets no calls needs no price."""
+    if model is None or not forecast.calls or forecast.dollars is None:
+        return forecast.dollars
+    price = prices[model].completion_price or 0.0
+    return forecast.dollars + (share - 1) * forecast.completion_tokens * price
+
+
+def added(one: float | None, other: float | None) -> float | None:
+    """Their sum; None where one of them is not known."""
+    return None if one is None or other is None else one + other
+
+
+def _tokens(sent: str) -> float:
+    return len(sent) / CHARACTERS_A_TOKEN
+
+
+def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:
+    """What *subject*'s replies to what is left are expected to take.
+
+    Its own where there are such; else those of the same model under other settings, else of all others, that think
+    as it does. An empty one where nothing is left or nothing is known.
+    """
+    scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
+    if not scripts:
+        return UsualReplies()
+    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
+    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
+    for like in ([other for other in others if other.hash == subject.hash], same, others):
+        by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
+        givers = 0
+        for giver in like:
+            used = usage.used_by(connection, scripts, giver.hash)
+            givers += bool(used)
+            for script, taken in used.items():
+                # who named no option at first has one more, and who names none at all has few
+                by_script[script] += [replies for replies in taken if len(replies) == scripts[script]]
+        if any(by_script.values()):
+            means = {
+                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items() if taken
+            }
+            return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
+    return UsualReplies()
+
+
+def _mean(used: Sequence[Used]) -> Used:
+    count = len(used)
+    return Used(
+        sum(reply.prompt for reply in used) / count,
+        sum(reply.completion for reply in used) / count,
+        sum(reply.said for reply in used) / count,
+    )

@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from independence_bench.engine.ask import interruptible
-from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Report, RunPlan, Session, find_pending
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.protocol.plan import jobs
@@ -74,8 +73,8 @@ async def run(
 ) -> Report | None:
     """Play and judge what *options* ask for; None where *approve* said no.
 
-    *watch* runs beside the engine and is cancelled when that has ended. Ctrl-C once: what is in flight is waited for
-    and stored; twice: it is left.
+    *watch* runs together with the engine and is cancelled at its end. Ctrl-C once: what is in flight is waited for and
+    stored; twice: it is left.
     """
     async with resolved(options, store) as (plan, session):
         if not approve(await preview_of(plan, session)):

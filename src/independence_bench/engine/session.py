@@ -66,15 +66,6 @@ class RunOptions:
     unnamed: bool = False  # not named by the user: subjects that are no longer offered are left out, with a remark
 
 
-def _embedded_judge(protocol: Protocol) -> Judge:
-    """The one that reads what *protocol* asks for."""
-    if protocol.kinds:
-        return RuleJudge()
-    table = WeightTable.load()
-    options_taken = any(one.labels_of(1) for one in protocol.scenarios)
-    return LevelsJudge(table, LevelTable.load()) if options_taken else TableJudge(table)
-
-
 @asynccontextmanager
 async def resolved(options: RunOptions, store: Store, asking: bool = True) -> AsyncIterator[tuple[RunPlan, Session]]:
     """The plan of *options*, its subjects and judge looked up, and what it needs: open clients, a budget.
@@ -114,14 +105,24 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
 def shared_job(plan: RunPlan, parts: int) -> str:
     """One name for all of so many parts of the same plan; 0: however many there are."""
     subjects = sorted(subject.hash for subject in plan.subjects)
-    played = [plan.protocol.hash, [str(one) for one in plan.configurations], subjects, plan.runs, plan.experiments]
+    played = [
+        plan.protocol.hash,
+        list(map(str, plan.configurations)),
+        subjects,
+        plan.runs,
+        plan.experiments,
+    ]
     return f"{plan.protocol.name}-{content_hash([played, plan.judge and plan.judge.hash, parts])[:12]}"
 
 
 async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
-    if options.judge == NAME:
-        return _embedded_judge(options.protocol)
+    if options.judge == NAME:  # the one that reads what the protocol asks for
+        if options.protocol.kinds:
+            return RuleJudge()
+        table = WeightTable.load()
+        takes_options = any(scenario.labels_of(1) for scenario in options.protocol.scenarios)
+        return LevelsJudge(table, LevelTable.load()) if takes_options else TableJudge(table)
     if options.judge == DEEP:
         return DeepJudge(StateReader(weights.require()), DeepWeights.load(), WeightTable.load())
     if options.judge is None:
@@ -189,12 +190,12 @@ async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Cl
 
 
 async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:
-    """The subjects of *options*; with them, where nobody named them, why some are left out.
+    """The subjects of *options*; with them, where the user named none, why some are left out.
 
     Raises SubjectError for one that was named, WrongUse where all are left out.
     """
     subjects, left_out = list(options.subjects), list[SubjectError]()
-    by_tool = [one for one in options.configurations if one.delivery == "tool_role" and options.runs]
+    by_tool = [way for way in options.configurations if way.delivery == "tool_role" and options.runs]
     if by_tool and any(spec.endpoint == PYTHON for spec in options.specs):
         raise SubjectError(
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "

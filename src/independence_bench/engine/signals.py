@@ -35,8 +35,8 @@ def handling(handler: Callable[[int, FrameType | None], object], *names: str) ->
 def interrupting() -> Iterator[None]:
     """Have every signal of `ENDING` end a block as Ctrl-C does: by KeyboardInterrupt.
 
-    Of those that nobody types only the first: what the block does last, such as storing a mark, is not interrupted by
-    the same end said twice. Ctrl-C itself is Python's and asyncio's.
+    Of those that are not typed only the first: what the block does last, such as storing a mark, is not interrupted by
+    the same signal sent twice. Ctrl-C itself is Python's and asyncio's.
     """
     ended = False
 

@@ -25,12 +25,11 @@ from typing import Any
 
 from independence_bench import __version__
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.ledger import Tally
+from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import interruptible
-from independence_bench.engine.pending import find_pending
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Trouble
+from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, find_pending
 from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, resolved, shared_job
 from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse

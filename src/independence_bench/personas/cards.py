@@ -201,8 +201,8 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
         for key in ("first_mes", "mes_example", "character_book", "alternate_greetings")
         if fields.get(key)
     ]
-    said = "\n".join(_plain(kept[key])[0] for key in ("description", "personality") if key in kept)
-    return Description(f"{kind}{version}", _drafted(called, whole, said, called, None), tuple(notes))
+    descriptive = "\n".join(_plain(kept[key])[0] for key in ("description", "personality") if key in kept)
+    return Description(f"{kind}{version}", _drafted(called, whole, descriptive, called, None), tuple(notes))
 
 
 def _field(fields: Mapping[str, Any], key: str) -> str:
@@ -239,11 +239,11 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
 
 
-def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | None) -> PartialSheet:
-    """What *said*, the descriptive part of *prompt*, tells line by line."""
+def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: bool | None) -> PartialSheet:
+    """What *descriptive*, a part of *prompt*, says line by line."""
     items: dict[str, dict[str, str]] = {}
     voice = ""
-    for topic, text in _lines(said):
+    for topic, text in _lines(descriptive):
         section = _TOPICS.get(topic.casefold(), "facts")
         if section == "voice":
             voice = voice or text[:2000]
@@ -256,11 +256,11 @@ def _drafted(name: str, prompt: str, said: str, called: str, says_ai: bool | Non
     return PartialSheet(name or called, prompt, voice, items, says_ai)
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    for found in _LINE.finditer(text):
-        topic, said = " ".join(found[1].split()), " ".join(found[2].split())
-        if "{{" not in topic + said and "}}" not in topic + said and not said.startswith("//"):
-            yield topic, said
+def _lines(description: str) -> Iterator[tuple[str, str]]:
+    for found in _LINE.finditer(description):
+        topic, text = " ".join(found[1].split()), " ".join(found[2].split())
+        if "{{" not in topic + text and "}}" not in topic + text and not text.startswith("//"):
+            yield topic, text
 
 
 # ---------------------------------------------------------------- written down

@@ -150,7 +150,14 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         return None, _shape(error)
     found: list[Problem] = []
     prompt = _prompt(raw, folder, found)
-    sheet = Sheet(raw.name, prompt, raw.voice or "", tuple(_items(raw)), raw.says_it_is_an_ai)
+    items = tuple(
+        Item(section, topic, item, None, (), ())
+        if isinstance(item, str)
+        else Item(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
+        for section in SECTIONS
+        for topic, item in getattr(raw, section).items()
+    )
+    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai)
     found += _wrong(sheet)
     return (None if found else sheet), tuple(found)
 
@@ -170,15 +177,16 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
 
 
 def _shape(error: ValidationError) -> tuple[Problem, ...]:
-    """What the format finds wrong, each once. An item may be a text or keys: only what it looks like is told of."""
+    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it looks like."""
     found: dict[str, Problem] = {}
-    for one in sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden"):
-        place, says = [str(part) for part in one["loc"]], mend(one, SheetFile)
-        if one["type"] == "too_long":
-            says = f"has {one['ctx']['actual_length']:,} characters, more than {one['ctx']['max_length']:,}; shorten it"
+    for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
+        place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)
+        if wrong["type"] == "too_long":
+            length, most = wrong["ctx"]["actual_length"], wrong["ctx"]["max_length"]
+            says = f"has {length:,} characters, more than {most:,}; shorten it"
         if place[0] in SECTIONS and len(place) > 2:
             section, topic, way, *key = place
-            place, given = [section, topic, *key], one["input"]
+            place, given = [section, topic, *key], wrong["input"]
             of_keys = way == ItemFile.__name__
             if of_keys and not key and isinstance(given, str):
                 continue  # a text that is none
@@ -191,16 +199,6 @@ def _shape(error: ValidationError) -> tuple[Problem, ...]:
         at = " ".join(".".join(place).split())[:200]
         found.setdefault(at, Problem(at, says))
     return tuple(found.values())
-
-
-def _items(raw: SheetFile) -> Iterator[Item]:
-    for section in SECTIONS:
-        listed: Mapping[str, str | ItemFile] = getattr(raw, section)
-        for topic, item in listed.items():
-            if isinstance(item, str):
-                yield Item(section, topic, item, None, (), ())
-            else:
-                yield Item(section, topic, item.says, item.ask, tuple(item.words), tuple(item.instead))
 
 
 def _prompt(raw: SheetFile, folder: Path, found: list[Problem]) -> str:
@@ -254,9 +252,9 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
             yield Problem(f"{item.section}.{item.topic}", f"is the same topic as {before}; keep one")
 
 
-def protocol_of(sheet: Sheet) -> Protocol:
-    """What is played of *sheet*."""
-    return parse(protocol_files(sheet), f"the sheet of {sheet.name}")
+def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
+    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already."""
+    return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
 
 
 def protocol_files(sheet: Sheet) -> Files:
@@ -293,8 +291,8 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
         },
         "kinds": {name: kind for name, kind in TEXTS["kinds"].items() if name in used},
         "dimensions": {
-            name: {"title": one["title"], "experiments": [name], "weight": one["weight"]}
-            for name, one in TEXTS["dimensions"].items()
+            name: {"title": dimension["title"], "experiments": [name], "weight": dimension["weight"]}
+            for name, dimension in TEXTS["dimensions"].items()
         },
     }
 
@@ -357,7 +355,7 @@ def _honesty_stem(sheet: Sheet, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _reference(sheet: Sheet, matters: str) -> str:
-    """What a judge is told of the character: as much as one stem needs, so that an edit re-judges no other."""
+    """What a judge reads of the character: as much as one stem needs, so that an edit re-judges no other."""
     voice = [f"How it sounds: {sheet.voice}"] if sheet.voice else []
     return "\n".join([f"Name: {sheet.name}", *voice, f"What matters here: {matters}"])
 

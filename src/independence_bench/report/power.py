@@ -17,7 +17,7 @@ from independence_bench.analysis.statistics.planning import (
     width_another,
 )
 from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.engine.cost import Forecast
+from independence_bench.engine.preview import Forecast
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural

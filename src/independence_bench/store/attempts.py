@@ -1,24 +1,32 @@
-"""Calls of models: which process has claimed one, every attempt at it, and what all of them have cost."""
+"""Calls of models: which process has claimed one, every attempt at it as it came, and what all of them have cost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, null, select, update
 
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.store.blobs import pack, unpack
+from independence_bench.store.blobs import Damaged, pack, unpack
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
-from independence_bench.store.rows import execute_in, fields_of, insert_new, insert_rows, next_numbers, write_rows
-from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls
+from independence_bench.store.rows import (
+    execute_in,
+    fields_of,
+    in_chunks,
+    insert_new,
+    insert_rows,
+    next_numbers,
+    write_rows,
+)
+from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls, judgements, replies
 
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
-ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, beside the kinds of fault
+ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, next to the kinds of fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class CallInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class EarlierAttempts:
     """What earlier attempts at a call came to: a resumed call goes on where it stopped."""
 
     broken: int = 0
@@ -47,7 +55,9 @@ _HOLDERS = "SELECT key, owner, lease_until FROM calls WHERE key IN"
 _RELEASE = "UPDATE calls SET owner = NULL, lease_until = NULL WHERE owner = ? AND key IN"
 
 
-def tried(connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()) -> dict[str, Tried]:
+def earlier_attempts(
+    connection: Connection, keys: Collection[str], unanswered: Collection[str] = ()
+) -> dict[str, EarlierAttempts]:
     """What earlier attempts at each call came to; calls that were never made are left out.
 
     *unanswered*: those of the calls whose answer is not stored.
@@ -55,7 +65,7 @@ def tried(connection: Connection, keys: Collection[str], unanswered: Collection[
     outcomes: dict[str, list[tuple[int, str | None]]] = {}
     for key, attempt, outcome in sorted(execute_in(connection, _OUTCOMES, keys), key=itemgetter(1)):
         outcomes.setdefault(key, []).append((attempt, outcome))
-    found = {}
+    earlier = {}
     for key, ended in outcomes.items():
         cut_off = [attempt for attempt, outcome in ended if outcome == CUT_OFF]
         arrived = [attempt for attempt, outcome in ended if outcome == ANSWERED and key in unanswered]
@@ -64,13 +74,13 @@ def tried(connection: Connection, keys: Collection[str], unanswered: Collection[
             raw = connection.execute(select(attempts.c.raw).where(attempts.c.id == paid[-1])).scalar_one()
             spare = (paid[-1], unpack(raw))
         broken = sum(outcome in UNUSABLE for _, outcome in ended)
-        found[key] = Tried(broken, len(cut_off), spare, bool(arrived))
-    return found
+        earlier[key] = EarlierAttempts(broken, len(cut_off), spare, bool(arrived))
+    return earlier
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has claimed a call, and until when; nobody where *owner* is None."""
+    """Who has claimed a call, and until when; no process has where *owner* is None."""
 
     owner: str | None
     until: float | None
@@ -84,15 +94,14 @@ class Holder:
         return self.until <= now
 
 
-def holders(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
-    """Who has claimed each of the calls; those that were never made are left out."""
-    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys)}
+def holders(connection: Connection, keys: Collection[str], lock: bool = False) -> dict[str, Holder]:
+    """Who has claimed each of the calls; those that were never made are left out.
 
-
-def hold(connection: Connection, keys: Collection[str]) -> dict[str, Holder]:
-    """Like `holders`; until the commit nobody else changes those rows. Those that somebody changes are left out."""
-    # no wait: whoever works on one of them has claimed it
-    return {key: Holder(owner, until) for key, owner, until in execute_in(connection, _HOLDERS, keys, hold=True)}
+    *lock*: no other process changes those rows until the commit. Rows that one changes just now are left out and not
+    waited for, because whoever changes a row has claimed the call.
+    """
+    found = execute_in(connection, _HOLDERS, keys, lock=lock)
+    return {key: Holder(owner, until) for key, owner, until in found}
 
 
 def claim(
@@ -105,15 +114,15 @@ def claim(
 ) -> set[str]:
     """Take calls for *owner*, knowing from `holders` who had claimed them. Returns the keys that it got.
 
-    Nobody else changes those until the commit, so what is looked up of them from here on still holds then. What a dead
-    or silent process left in flight there is lost.
+    No other process changes those until the commit, so what is looked up of them from here on still holds then. What a
+    dead or silent process left in flight there is lost.
     """
     claimed = {"owner": owner, "lease_until": now + LEASE}
     new = {call.key: call for call in wanted if call.key not in held}
     got = insert_new(connection, calls, [call_row(call) | claimed for call in new.values()])
     gone = {call.key for call in wanted if call.key in held and held[call.key].is_gone(now, watch)}
     # another process may have taken one since *held* was read
-    free = {key: holder for key, holder in hold(connection, gone).items() if holder.is_gone(now, watch)}
+    free = {key: holder for key, holder in holders(connection, gone, lock=True).items() if holder.is_gone(now, watch)}
     if free:
         connection.execute(update(calls).where(calls.c.key.in_(free)).values(**claimed))
     if taken_over := [key for key, holder in free.items() if holder.owner is not None]:
@@ -241,7 +250,7 @@ def attempts_of(connection: Connection, keys: Sequence[str]) -> list[dict[str, A
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a store has cost. *unpriced*: attempts that ended in a reply whose cost was not told."""
+    """What a store has cost. *unpriced*: attempts that ended in a reply of unknown cost."""
 
     replies: float = 0.0
     judgements: float = 0.0
@@ -273,3 +282,76 @@ def spending(connection: Connection) -> Spending:
     dollars = {kind: float(cost) for kind, cost, *_ in found}
     made, lost, unknown = (sum(row[column] for row in found) for column in (2, 3, 4))
     return Spending(dollars.get("reply", 0.0), dollars.get("judgement", 0.0), made, lost, unknown)
+
+
+# ---------------------------------------------------------------- as they came
+
+
+class RawAttempt(NamedTuple):
+    """An attempt that has ended, as it came, and what is stored of it where the stored answer is of this attempt."""
+
+    key: str  # of the call
+    outcome: str
+    status: int | None
+    served_provider: str | None
+    raw: str | None  # "": nothing came, or nothing was kept; None: damaged
+    state: str | None  # of the stored reply or judgement; None: another attempt became it, or none
+    text: str | None  # of the stored reply
+    notes: str | None
+
+
+def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) -> Iterator[RawAttempt]:
+    """Every attempt at a call of that kind that has ended, in order, read one after the other."""
+    of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
+    of_judgement = (judgements.c.state, null(), null())
+    table, columns = (replies, of_reply) if kind == "reply" else (judgements, of_judgement)
+    of_attempt = (calls.c.key, *(attempts.c[name] for name in ("outcome", "status", "served_provider", "raw")))
+    stored = and_(table.c.key == calls.c.key, table.c.attempt_id == attempts.c.id)
+    wanted = select(*of_attempt, *columns).select_from(attempts.join(calls).outerjoin(table, stored))
+    wanted = wanted.where(calls.c.kind == kind, attempts.c.outcome.is_not(None)).order_by(attempts.c.id)
+    for key, outcome, status, served, raw, *kept_as in connection.execute(wanted.execution_options(yield_per=200)):
+        yield RawAttempt(key, outcome, status, served, _unpacked_or_none(raw), *kept_as)
+
+
+def requests_of(connection: Connection, keys: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """(key, request as JSON) of each of those calls that there is; None where it is damaged."""
+    for some in in_chunks(keys):
+        for key, packed in connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(some))):
+            yield key, _unpacked_or_none(packed)
+
+
+def _unpacked_or_none(blob: bytes | None) -> str | None:
+    """What was packed: "" where nothing was, None where it is damaged."""
+    try:
+        return unpack(blob) if blob else ""
+    except Damaged:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One attempt as it came."""
+
+    outcome: str | None  # None: in flight
+    status: int | None
+    raw: str  # "": nothing came, or nothing was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call: the request as it was recorded (JSON, without address and key), and every attempt in order."""
+
+    request: str
+    bodies: tuple[Body, ...]
+
+
+def exchanges_of(connection: Connection, keys: Sequence[str]) -> dict[str, Exchange]:
+    """The calls of those keys that there are. Raises StoreError where one is damaged."""
+    found = connection.execute(select(calls.c.key, calls.c.request).where(calls.c.key.in_(list(keys))))
+    requests = {key: unpack(packed) for key, packed in found}
+    columns = (attempts.c.call_key, attempts.c.outcome, attempts.c.status, attempts.c.raw)
+    bodies: dict[str, list[Body]] = {key: [] for key in requests}
+    wanted = select(*columns).where(attempts.c.call_key.in_(list(requests))).order_by(attempts.c.id)
+    for key, outcome, status, raw in connection.execute(wanted):
+        bodies[key].append(Body(outcome, status, unpack(raw) if raw else ""))
+    return {key: Exchange(request, tuple(bodies[key])) for key, request in requests.items()}

@@ -77,17 +77,13 @@ def unpack_json(blob: bytes) -> Any:
 
 
 class Damaged(StoreError):
-    """A stored record that is not what we wrote."""
+    """A stored record that is not what we wrote; *store* as a user named it, where that is known."""
 
     def __init__(self, error: Exception, store: str = "") -> None:
         self.error = error
-        said = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
+        reason = "it cannot be unpacked" if isinstance(error, zlib.error) else type(error).__name__
         named = f"the store {store}".rstrip()
-        super().__init__(f"{named} holds a damaged record ({said}); restore it from a copy")
-
-    def of(self, store: str) -> Damaged:
-        """The same, of the *store* that a user named."""
-        return Damaged(self.error, store)
+        super().__init__(f"{named} holds a damaged record ({reason}); restore it from a copy")
 
 
 @contextmanager

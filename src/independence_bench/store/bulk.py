@@ -95,7 +95,7 @@ def origin_of(layout: str, source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PaidAttempt:
-    """One attempt of somebody else's at a call, and when it began and ended (seconds since 1970)."""
+    """An attempt at a call that was imported, and when it began and ended (seconds since 1970)."""
 
     call: CallInfo
     ended: Ended

@@ -15,16 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
+from sqlalchemy import Connection, StaticPool, create_engine, event
 from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
-from independence_bench.store.backend import Backend
+from independence_bench.store.backends import Backend, SqliteFile
 from independence_bench.store.blobs import Damaged
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
 from independence_bench.store.postgres import PostgresDatabase
-from independence_bench.store.sqlite import SqliteFile
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 
@@ -48,7 +47,12 @@ class Store:
         self.backend, self.engine, self.shown = backend, backend.engine, backend.shown
         self.session, self.typed = uuid.uuid4().hex[:12], typed
         self._version: int | None = None  # None: it is not known to be there
-        _say_begin(self.engine, backend)
+
+        @event.listens_for(self.engine, "begin")
+        def begin(connection: Connection) -> None:
+            how = connection.get_execution_options()
+            writing = backend.begin_sharing if how.get("sharing") else backend.begin_writing
+            connection.exec_driver_sql(backend.begin_reading if how.get("reading") else writing)
 
     def __enter__(self) -> Store:
         return self
@@ -71,8 +75,8 @@ class Store:
 
     def now(self, connection: Connection) -> float:
         """Seconds since 1970 on the clock that all who use the store share; else on this machine's."""
-        told = self.backend.time(connection)
-        return time.time() if told is None else told
+        server_time = self.backend.time(connection)
+        return time.time() if server_time is None else server_time
 
     def close(self) -> None:
         """Give the file or the connections back."""
@@ -87,8 +91,12 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one moment of the store and blocks nobody."""
-        engine = self.engine if self.is_there() else _nothing()
+        """A connection that sees one moment of the store and blocks no other process."""
+        engine = self.engine
+        if not self.is_there():  # what was not made reads as a store that holds nothing, and none is left behind
+            engine = create_engine("sqlite://", poolclass=StaticPool)
+            with engine.begin() as connection:
+                make_tables(connection)
         try:
             with (
                 self._reporting("read"),
@@ -102,7 +110,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction in which nobody else writes: all of it is durable when the block ends, or none of it is."""
+        """A transaction in which no other process writes: it is durable as a whole when the block ends, or undone."""
         self._make()
         with self._reporting("written"):
             with self.engine.begin() as connection:
@@ -113,9 +121,9 @@ class Store:
 
     @contextmanager
     def sharing(self) -> Iterator[Connection]:
-        """Like `writing`, but beside others that share, where the database can do that.
+        """Like `writing`, but at the same time as others that share, where the database can do that.
 
-        What a block has looked up another one may have changed by the time it writes, unless it holds the rows.
+        What a block has looked up another one may have changed by the time it writes, unless it locks the rows.
         Raises Deadlock where it was undone because two waited for each other's.
         """
         self._make()
@@ -141,21 +149,21 @@ class Store:
         try:
             yield
         except Damaged as error:
-            raise error.of(self.shown) from None
+            raise Damaged(error.error, self.shown) from None
         except kinds as error:
             raise self.failed(verb, error) from error
 
     def failed(self, verb: str, error: Exception) -> StoreError:
         """*error* as one line with a next step."""
         cause = getattr(error, "orig", None) or error
-        said = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+        message = (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
         if isinstance(cause, PendingRollbackError):  # SQLAlchemy's words for what comes after it
-            said = "the connection was lost"
-        said = said.strip().partition("\n")[0] or type(cause).__name__
-        step = self.backend.step(cause, said) or "see what the database says"
-        away = Away if self.backend.is_away(cause, said) else StoreError
+            message = "the connection was lost"
+        message = message.strip().partition("\n")[0] or type(cause).__name__
+        step = self.backend.step(cause, message) or "see what the database says"
+        away = Away if self.backend.is_away(cause, message) else StoreError
         kind = Deadlock if self.backend.is_deadlock(cause) else away
-        return kind(f"the store {self.shown} cannot be {verb}: {said}; {step}")
+        return kind(f"the store {self.shown} cannot be {verb}: {message}; {step}")
 
 
 def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LOCK, typed: str = "") -> Store:
@@ -178,7 +186,7 @@ def open_store(where: str | Path, create: bool = True, wait: float = WAIT_FOR_LO
 
 def _backend(address: str, wait: float) -> Backend:
     scheme, divided, rest = address.partition("://")
-    kind = scheme.partition("+")[0]
+    kind = scheme.partition("+")[0]  # a driver may follow the plus
     if divided and kind in ("postgresql", "postgres"):
         return PostgresDatabase(address, wait)
     if divided and kind != "sqlite":
@@ -192,22 +200,6 @@ def _backend(address: str, wait: float) -> Backend:
 
 
 _MISTYPED = re.compile(r"\A(?:postgres|pg)[^/]*:", re.IGNORECASE)
-
-
-def _say_begin(engine: Engine, backend: Backend) -> None:
-    @event.listens_for(engine, "begin")
-    def on_begin(connection: Connection) -> None:
-        how = connection.get_execution_options()
-        shared = backend.begin_sharing if how.get("sharing") else backend.begin_writing
-        connection.exec_driver_sql(backend.begin_reading if how.get("reading") else shared)
-
-
-def _nothing() -> Engine:
-    """A store that holds nothing and is nowhere."""
-    engine = create_engine("sqlite://", poolclass=StaticPool)
-    with engine.begin() as connection:
-        make_tables(connection)
-    return engine
 
 
 def default_store() -> str:

@@ -34,7 +34,7 @@ from independence_bench.store.schema import (
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class DeletionPlan:
     """What is to be deleted: ids and keys, and whose everything (*of*, in *protocols*; None: in all)."""
 
     transcripts: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Doomed:
         return bool(self.transcripts or self.replies or self.judgements)
 
 
-def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None) -> Doomed:
+def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None) -> DeletionPlan:
     """All that those subjects said in conversations played for protocols of those hashes (None: for any), and what
     judges made of it.
 
@@ -55,12 +55,12 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
     judgement of the very same words. Of all protocols, replies of conversations that never ended go too.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    said, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
+    given, kept = ({key for row in rows for key in json.loads(row.reply_keys)} for rows in (going, staying))
     if protocols is None:
-        said |= set(_unfinished(connection, of, said | kept))
-    return Doomed(
+        given |= set(_unfinished(connection, of, given | kept))
+    return DeletionPlan(
         tuple(sorted(row.id for row in going)),
-        tuple(sorted(said - kept)),
+        tuple(sorted(given - kept)),
         tuple(sorted(_judgements(connection, going, staying, None))),
         tuple(subject.hash for subject in of),
         None if protocols is None else tuple(protocols),
@@ -69,46 +69,46 @@ def find_responses(connection: Connection, of: Sequence[ChatModel], protocols: S
 
 def find_judgements(
     connection: Connection, of: Sequence[ChatModel], protocols: Sequence[str] | None, judges: Collection[str] | None
-) -> Doomed:
+) -> DeletionPlan:
     """The judgements, by judges of those hashes (None: by any), of those subjects' conversations.
 
     A judgement of words that another subject said as well stays.
     """
     going, staying = _transcripts(connection, {subject.hash for subject in of}, protocols)
-    return Doomed(judgements=tuple(sorted(_judgements(connection, going, staying, judges))))
+    return DeletionPlan(judgements=tuple(sorted(_judgements(connection, going, staying, judges))))
 
 
-def check_unclaimed(connection: Connection, doomed: Doomed, now: float) -> None:
+def check_unclaimed(connection: Connection, plan: DeletionPlan, now: float) -> None:
     """Raise StoreError where a process has claimed some of those calls; *now* is on the store's clock."""
     wanted = select(calls.c.owner).where(calls.c.owner.is_not(None), calls.c.lease_until > now)
     busy = sum(
         not is_dead(owner)
-        for keys in in_chunks((*doomed.replies, *doomed.judgements))
+        for keys in in_chunks((*plan.replies, *plan.judgements))
         for owner in connection.execute(wanted.where(calls.c.key.in_(keys))).scalars()
     )
     if busy:
         raise StoreError(f"another command is making {busy:,} of these calls; wait until it has ended")
 
 
-def clear(connection: Connection, doomed: Doomed, find: Callable[[Connection], Doomed], now: float) -> None:
-    """Delete it, in a transaction in which nobody else writes. What it cost stays; what was played is begun no more.
+def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection], DeletionPlan], now: float) -> None:
+    """Delete it, in a transaction in which no other process writes. What it cost stays; its runs are begun no more.
 
     Raises StoreError where *find* finds something else by now (a conversation that was finished meanwhile may have
-    replies of *doomed*), and as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
+    replies of *plan*), and as `check_unclaimed`: a reply in flight could not be stored without the row of its call.
     """
-    check_unclaimed(connection, doomed, now)
-    if find(connection) != doomed:
+    check_unclaimed(connection, plan, now)
+    if find(connection) != plan:
         raise StoreError("another command has changed what would be deleted: nothing was deleted; repeat the command")
-    _delete(connection, judgements, doomed.judgements)
-    _delete(connection, readings, doomed.transcripts)
-    _delete(connection, transcripts, doomed.transcripts)
-    _delete(connection, replies, doomed.replies)
-    for keys in in_chunks((*doomed.replies, *doomed.judgements)):
+    _delete(connection, judgements, plan.judgements)
+    _delete(connection, readings, plan.transcripts)
+    _delete(connection, transcripts, plan.transcripts)
+    _delete(connection, replies, plan.replies)
+    for keys in in_chunks((*plan.replies, *plan.judgements)):
         _retire(connection, keys, now)
-    for subject in doomed.of:
+    for subject in plan.of:
         runs = delete(begun).where(begun.c.subject_hash == subject)
-        if doomed.protocols is not None:
-            runs = runs.where(begun.c.protocol_hash.in_(doomed.protocols))
+        if plan.protocols is not None:
+            runs = runs.where(begun.c.protocol_hash.in_(plan.protocols))
         connection.execute(runs)
         left = [select(table.c.run).where(table.c.subject_hash == subject).limit(1) for table in (transcripts, begun)]
         if all(connection.execute(rows).first() is None for rows in left):
@@ -117,7 +117,7 @@ def clear(connection: Connection, doomed: Doomed, find: Callable[[Connection], D
 
 
 def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
-    """Put the calls, with their attempts, under keys that nobody will ask for."""
+    """Put the calls, with their attempts, under keys that no command asks for."""
     found = connection.execute(select(calls).where(calls.c.key.in_(keys))).mappings().all()
     if not found:
         return

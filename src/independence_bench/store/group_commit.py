@@ -27,11 +27,11 @@ from independence_bench.store.rows import in_chunks
 I = TypeVar("I")  # noqa: E741 - item
 T = TypeVar("T")
 
-GATHER = 0.01  # seconds that a write waits for company: nothing beside a model that answers in seconds
+GATHER = 0.01  # seconds that a write waits for others to commit with: nothing next to a model that answers in seconds
 LARGEST_BATCH = 500  # writes in one commit
 PATIENCE = 60.0  # seconds that writes wait for a server that is being restarted: what they hold is paid for
-LOOK = 0.25  # seconds between two tries meanwhile
-TURNS = 5  # that a commit is tried, where it and another process's waited for each other
+LOOK = 0.25  # seconds between two attempts meanwhile
+ATTEMPTS = 5  # at a commit which waits for another process's while that waits for this one
 
 Operation = Callable[[Connection, list[Any]], Sequence[Any]]  # items -> as many results
 
@@ -93,17 +93,17 @@ class Commits:
         self._waiting = []
 
     def _commit(self, batch: list[_Write]) -> None:
-        turn, self._until = 1, time.monotonic() + PATIENCE
+        attempt, self._until = 1, time.monotonic() + PATIENCE
         try:
             while True:
                 try:
                     self._commit_together(batch)
                     return
-                except Deadlock:
-                    if turn == TURNS:
+                except Deadlock:  # the database has undone ours, so that the other could go on: later both fit
+                    if attempt == ATTEMPTS:
                         raise
-                    time.sleep(turn * GATHER)
-                    turn += 1
+                    time.sleep(attempt * GATHER)  # longer each time, or both would meet again
+                    attempt += 1
                 except Away:
                     if self._is_over():
                         raise
@@ -124,7 +124,7 @@ class Commits:
             for operation, writes in groups.items():
                 results = operation(connection, [write.item for write in writes])
                 for write, result in zip(writes, results, strict=True):
-                    write.result, write.error = result, None  # an earlier try may have failed
+                    write.result, write.error = result, None  # an earlier attempt may have failed
 
         try:
             self._carry_out(together, batch)
@@ -142,6 +142,7 @@ class Commits:
         try:
             with self._store.sharing() as connection:
                 work(connection)
+                # asked for before the commit: should its answer be lost, the server is asked about this number
                 transaction = self._store.backend.transaction(connection)
                 carried_out = True
         except Deadlock:

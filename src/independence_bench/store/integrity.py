@@ -47,14 +47,14 @@ Row = Mapping[str, Any] | RowMapping
 See = Callable[[str | None, Sequence[str]], None]  # a request, None where it is damaged; the keys of its replies
 
 
-def nobody(request: str | None, keys: Sequence[str]) -> None:
-    """The `See` of a check beside which nobody needs the requests."""
+def ignore_request(request: str | None, keys: Sequence[str]) -> None:
+    """The `See` of a check whose caller does not need the requests."""
 
 
-def check(connection: Connection, see: See = nobody) -> list[str]:
+def check(connection: Connection, see: See = ignore_request) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
 
-    *see* is called with every request of a transcript's reply, so that nobody else has to unpack it.
+    *see* is called with every request of a transcript's reply, so that no other check has to unpack it.
     """
     transcripts_read = partial(each_transcript, see=see)
     parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, transcripts_read, each_judgement)
@@ -65,9 +65,9 @@ def database(connection: Connection) -> Iterator[str]:
     """What the database says about its own file; PostgreSQL keeps that to itself."""
     if connection.dialect.name != "sqlite":
         return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-        if said != "ok":
-            yield f"the file is damaged: {said}"
+    for (message,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if message != "ok":
+            yield f"the file is damaged: {message}"
     for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"table {row[0]}, row {row[1]}: what it refers to in table {row[2]} is not there"
     for table in metadata.tables.values():
@@ -98,7 +98,7 @@ def who_took_part(connection: Connection) -> Iterator[str]:
 
 
 def money_and_leases(connection: Connection) -> Iterator[str]:
-    """Attempts that never ended although nobody is at them, and ends without an outcome or of no sense."""
+    """Attempts that never ended although no process is at them, and ends without an outcome or of no sense."""
     owned = attempts.join(calls, calls.c.key == attempts.c.call_key)
     columns = [attempts.c[name] for name in ("id", "owner", "started_at", "finished_at", "outcome", "cost")]
     for row in _rows(connection, select(*columns, calls.c.owner.label("holder")).select_from(owned)):
@@ -178,7 +178,7 @@ def _about_transcript(
     if missing := [key for key in keys if key not in stored]:
         yield f"{about} names replies that are not stored: {', '.join(_short(key) for key in missing)}"
     elif row["state"] == "complete":  # what ended another may have been answered since; `aib run --again` plays it
-        for fault in told_faults(row, talk, [stored[key] for key in keys]):
+        for fault in reply_text_faults(row, talk, [stored[key] for key in keys]):
             yield f"{about} {fault}"
         for key, line in zip(keys, (line for line in talk.lines if line.name), strict=False):
             request = sent.get(key)
@@ -232,20 +232,20 @@ def transcript_faults(row: Row, talk: Transcript) -> Iterator[str]:
     yield from _state_faults(row, "complete", "invalid")
 
 
-def told_faults(row: Row, talk: Transcript, said: Sequence[Row]) -> Iterator[str]:
+def reply_text_faults(row: Row, talk: Transcript, given: Sequence[Row]) -> Iterator[str]:
     """What is wrong between a transcript and its replies, all that it names."""
     lines = [line for line in talk.lines if line.name]
     complete = row["state"] == "complete"
-    unsaid = len(said) - len(lines)  # what ended an invalid one is no line of it
-    if unsaid not in ((0,) if complete else (0, 1)) or len(said) != row["replies"]:
-        yield f"has {len(lines)} replies of the model's, {len(said)} keys, and counts {row['replies']}"
+    without_line = len(given) - len(lines)  # what ended an invalid one is no line of it
+    if without_line not in ((0,) if complete else (0, 1)) or len(given) != row["replies"]:
+        yield f"has {len(lines)} replies of the model's, {len(given)} keys, and counts {row['replies']}"
         return
-    for line, reply in zip(lines, said, strict=False):
+    for line, reply in zip(lines, given, strict=False):
         usable = reply["state"] == "valid" or not complete
         if not usable or (line.text, line.notes) != (reply["text"], reply["notes"]):
             yield f"does not say at “{line.name}” what its reply says"
     for count in COUNTED:
-        if row[count] != sum(bool(reply[count]) for reply in said):
+        if row[count] != sum(bool(reply[count]) for reply in given):
             yield f"miscounts the replies that are {count}"
 
 

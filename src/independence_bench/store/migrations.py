@@ -2,8 +2,8 @@
 
 A step is SQL that SQLite and PostgreSQL both understand (or PostgreSQL alone, where it says so), and says how the
 tables were to be then: it is never edited, and does not look at `schema`, which has them as they are now. All missing
-steps are carried out in the transaction of the command that writes first, while nobody else can write: they are done
-together or not at all, and only once. A command that only reads leaves an older store as it is, so what reads a later
+steps are carried out in the transaction of the command that writes first, while no other process can write: together
+or not at all, and only once. A command that only reads leaves an older store as it is, so what reads a later
 table first asks whether it is there.
 """
 

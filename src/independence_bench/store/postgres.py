@@ -2,7 +2,7 @@
 
 Transactions that write take one advisory lock. Most take it shared: they go on side by side, and what they have looked
 up still holds when they write because they claim those rows (`attempts.claim`). Those that need the whole store to hold
-still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait for nobody. Knows
+still, to change its tables or delete from them, take it alone. Reading ones see one moment and wait for no other. Knows
 nothing of what is in the tables.
 """
 
@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError
 
 from independence_bench.errors import StoreError
 from independence_bench.models.redaction import KNOWN
-from independence_bench.store.backend import Backend, find_step
+from independence_bench.store.backends import Backend, find_step
 
 DRIVER = "postgresql+psycopg"
 LOCK = 0x41494231  # "AIB1": the advisory lock of whoever writes
@@ -35,7 +35,6 @@ DEFAULTS = {
     "keepalives_count": 4,
     "tcp_user_timeout": 60_000,  # milliseconds
 }
-
 
 GONE = "the server has gone away or was restarted; what was stored is safe, and the same command continues from there"
 # SQLSTATE, exact or its class -> what to do; a server says the rest in its own language
@@ -79,7 +78,7 @@ class PostgresDatabase(Backend):
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, address: str, wait: float) -> None:
-        url = _read(address)
+        url = _read_address(address)
         self.shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         limit = round(wait * 1000)
         # one round trip for all of it. A writer that falls silent is cut off, or everybody would wait for it; commits
@@ -134,19 +133,19 @@ class PostgresDatabase(Backend):
         """By what the server calls it."""
         return getattr(error, "sqlstate", None) in REPEATABLE
 
-    def is_away(self, error: BaseException, said: str) -> bool:
+    def is_away(self, error: BaseException, message: str) -> bool:
         """By what the server calls it, else by what libpq says of a server that is not there."""
         state = str(getattr(error, "sqlstate", None) or "")
-        found = state if state else said.lower()
-        return re.search(AWAY_BY_STATE if state else AWAY_BY_WORDS, found) is not None
+        pattern, text = (AWAY_BY_STATE, state) if state else (AWAY_BY_WORDS, message.lower())
+        return re.search(pattern, text) is not None
 
-    def step(self, error: BaseException, said: str) -> str | None:
+    def step(self, error: BaseException, message: str) -> str | None:
         """By what the server calls the error, else by its words."""
         state = str(getattr(error, "sqlstate", None) or "")
-        return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, said.lower())
+        return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, message.lower())
 
 
-def _read(address: str) -> URL:
+def _read_address(address: str) -> URL:
     """*address* with our driver. Its errors never repeat it: there may be a password in any part of it."""
     KNOWN.learn_address(address)
     KNOWN.learn(os.environ.get("PGPASSWORD"))

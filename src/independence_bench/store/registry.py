@@ -61,10 +61,9 @@ def keep_judge(connection: Connection, judge_hash: str, label: str, spec: str) -
 
 
 def stored_judges(connection: Connection) -> dict[str, str]:
-    """Every judge that marked: hash -> label; those of one label get the start of their hash behind it."""
-    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash)).all()
-    labels = Counter(row[1] for row in found)
-    return {row[0]: row[1] if labels[row[1]] == 1 else f"{row[1]}#{row[0][:6]}" for row in found}
+    """Every judge that marked: hash -> label; those of one label are suffixed with the start of their hash."""
+    found = connection.execute(select(judges.c.hash, judges.c.label).order_by(judges.c.label, judges.c.hash))
+    return _suffixed({row.hash: row.label for row in found})
 
 
 def judge_specs(connection: Connection) -> dict[str, dict[str, Any]]:
@@ -132,9 +131,13 @@ def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
 
 
 def unique_labels(subjects: Mapping[str, ChatModel]) -> dict[str, str]:
-    """Hash -> label; subjects that differ in what no label shows get the start of their hash behind it."""
-    labels = Counter(subject.label for subject in subjects.values())
-    return {h: s.label if labels[s.label] == 1 else f"{s.label}#{h[:6]}" for h, s in subjects.items()}
+    """Hash -> label; subjects that differ in what no label shows are suffixed with the start of their hash."""
+    return _suffixed({subject_hash: subject.label for subject_hash, subject in subjects.items()})
+
+
+def _suffixed(labels: Mapping[str, str]) -> dict[str, str]:
+    times = Counter(labels.values())
+    return {key: label if times[label] == 1 else f"{label}#{key[:6]}" for key, label in labels.items()}
 
 
 # ---------------------------------------------------------------- what a person decided about subjects
@@ -147,7 +150,7 @@ class Decision:
     """One subject's place on the boards: taken off them, or kept on though it would be excluded."""
 
     verdict: Literal["exclude", "keep"]
-    reason: str  # shown beside the row
+    reason: str  # shown next to the row
     origin: str = COMMAND  # or MODELS_FILE
 
 
@@ -178,5 +181,5 @@ def state_of(connection: Connection) -> str:
         for time in (transcripts.c.finished_at, judgements.c.stored_at)
     ]
     others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
-    said = {subject: [one.verdict, one.reason] for subject, one in decided(connection).items()}
-    return content_hash([[list(row) for row in counted], others, said])[:16]
+    verdicts = {subject: [decision.verdict, decision.reason] for subject, decision in decided(connection).items()}
+    return content_hash([[list(row) for row in counted], others, verdicts])[:16]

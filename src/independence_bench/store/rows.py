@@ -38,7 +38,7 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
     """Insert those of *rows*, which have an owner, whose primary key is not there yet. Returns the keys of those."""
     (key,) = table.primary_key.columns
     given = [row[key.name] for row in rows]
-    if not rows or connection.dialect.name != "postgresql":  # nobody else writes
+    if not rows or connection.dialect.name != "postgresql":  # no other process writes
         insert_rows(connection, table, rows)
         return set(given)
     # where two processes insert the same ones, in one order, the second waits for the first, and has none
@@ -54,7 +54,7 @@ def next_numbers(connection: Connection, table: Table, numbers: Sequence_, count
         return [int(row[0]) for row in connection.exec_driver_sql(drawn)]
     (key,) = table.primary_key.columns
     last = f"SELECT coalesce(max({key.name}), 0) FROM {table.name}"  # noqa: S608 - names of columns
-    first = int(connection.exec_driver_sql(last).scalar_one()) + 1  # nobody else writes
+    first = int(connection.exec_driver_sql(last).scalar_one()) + 1  # no other process writes
     return range(first, first + count)
 
 
@@ -73,19 +73,19 @@ def insert_over(connection: Connection, table: Table, state: str, rows: Sequence
 
 
 def execute_in(
-    connection: Connection, until_in: str, keys: Collection[str], *given: str, hold: bool = False
+    connection: Connection, until_in: str, keys: Collection[str], *given: str, lock: bool = False
 ) -> Iterable[Sequence[Any]]:
     """Carry out *until_in*, SQL that ends with the IN of a condition, for *keys*; *given* fills its question marks.
 
-    *hold*: until the commit nobody else changes the rows; those that somebody changes now are left out. Handed to the
-    driver as it is, like above.
+    *lock*: no other transaction changes the rows until the commit; those that one is changing are left out. Handed to
+    the driver as it is, like above.
     """
     if not keys:
         return ()
     sql = f"{until_in} ({', '.join('?' * len(keys))})"
     if connection.dialect.name == "postgresql":
         # not FOR UPDATE: rows that refer to it may be inserted meanwhile
-        sql = sql.replace("?", "%s") + (" FOR NO KEY UPDATE SKIP LOCKED" if hold else "")
+        sql = sql.replace("?", "%s") + (" FOR NO KEY UPDATE SKIP LOCKED" if lock else "")
     return connection.exec_driver_sql(sql, (*given, *keys))
 
 

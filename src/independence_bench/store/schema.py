@@ -10,7 +10,7 @@ attempts      every try at a call: written before it is sent, completed when it 
 replies       the answer to a call of a subject, or that it has none (invalid)
 transcripts   one scenario played to its end, or to the reply that was invalid
 judgements    all marks of one judge on the words of one transcript, or that it failed
-begun         runs that were begun for a protocol, beside those that have transcripts of it
+begun         runs that were begun for a protocol, next to those that have transcripts of it
 commands      what each owner of attempts was: the command, as it was typed (since version 2)
 prices        what an endpoint listed for a model when an owner of attempts called it (since version 2)
 decisions     which subjects a person took off the boards, or kept on them, and why (since version 3)
@@ -47,7 +47,7 @@ from sqlalchemy import (
 
 from independence_bench.store.blobs import Damaged
 
-IMPORTED = "import|"  # how the owner of an attempt begins that somebody else made and paid for
+IMPORTED = "import|"  # how the owner of an attempt begins that was imported: others made and paid for it
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted
 
 metadata = MetaData()
@@ -88,7 +88,7 @@ class Whole(_Number):
 
 
 class LargeWhole(_Number):
-    """A whole number that somebody else told: it may be any."""
+    """A whole number that a server reports: it may be any."""
 
     impl, cache_ok = BigInteger, True
 

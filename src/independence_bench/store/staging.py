@@ -1,4 +1,4 @@
-"""Files and folders that are made whole beside their place, and then put into it in one step.
+"""Files and folders that are made whole next to their place, and then put into it in one step.
 
 What a process that was killed left behind is known by its lock, which the system lets go with the process: the next
 command that makes something in the same place takes it away, and nothing else. Knows nothing of what is made.
@@ -27,7 +27,7 @@ _AT_FDCWD, _EXCHANGE = -100, 2  # of Linux, for renameat2
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A path beside *target*, where nothing is yet, to make it at; what is left there is deleted at the end.
+    """A path next to *target*, where nothing is yet, to make it at; what is left there is deleted at the end.
 
     The folder of *target* has to exist. Raises OSError where it cannot be written.
     """
@@ -43,19 +43,19 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def _begin(target: Path) -> tuple[str, int]:
-    """A name of our own beside *target*, and the open file that its lock is on. The lock is there before the folder."""
+    """A name of our own next to *target*, and the open file that its lock is on, made before the folder."""
     while True:
         name = f".{target.name}.{uuid.uuid4().hex[:8]}"
         path = target.with_name(name + _LOCK)
         lock = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        # somebody may have taken it for a leftover, just before it was locked
+        # another process may have taken it for a leftover, just before it was locked
         if fcntl is None or (_locked(lock) and path.exists()):
             return name, lock
         os.close(lock)
 
 
 def _remove(folder: Path) -> None:
-    """Delete what was made there, and the lock behind it: what has no lock is nobody's and was deleted."""
+    """Delete what was made there, and then its lock: a folder without a lock would never be taken away."""
     shutil.rmtree(folder, ignore_errors=True)
     if not folder.exists():
         folder.with_suffix(_LOCK).unlink(missing_ok=True)

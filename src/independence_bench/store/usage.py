@@ -56,7 +56,7 @@ class ListPrice:
     completion: float
     request: float = 0.0
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Dollars of a call, every token in full."""
         return self.request + prompt_tokens * self.prompt + completion_tokens * self.completion
 
@@ -76,7 +76,7 @@ def last_price(connection: Connection, endpoint: str, model: str) -> tuple[ListP
 
 
 def dearest(connection: Connection, endpoint: str, model: str) -> float | None:
-    """The most that an attempt at *model* has cost, in dollars; None where none has told."""
+    """The most that an attempt at *model* has cost, in dollars; None where no reply has told."""
     asked = (calls.c.endpoint == endpoint, calls.c.model == model)
     found = connection.execute(select(func.max(attempts.c.cost)).join_from(attempts, calls).where(*asked)).scalar()
     return None if found is None else float(found)
@@ -97,7 +97,7 @@ def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class AttemptCost:
     """An attempt that has ended, as far as it is money."""
 
     key: str  # of the call
@@ -107,12 +107,12 @@ class Try:
     seconds: float | None  # from sending to the end; None: not known
 
 
-def tries(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[Try]]:
+def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[AttemptCost]]:
     """Key of each call of that kind -> its attempts that have ended, in order."""
-    found: dict[str, list[Try]] = defaultdict(list)
+    found: dict[str, list[AttemptCost]] = defaultdict(list)
     ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    for row in connection.execute(select_attempts(*Try.__dataclass_fields__).where(*ended)).all():
-        found[row.key].append(Try(*row))
+    for row in connection.execute(select_attempts(*AttemptCost.__dataclass_fields__).where(*ended)).all():
+        found[row.key].append(AttemptCost(*row))
     return found
 
 
@@ -142,7 +142,7 @@ def payments(connection: Connection) -> Iterator[Payment]:
 
 
 def imported(connection: Connection) -> tuple[int, float]:
-    """(attempts that somebody else made and paid for, their dollars)."""
+    """(imported attempts, which others made and paid for, their dollars)."""
     theirs = select(func.count(), func.coalesce(func.sum(attempts.c.cost), 0.0))
     row = connection.execute(theirs.where(attempts.c.owner.like(f"{IMPORTED}%"))).one()
     return int(row[0]), float(row[1])
@@ -227,5 +227,8 @@ def failed_attempts(connection: Connection, broken: Collection[str], scripts: Co
     failed = {key: int(count) for key, count in found}
     if not failed:
         return {}
-    counts = {one: sum(failed.get(key, 0) for key in keys) for one, keys in reply_keys(connection, scripts).items()}
-    return {one: count for one, count in counts.items() if count}
+    counts = {
+        transcript: sum(failed.get(key, 0) for key in keys)
+        for transcript, keys in reply_keys(connection, scripts).items()
+    }
+    return {transcript: count for transcript, count in counts.items() if count}

@@ -23,12 +23,12 @@ PARTS = 4  # of what is left of a budget, one for each worker and as many again:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Grant:
     """What a worker got of its job's budget, and how that stands, in dollars."""
 
     granted: float  # 0: nothing
     spent: float  # by all workers, ever
-    lost: float  # that calls of dead workers may have cost beside, at most
+    lost: float  # that calls of dead workers may have cost on top, at most
     elsewhere: float  # reserved by other workers that are alive, who may leave some over
 
 
@@ -48,12 +48,12 @@ def draw(
     held: float,
     now: float,
     watch: LeaseWatch | None = None,
-) -> Drawn:
+) -> Grant:
     """Reserve *needed* dollars or more for *owner*, where the workers of *job* stay within *limit*; else nothing.
 
     *held*: what it has reserved and not spent. Of a worker that slept beyond its lease others may have had that.
     """
-    # the workers of a job take turns here, and nowhere else
+    # the job's row is the lock: workers take turns here, so that no two are granted the same dollars, and nowhere else
     connection.execute(select(jobs.c.name).where(jobs.c.name == job).with_for_update())
     spent = lost = elsewhere = 0.0
     others = 0
@@ -71,7 +71,7 @@ def draw(
     granted = max(needed, left / (PARTS * (1 + others)), min(left, LEAST)) if fits else 0.0
     changed = {"reserved": held + granted, "lease_until": now + LEASE}
     connection.execute(update(workers).where(workers.c.owner == owner).values(changed))
-    return Drawn(granted, spent, lost, elsewhere)
+    return Grant(granted, spent, lost, elsewhere)
 
 
 def _reserved(connection: Connection, job: str) -> dict[str, float]:
@@ -111,7 +111,7 @@ def stay(connection: Connection, owner: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class JobSpending:
-    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost beside."""
+    """What the workers of a job have spent, in dollars. *open*: what their calls without an end may cost on top."""
 
     spent: float
     open: float
@@ -126,15 +126,15 @@ def spent_by(connection: Connection, job: str) -> JobSpending:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """What attempts of a job's workers came to; dollars and tokens as far as they were told."""
+class JobUsage:
+    """What attempts of a job's workers came to; dollars and tokens as far as they are known."""
 
     cost: float
     prompt_tokens: int
     completion_tokens: int
     calls: int  # attempts that ended
     in_flight: int
-    unpriced: int  # with a reply whose cost was not told
+    unpriced: int  # with a reply of unknown cost
     answered: int
 
 
@@ -143,7 +143,7 @@ def last_attempt(connection: Connection) -> int:
     return int(connection.execute(select(func.coalesce(func.max(attempts.c.id), 0))).scalar_one())
 
 
-def used_since(connection: Connection, job: str, attempt: int) -> Used:
+def used_since(connection: Connection, job: str, attempt: int) -> JobUsage:
     """What the workers of *job* have used in attempts after *attempt*."""
     ended = attempts.c.finished_at.is_not(None)
     unpriced = and_(attempts.c.cost.is_(None), attempts.c.outcome.in_((ANSWERED, CUT_OFF)))
@@ -152,7 +152,7 @@ def used_since(connection: Connection, job: str, attempt: int) -> Used:
     sums = [func.coalesce(func.sum(attempts.c[name]), 0) for name in ("cost", "prompt_tokens", "completion_tokens")]
     of_job = attempts.c.owner.in_(select(workers.c.owner).where(workers.c.job == job))
     row = connection.execute(select(*sums, *counts).where(attempts.c.id > attempt, of_job)).one()
-    return Used(float(row[0]), *map(int, row[1:]))
+    return JobUsage(float(row[0]), *map(int, row[1:]))
 
 
 def close(connection: Connection, job: str, endpoint: str, reason: str, now: float) -> None:

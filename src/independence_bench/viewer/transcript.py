@@ -15,7 +15,7 @@ from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import messages, tools
 from independence_bench.report.transcripts import Conversation, read_conversation
-from independence_bench.store.raw_calls import Exchange, exchanges_of
+from independence_bench.store.attempts import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import MarkScale, ProtocolEntry, SubjectFacts, TranscriptAttempt, copied

@@ -22,11 +22,10 @@ from independence_bench.protocol.conversation import Line, Reading, Transcript
 from independence_bench.protocol.definition import Delivery, Protocol, Scenario
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
-from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, RawAttempt, raw_attempts, requests_of
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
 from independence_bench.store.integrity import check
-from independence_bench.store.raw_calls import RawAttempt, raw_attempts, requests_of
 from independence_bench.store.results import Judgement
 
 

@@ -22,7 +22,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, span
 
 from independence_bench.calls.call import Accepted, Rejected
-from independence_bench.calls.retry import GaveUp, Policy, Reach, Tries, next_wait
+from independence_bench.calls.retry import AttemptCounts, GaveUp, Policy, Reach, next_wait
 from independence_bench.engine.player import reply_reader
 from independence_bench.errors import BenchError
 from independence_bench.integrations.inspect.provider import OwnModel, configured
@@ -103,7 +103,7 @@ async def ask(
     none: Callable[[str], A],
 ) -> Answered[A]:
     """The answer to *request*. Raises GaveUp where the call failed, and what Inspect's providers raise."""
-    tries, tried = Tries(), list[TriedOnce]()
+    tries, tried = AttemptCounts(), list[TriedOnce]()
     spare: tuple[int, A] | None = None
     wanted = request.model
     schema = None

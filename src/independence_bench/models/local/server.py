@@ -26,7 +26,7 @@ from independence_bench.models.local import host
 from independence_bench.models.local.weights import SMOLLM2
 
 START_UP_SECONDS = 120.0  # it takes half a second; a cold disk or a busy machine may take many
-MOST = 4  # replies at once; each takes 200 MB beside the weights
+MOST = 4  # replies at once; each takes 200 MB on top of the weights
 _DYING_SECONDS = 0.5
 _QUOTED_LINES = 3
 
@@ -61,7 +61,10 @@ async def serve(
     if importlib.util.find_spec("xllamacpp") is None:
         raise EmbeddedError("the embedded model needs its runtime: pip install xllamacpp")
     with (
-        nullcontext(states) if states else _folder() as folder,
+        # a child that is just being killed may still write into its folder
+        nullcontext(states)
+        if states
+        else TemporaryDirectory(prefix="aib-embedded-", ignore_cleanup_errors=True) as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
         _child([str(weights), str(folder), str(context), str(at_once)], trace) as child,
     ):
@@ -76,11 +79,6 @@ async def serve(
             raise
         if child.poll() is not None:
             raise _ended(child, trace, "ended while it was in use")
-
-
-def _folder() -> TemporaryDirectory[str]:
-    """A folder for evaluated prompts. A child that is just being killed may still write into it."""
-    return TemporaryDirectory(prefix="aib-embedded-", ignore_cleanup_errors=True)
 
 
 @contextmanager
@@ -124,8 +122,8 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Embed
     trace.seek(0)
     lines = [line.strip() for line in trace.read().decode(errors="replace").splitlines() if line.strip()]
     code = f" (exit code {child.returncode})" if child.returncode is not None else ""
-    said = f": {' | '.join(lines[-_QUOTED_LINES:])}" if lines else ""
+    quoted = f": {' | '.join(lines[-_QUOTED_LINES:])}" if lines else ""
     return EmbeddedError(
-        f"the embedded model's server {what}{code}{said}; try again, or run `aib embedded install` if its "
+        f"the embedded model's server {what}{code}{quoted}; try again, or run `aib embedded install` if its "
         "weights are damaged"
     )

@@ -148,8 +148,8 @@ def _fetch(place: Path, pin: Pin, say: Callable[[str], None]) -> Path:
         check=False,
     )
     if done.returncode != 0:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        wrong = [line for line in said if line.startswith("ERROR")] or said or [f"exit code {done.returncode}"]
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        wrong = [line for line in lines if line.startswith("ERROR")] or lines or [f"exit code {done.returncode}"]
         raise EmbeddedError(
             f"pip could not fetch {pin.distribution} {pin.version} ({wrong[-1]}); check pip's settings, or {_BY_HAND}"
         )

@@ -1,18 +1,20 @@
-"""A store that is a file: how SQLite opens, makes and inspects it, and what may be wrong with a file.
+"""Where a store is kept: what a file (SQLite) and a server's database (`postgres`) have in common, and the file.
 
-WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a process
-that only reads takes no lock. Knows nothing of what is in the tables.
+A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a
+process that only reads takes no lock. Knows nothing of what is in the tables.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
@@ -20,8 +22,77 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from independence_bench.errors import StoreError
-from independence_bench.store.backend import Backend, find_step
 from independence_bench.store.staging import link_in_place, staging, take_away_leftovers
+
+
+class Backend(ABC):
+    """Where a store is kept. What is not abstract here is what a server's database does."""
+
+    shown: str  # for messages, without a password
+    engine: Engine
+    begin_reading: str  # SQL that begins a transaction which sees one moment
+    begin_writing: str  # SQL that begins a transaction in which no other process writes
+    begin_sharing: str  # SQL that begins one next to others like it, each of which locks the rows that it depends on
+
+    def check_writable(self) -> None:  # noqa: B027 - only a file can be known to be unwritable before it is tried
+        """Raise StoreError where it is known that no store can be made."""
+
+    @abstractmethod
+    def looked_at(self) -> AbstractContextManager[Connection | None]:
+        """A connection that finds out what is there and changes nothing; None where nothing is."""
+
+    @abstractmethod
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the store with what *fill* puts into it, whole or not at all; another process may do the same."""
+
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Raise StoreError where what was read inside the block may be two moments."""
+        yield
+
+    def time(self, connection: Connection) -> float | None:
+        """Seconds since 1970 on the clock that all who use the store share; None where there is no such clock."""
+        return None
+
+    def is_replaced(self) -> bool:
+        """Whether what was opened is no longer what is in its place: deleted, or another one."""
+        return False
+
+    def rescue(self) -> Path | None:
+        """Save what was opened, after it was replaced. Returns the copy; None where that cannot be done."""
+        return None
+
+    def folder(self) -> Path | None:
+        """Where its file is; None where it is none."""
+        return None
+
+    def is_deadlock(self, error: BaseException) -> bool:
+        """Whether *error* undid a transaction because it and another one waited for each other: it can be repeated."""
+        return False
+
+    def is_away(self, error: BaseException, message: str) -> bool:
+        """Whether *error*, which came with *message*, is that the server is gone, perhaps for a moment."""
+        return False
+
+    def transaction(self, connection: Connection) -> int | None:
+        """The number of what *connection* writes, by which `is_committed` knows it; None where it has none."""
+        return None
+
+    def is_committed(self, connection: Connection, transaction: int) -> bool | None:
+        """Whether *transaction* counts; None while, or where, that is not known."""
+        return None
+
+    @abstractmethod
+    def step(self, error: BaseException, message: str) -> str | None:
+        """What to do about *error*, which came with *message*; None where that is not known."""
+
+
+def find_step(steps: Mapping[str, str], message: str) -> str | None:
+    """The first of *steps*, by regular expression, that a database's *message* has; None where there is none."""
+    return next((step for pattern, step in steps.items() if re.search(pattern, message)), None)
+
+
+# ---------------------------------------------------------------- a file
 
 # in SQLite's own header, so that `file` can tell our store from another program's database
 APPLICATION_ID = 0x41494231  # "AIB1"
@@ -29,8 +100,7 @@ APPLICATION_ID = 0x41494231  # "AIB1"
 _FILE = "file"  # what file a connection has, in its record
 WAIT_FOR_MAKER = 1.0  # seconds that an empty file may be one that another process is putting its store into
 
-
-STEPS = {
+FILE_STEPS = {  # what SQLite says -> what to do
     "disk is full|no space left": "make room; what was stored before is safe",
     "disk i/o error": "check the disk and the room on it; what was stored before is safe",
     "readonly|permission denied": "check the permissions of the file and its folder",
@@ -52,7 +122,7 @@ class SqliteFile(Backend):
 
     def __init__(self, address: str, wait: float) -> None:
         self.shown = address
-        # links are followed here, for what SQLite puts beside a file belongs beside its target
+        # links are followed here, for what SQLite puts next to a file belongs next to its target
         self.path = Path(os.path.realpath(os.path.expanduser(address)))
         self._wal = Path(f"{self.path}-wal")
         self._wait = wait
@@ -65,7 +135,9 @@ class SqliteFile(Backend):
         """Whether there is a file. Raises StoreError where there is something that can be no store."""
         until = time.monotonic() + WAIT_FOR_MAKER
         try:
-            while (found := self.path.stat()).st_size == 0 and stat.S_ISREG(found.st_mode) and time.monotonic() < until:
+            while (
+                (status := self.path.stat()).st_size == 0 and stat.S_ISREG(status.st_mode) and time.monotonic() < until
+            ):
                 time.sleep(0.01)
         except (FileNotFoundError, NotADirectoryError):
             return False
@@ -74,12 +146,12 @@ class SqliteFile(Backend):
                 f"the store {self.shown} cannot be opened: {error.strerror}; check its name and the permissions "
                 "of its folder"
             ) from None
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             within = Path(self.shown) / "aib.db"
             raise StoreError(f"the store {self.shown} is a folder; name a file in it, such as {within}")
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise StoreError(f"the store {self.shown} is a pipe or a device; choose a file with --store")
-        if found.st_size == 0:
+        if status.st_size == 0:
             raise StoreError(
                 f"the store {self.shown} is an empty file, as a copy that broke off leaves it; restore it, delete it, "
                 "or choose another file with --store"
@@ -103,7 +175,7 @@ class SqliteFile(Backend):
         if not self.exists():
             yield None
             return
-        # without a -wal nobody has it open, so nothing can change; else SQLite itself has to find out what holds
+        # without a -wal no process has it open, so nothing can change; else SQLite itself has to find out what holds
         how = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
         engine = self._engine(lambda: f"{self.path.as_uri()}?{how}", NullPool)
         try:
@@ -147,7 +219,7 @@ class SqliteFile(Backend):
         return self.path.parent
 
     def rescue(self) -> Path | None:
-        """Copy what connections to the lost file still hold to a file beside it."""
+        """Copy what connections to the lost file still hold to a file next to it."""
         copy = self.path.with_name(f"{self.path.name}.saved-{uuid.uuid4().hex[:8]}")
         with suppress(SQLAlchemyError, sqlite3.Error, OSError), self.engine.connect() as connection:
             record = connection.connection._connection_record
@@ -169,18 +241,18 @@ class SqliteFile(Backend):
             return None
         return found.st_dev, found.st_ino
 
-    def step(self, error: BaseException, said: str) -> str | None:
-        """What to do about *error*, which *said* something; None where that is not known."""
-        if "unable to open" in said and _size(self._wal):
+    def step(self, error: BaseException, message: str) -> str | None:
+        """What to do about *error*, which came with *message*; None where that is not known."""
+        if "unable to open" in message and _size(self._wal):
             return f"its latest part is in {self.shown}-wal: copy both to a folder that can be written, and use those"
-        return find_step(STEPS, said.lower())
+        return find_step(FILE_STEPS, message.lower())
 
     def _state(self) -> tuple[float, int, int]:
         found = self.path.stat()
         return found.st_mtime_ns, found.st_size, _size(self._wal)
 
     def _address(self) -> str:
-        """The file for SQLite: never made by opening it, and readable where nothing can be written beside it."""
+        """The file for SQLite: never made by opening it, and readable where nothing can be written next to it."""
         if not self._read_only:
             return f"{self.path.as_uri()}?mode=rw"
         # what may not be written cannot be locked; without a -wal, the file alone is the whole store
