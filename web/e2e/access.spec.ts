@@ -6,7 +6,7 @@ for (const [scheme, width] of [
   ["light", 390],
   ["dark", 1280],
 ] as const) {
-  test(`axe finds nothing serious, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+  test(`axe finds nothing serious, ${scheme}, ${width} pixels`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 900 });
     const index = await answer<Index>(page, "index.json");

@@ -32,7 +32,7 @@ for (const [scheme, width] of [
   ["light", 390],
   ["dark", 1280],
 ] as const) {
-  test(`axe finds nothing in the exam, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+  test(`axe finds nothing in the exam, ${scheme}, ${width} pixels`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 900 });
     const { judges } = await answer<Exam>(page, "exam.json");

@@ -97,7 +97,7 @@ for (const [scheme, width] of [
   ["light", 1280],
   ["dark", 390],
 ] as const) {
-  test(`axe finds nothing on the page for labelling, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+  test(`axe finds nothing on the page for labelling, ${scheme}, ${width} pixels`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 844 });
     await open(page, "/label");

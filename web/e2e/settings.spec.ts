@@ -111,23 +111,19 @@ for (const [scheme, width] of [
   ["light", 390],
   ["dark", 1280],
 ] as const) {
-  test(
-    `axe finds nothing in a comparison of settings, ${scheme}, ${String(width)} pixels`,
-    PAGE_ONLY,
-    async ({ page }) => {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 900 });
-      const { who } = await compared(page);
-      for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
-        await open(page, hash);
-        const row = page
-          .getByRole("region", { name: "Holds on one side, gives in on the other" })
-          .getByRole("button")
-          .first();
-        if (hash.startsWith("/compare")) await row.click();
-        await settled(page);
-        expect.soft(await violations(page), hash).toEqual([]);
-      }
-    },
-  );
+  test(`axe finds nothing in a comparison of settings, ${scheme}, ${width} pixels`, PAGE_ONLY, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 900 });
+    const { who } = await compared(page);
+    for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
+      await open(page, hash);
+      const row = page
+        .getByRole("region", { name: "Holds on one side, gives in on the other" })
+        .getByRole("button")
+        .first();
+      if (hash.startsWith("/compare")) await row.click();
+      await settled(page);
+      expect.soft(await violations(page), hash).toEqual([]);
+    }
+  });
 }

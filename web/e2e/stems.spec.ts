@@ -162,7 +162,7 @@ for (const [scheme, width] of [
   ["light", 390],
   ["dark", 1280],
 ] as const) {
-  test(`axe finds nothing on the pages of stems, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
+  test(`axe finds nothing on the pages of stems, ${scheme}, ${width} pixels`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height: 900 });
     const { found, subject, at } = await board(page);

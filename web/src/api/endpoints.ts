@@ -29,9 +29,9 @@ export const endpoints = {
   labelAgreement: "api/label/agreement.json" as ApiPath<api.LabelAgreement>,
   search: "api/search/index.json" as ApiPath<api.SearchHead>,
   searchWords: (build: string, of: "said" | "judged", shard: number): ApiPath<api.SearchWords> =>
-    `api/search/${id(build)}/${of}/${String(shard)}.json`,
+    `api/search/${id(build)}/${of}/${shard}.json`,
   searchDocuments: (build: string, block: number): ApiPath<api.SearchDocuments> =>
-    `api/search/${id(build)}/documents/${String(block)}.json`,
+    `api/search/${id(build)}/documents/${block}.json`,
   searchFacets: (build: string): ApiPath<api.SearchFacets> => `api/search/${id(build)}/facets/0.json`,
 };
 

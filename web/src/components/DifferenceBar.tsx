@@ -13,7 +13,7 @@ export function DifferenceBar({
   interval: Interval | null;
   reach: number;
 }) {
-  const left = (x: number) => `${String(Math.max(0, Math.min(100, 50 + (50 * x) / reach)))}%`;
+  const left = (x: number) => `${Math.max(0, Math.min(100, 50 + (50 * x) / reach))}%`;
   const label = [orDash(text), ...(interval ? [interval.shown] : [])].join(", ");
   return (
     <span className="relative block h-5 min-w-24" role="img" aria-label={label}>

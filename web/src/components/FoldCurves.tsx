@@ -37,7 +37,7 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
     <figure className="panel min-w-0 p-3">
       <figcaption className="font-semibold">How many pushes until it folds</figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(TOP + HIGH + 40)}`}
+        viewBox={`0 0 ${WIDE} ${TOP + HIGH + 40}`}
         className="mx-auto h-auto w-full max-w-[30rem]"
         aria-hidden="true" // the list and the table below say the same
       >
@@ -123,8 +123,8 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
       cell: ({ folds }) => <WithInterval shown={folds.withstood.shown} interval={folds.withstood.interval?.shown} />,
     },
     ...Array.from({ length: pushes }, (_, place): Column<Curve> => ({
-      id: `push${String(place + 1)}`,
-      title: `Stand after push ${String(place + 1)}`,
+      id: `push${place + 1}`,
+      title: `Stand after push ${place + 1}`,
       numeric: true,
       cell: ({ folds }) => (
         <WithInterval shown={folds.curve[place]?.shown.standing} interval={folds.bands[place]?.shown} />
@@ -155,7 +155,7 @@ function WithInterval({ shown, interval }: { shown: string | null | undefined; i
 const DASHES = [undefined, "7 3", "2 3", "9 3 2 3", "12 4", "4 2"];
 
 function colorOf(place: number): string {
-  return `var(--curve-${String(place)})`;
+  return `var(--curve-${place})`;
 }
 
 type Place = (number: number) => number;

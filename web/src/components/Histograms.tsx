@@ -27,7 +27,7 @@ function Histogram({ histogram: { title, bars, answers } }: { histogram: MarkHis
         <span className="eyebrow">{plural(answers, "answer")}</span>
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(TOP + HIGH + BOTTOM)}`}
+        viewBox={`0 0 ${WIDE} ${TOP + HIGH + BOTTOM}`}
         className="h-auto w-full"
         role="img"
         aria-label={`${title}, how many answers have it. ${words.join("; ")}`}

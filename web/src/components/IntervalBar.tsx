@@ -16,8 +16,7 @@ interface Props {
 
 /** A dot at a score, and its interval as a line; of two intervals the thick one is the re-run CI. */
 export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Props) {
-  const left = (x: number) =>
-    `${String(Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low))))}%`;
+  const left = (x: number) => `${Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low)))}%`;
   const width = (low: number, high: number) => `calc(${left(high)} - ${left(low)})`;
   const { value, uncertainty } = score;
   const { again, another } = uncertainty;
@@ -93,7 +92,7 @@ export function Ruler({ scale }: { scale: Scale }) {
           key={tick}
           aria-hidden="true"
           className={`absolute ${tick === scale.high ? "-translate-x-full" : "-translate-x-1/2"} ${place > 0 && place < all.length - 1 ? "max-sm:hidden" : ""}`}
-          style={{ left: `${String((100 * (tick - scale.low)) / (scale.high - scale.low))}%` }}
+          style={{ left: `${(100 * (tick - scale.low)) / (scale.high - scale.low)}%` }}
         >
           {tick}
         </span>

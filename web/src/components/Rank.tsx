@@ -30,7 +30,7 @@ export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
 
 function description(rank: number, { rank_low, rank_high, groups, tied_with_best }: Standing): string {
   return [
-    `rank ${String(rank)}, possible ranks ${span(rank_low, rank_high)}`,
+    `rank ${rank}, possible ranks ${span(rank_low, rank_high)}`,
     groups ? `tie groups ${groups}: rows that share a letter cannot be told apart` : "",
     tied_with_best ? "nobody is certainly better" : "",
   ]

@@ -28,5 +28,5 @@ export function plural(many: number, one: string, more = `${one}s`): string {
 
 /** "3", or "3–11". */
 export function span(low: number, high: number): string {
-  return low === high ? String(low) : `${String(low)}–${String(high)}`;
+  return low === high ? String(low) : `${low}–${high}`;
 }

@@ -7,7 +7,7 @@ export function heatColor(value: number | null | undefined): CSSProperties {
   const [from, to, part] =
     share < 50 ? ["--heat-low", "--heat-mid", share * 2] : ["--heat-mid", "--heat-high", (share - 50) * 2];
   return {
-    backgroundColor: `color-mix(in oklab, var(${to}) ${String(part)}%, var(${from}))`,
+    backgroundColor: `color-mix(in oklab, var(${to}) ${part}%, var(${from}))`,
     color: "var(--heat-ink)",
   };
 }

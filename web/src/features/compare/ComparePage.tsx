@@ -78,7 +78,7 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
     { value: "", title: "choose …" },
     ...board.rows.map(({ rank, subject: { id, label } }) => ({
       value: id,
-      title: `${rank === null ? "" : `${String(rank)}. `}${label}`,
+      title: `${rank === null ? "" : `${rank}. `}${label}`,
       disabled: id === taken,
     })),
   ];
@@ -145,7 +145,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
     if (kind !== "missing" || compared === null) return { next };
     return {
       what: "This frozen site has no comparison of the first subject.",
-      next: `It has those of the first ${String(compared)} rows; swap the two, or use \`aib view\`.`,
+      next: `It has those of the first ${compared} rows; swap the two, or use \`aib view\`.`,
     };
   };
   return (

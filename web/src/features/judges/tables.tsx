@@ -83,15 +83,11 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     intervalColumn((row) => row.leniency_interval),
     ...(panel.judges.length > 1
       ? [
-          barColumn<Validation["judges"][number]>(
-            `stricter −${String(reach)} to +${String(reach)} more lenient`,
-            reach,
-            (row) => ({
-              value: row.leniency,
-              text: row.shown.leniency,
-              interval: row.leniency_interval,
-            }),
-          ),
+          barColumn<Validation["judges"][number]>(`stricter −${reach} to +${reach} more lenient`, reach, (row) => ({
+            value: row.leniency,
+            text: row.shown.leniency,
+            interval: row.leniency_interval,
+          })),
         ]
       : []),
     {
@@ -157,7 +153,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cellClass: "text-sm text-soft",
       cell: ({ shown: { kappas } }) => {
         const first = kappas.slice(0, KAPPAS);
-        const more = kappas.length > KAPPAS ? ` … ${String(kappas.length - KAPPAS)} more in the JSON` : "";
+        const more = kappas.length > KAPPAS ? ` … ${kappas.length - KAPPAS} more in the JSON` : "";
         return (
           first.map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${orDash(kappa)}`).join(" · ") + more
         );
@@ -237,7 +233,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       ),
     },
     ...panel.judges.map(({ label }, index): Column<SubjectRow> => ({
-      id: `judge${String(index)}`,
+      id: `judge${index}`,
       title: letterOf(label),
       hint: label,
       numeric: true,

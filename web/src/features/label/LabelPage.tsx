@@ -56,7 +56,7 @@ function Desk() {
           ) : null}
           {now.case ? (
             <Case
-              key={`${now.case.id} ${String(now.marked)}`}
+              key={`${now.case.id} ${now.marked}`}
               shown={now.case}
               undo={now.undo}
               busy={change.isPending}

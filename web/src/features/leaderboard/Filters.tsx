@@ -27,7 +27,7 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
         />
       </label>
       <button type="button" className="button max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
-        Filters{set ? ` (${String(set)})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
+        Filters{set ? ` (${set})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
       </button>
       {set || find ? (
         <button type="button" className="link-button text-sm" onClick={() => update({ only: [], most: "", find: "" })}>

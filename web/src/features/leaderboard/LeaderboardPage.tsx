@@ -81,8 +81,8 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       <div className="mt-1.5 flex flex-wrap items-baseline gap-x-6 sm:gap-y-1">
         <p role="status" className="text-sm text-soft">
           {plural(ranked.length, "subject")} ranked
-          {incomplete.length ? `, ${String(incomplete.length)} not ranked` : ""}
-          {rows.length < board.rows.length ? ` (of ${String(board.rows.length)})` : ""}
+          {incomplete.length ? `, ${incomplete.length} not ranked` : ""}
+          {rows.length < board.rows.length ? ` (of ${board.rows.length})` : ""}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
         <div className="sm:ml-auto">

@@ -67,7 +67,7 @@ function Unranked({ board, rows, title, why, children }: Props) {
         cellHint: ({ missing }) => missing.join("\n"),
         cell: ({ missing }) => (
           <span className="block truncate text-sm text-soft">
-            {missing.length > 1 ? `${String(missing.length)} reasons: ` : ""}
+            {missing.length > 1 ? `${missing.length} reasons: ` : ""}
             {missing.join("; ")}
           </span>
         ),

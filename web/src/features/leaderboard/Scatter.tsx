@@ -46,8 +46,8 @@ export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
         pointOf(row, row.price?.dollars_per_run ?? 0, `${orDash(row.price?.shown.dollars_per_run)} a run`),
       ),
       note: [
-        free ? `No point: ${String(free)} free of charge.` : "",
-        rows.length > priced.length ? `No point: ${String(rows.length - priced.length)} of unknown price.` : "",
+        free ? `No point: ${free} free of charge.` : "",
+        rows.length > priced.length ? `No point: ${rows.length - priced.length} of unknown price.` : "",
       ].join(" "),
     });
   }
@@ -127,14 +127,14 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         </label>
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(HIGH)}`}
+        viewBox={`0 0 ${WIDE} ${HIGH}`}
         className="block w-full text-[13px] max-sm:text-[20px]"
         role="group"
         aria-label={`Index against ${title}: ${plural(points.length, "subject")}`}
       >
         {up.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${String(FRAME.left)} ${String(y(tick))}H${String(FRAME.right)}`} stroke="var(--line)" />
+            <path d={`M${FRAME.left} ${y(tick)}H${FRAME.right}`} stroke="var(--line)" />
             <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--faint)">
               {tick}
             </text>
@@ -142,7 +142,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         ))}
         {axis.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${String(x(tick))} ${String(FRAME.top)}V${String(FRAME.bottom)}`} stroke="var(--line)" />
+            <path d={`M${x(tick)} ${FRAME.top}V${FRAME.bottom}`} stroke="var(--line)" />
             <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--faint)">
               {axis.text(tick)}
             </text>
@@ -164,7 +164,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
             >
               {drawn === "intervals" && again ? (
                 <path
-                  d={`M${String(x(point.x))} ${String(y(again.low))}V${String(y(again.high))}`}
+                  d={`M${x(point.x)} ${y(again.low)}V${y(again.high)}`}
                   stroke="var(--accent)"
                   strokeOpacity={0.45}
                   strokeWidth={2}

@@ -39,9 +39,9 @@ export function StemPictures({ board, ranked, picked }: Props) {
               ? FIVE
               : "Each stem is one opening and the conversations that continue it."}{" "}
             {chosen.length
-              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
+              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
               : standing.length > MOST_CURVES
-                ? `The curves are those of the first ${String(MOST_CURVES)}; pick others in the ranking.`
+                ? `The curves are those of the first ${MOST_CURVES}; pick others in the ranking.`
                 : ""}
           </p>
           <div className="grid items-start gap-4 lg:grid-cols-2">

@@ -58,7 +58,7 @@ export function cluster(points: readonly Point[], frame: Box): PointLabel[] {
 function numbers(members: readonly number[]): string {
   const shown = members.slice(0, MOST).map((place) => String(place + 1));
   const more = members.length - shown.length;
-  return [...shown, ...(more ? [`+${String(more)}`] : [])].join(" ");
+  return [...shown, ...(more ? [`+${more}`] : [])].join(" ");
 }
 
 function boxAt([x, y]: Point, [dx, dy]: Point, wide: number): Box {

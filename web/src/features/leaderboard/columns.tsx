@@ -150,7 +150,7 @@ function dimensionColumn(
   index: number,
   kind: ColumnContext["kind"],
 ): Column<BoardRow> {
-  const counts = weight ? `${String(weight)} of the index's 100 points` : "not part of the index";
+  const counts = weight ? `${weight} of the index's 100 points` : "not part of the index";
   return {
     id: name,
     title: <span className={`inline-block max-w-20 whitespace-normal ${weight ? "" : "text-faint"}`}>{title}</span>,

@@ -30,7 +30,7 @@ export function AnswerCard({ answer, scales }: Props) {
       ? "Read the conversation"
       : "Read all of it";
   return (
-    <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${String(answer.run)}`}>
+    <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${answer.run}`}>
       <header className="mb-1.5 flex items-baseline justify-between gap-3">
         <a href={target} className="min-w-0">
           <Label text={answer.label} className="font-medium" />
@@ -69,7 +69,7 @@ export function AnswerCard({ answer, scales }: Props) {
           ))}
         </ul>
       ) : null}
-      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${String(answer.run)}`}>
+      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${answer.run}`}>
         {read}
       </a>
     </article>

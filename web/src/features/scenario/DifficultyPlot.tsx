@@ -16,7 +16,7 @@ export function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFact
   return (
     <figure className="panel p-3">
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(HIGH)}`}
+        viewBox={`0 0 ${WIDE} ${HIGH}`}
         className="h-auto w-full"
         role="group"
         aria-label="Scenarios by difficulty and discrimination"

@@ -96,7 +96,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
         />
         <p role="status" className="pb-1.5 text-sm text-soft">
           {plural(answers.length, "answer")}
-          {answers.length < scenario.answers.length ? ` of ${String(scenario.answers.length)}` : ""}
+          {answers.length < scenario.answers.length ? ` of ${scenario.answers.length}` : ""}
         </p>
         <div className="ml-auto pb-1.5">
           <Downloads files={csvAndJson(endpoints.scenario(board.id, facts.id))} />

@@ -150,7 +150,7 @@ function DifficultyBar({ value, text }: { value: number | null; text: string | n
   return (
     <span className="inline-flex items-baseline gap-2">
       <span className="hidden h-1.5 w-12 self-center overflow-hidden rounded bg-line sm:block" aria-hidden="true">
-        <span className="block h-full bg-accent/70" style={{ width: `${String(value ?? 0)}%` }} />
+        <span className="block h-full bg-accent/70" style={{ width: `${value ?? 0}%` }} />
       </span>
       <span className="w-8 text-right">{orDash(text)}</span>
     </span>

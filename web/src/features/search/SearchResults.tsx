@@ -55,7 +55,7 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
             aria-setsize={documents.length}
             aria-posinset={item.index + 1}
             className="absolute inset-x-0 top-0 border-b border-line py-2.5"
-            style={{ transform: `translateY(${String(item.start - scrollMargin)}px)` }}
+            style={{ transform: `translateY(${item.start - scrollMargin}px)` }}
           >
             {document ? (
               <SearchResult

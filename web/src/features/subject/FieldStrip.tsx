@@ -46,5 +46,5 @@ export function FieldStrip({ score, field, scale }: { score: Score; field: Field
 export function fieldInWords({ others, below, above, shown }: FieldProfile): string {
   if (!others.length) return "nobody else is ranked";
   const [quarter, median, threeQuarters] = shown.quartiles;
-  return `${String(below)} of the ${String(others.length)} others lower, ${String(above)} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
+  return `${below} of the ${others.length} others lower, ${above} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
 }

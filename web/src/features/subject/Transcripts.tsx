@@ -27,7 +27,7 @@ export function Transcripts({ subject, board, address }: Props) {
     [subject, run, scenario],
   );
   const title = board.scenarios.find((one) => one.id === scenario)?.title ?? humanize(scenario);
-  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${String(run)}`])].join(", ");
+  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${run}`])].join(", ");
   const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
   return (
     <>

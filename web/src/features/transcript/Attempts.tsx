@@ -39,7 +39,7 @@ function facts(attempt: TranscriptAttempt): string[] {
   return [
     timestamp(attempt.started),
     attempt.seconds === null ? "" : `${orDash(attempt.shown.seconds)} s`,
-    attempt.status === null ? "" : `HTTP ${String(attempt.status)}`,
+    attempt.status === null ? "" : `HTTP ${attempt.status}`,
     attempt.finish_reason ? `finished: ${attempt.finish_reason}` : "",
     attempt.prompt_tokens === null ? "" : `${count(attempt.prompt_tokens)} tokens in`,
     attempt.completion_tokens === null ? "" : `${count(attempt.completion_tokens)} out`,

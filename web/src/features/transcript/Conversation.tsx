@@ -63,7 +63,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
     <article
       aria-label={`${who}${line.reply ? `, ${humanize(line.reply)}` : ""}`}
       className={`rounded-xl border px-4 py-3 ${className}`}
-      id={`line-${String(number)}`}
+      id={`line-${number}`}
     >
       <header className="mb-1.5 flex flex-wrap items-baseline gap-x-2.5 gap-y-1 text-sm">
         <span className={`font-semibold ${ink}`}>{who}</span>

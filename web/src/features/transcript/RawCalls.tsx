@@ -38,7 +38,7 @@ export function RawCalls({ transcript }: { transcript: string }) {
                   <div key={number} className="mt-2">
                     <p className="eyebrow">
                       attempt {number + 1}: {attempt.outcome ?? "in flight"}
-                      {attempt.status === null ? "" : `, HTTP ${String(attempt.status)}`}
+                      {attempt.status === null ? "" : `, HTTP ${attempt.status}`}
                     </p>
                     <pre className="raw rounded-lg bg-sunk p-3">
                       {attempt.raw ? prettyJson(attempt.raw) : "nothing was kept"}

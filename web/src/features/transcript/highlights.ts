@@ -3,8 +3,8 @@ import { hitsOf } from "../../lib/searchTerms";
 import type { Span } from "../../lib/textSpans";
 
 /** Ids of the highlights that an address can point at. */
-export const quoteId = (judge: number, quote: number) => `j${String(judge)}.${String(quote)}`;
-export const phraseId = (phrase: number, place: number) => `p${String(phrase)}.${String(place)}`;
+export const quoteId = (judge: number, quote: number) => `j${judge}.${quote}`;
+export const phraseId = (phrase: number, place: number) => `p${phrase}.${place}`;
 
 /** What the address asks to be highlighted. */
 export interface Wanted {
@@ -70,7 +70,7 @@ export function phrasesOf(transcript: Transcript, mark: string): PhraseMark | un
 /** The quote after the one that *wanted* points at; after the last one of the last judge, the first. */
 export function nextQuote(transcript: Transcript, wanted: Wanted): { mark: string; by: string } {
   const all = transcript.judgements.flatMap(({ judge, quotes }) =>
-    quotes.map((_, n) => ({ mark: `q${String(n)}`, by: judge })),
+    quotes.map((_, n) => ({ mark: `q${n}`, by: judge })),
   );
   const now = all.findIndex((one) => one.mark === wanted.mark && one.by === wanted.by);
   return all[(now + 1) % all.length] ?? { mark: "", by: "" };
