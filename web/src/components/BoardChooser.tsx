@@ -2,8 +2,7 @@ import { useState } from "react";
 import { usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
-import { ExamLine } from "./ExamLine";
-import { Unvalidated } from "./Unvalidated";
+import { ExamLine, Unvalidated } from "./labels";
 
 const TITLES: Record<Trait, string> = {
   protocol: "Protocol",

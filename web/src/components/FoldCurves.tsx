@@ -3,10 +3,9 @@ import type { Folds } from "../api/types";
 import { usePage } from "../hooks/usePage";
 import { orDash, plural } from "../lib/format";
 import { route } from "../routes";
-import { DataTable, type Column } from "./DataTable";
-import { Disclosure } from "./Disclosure";
-import { ScrollArea } from "./ScrollArea";
-import { Label } from "./Label";
+import { DataTable, type Column } from "./tables";
+import { Disclosure } from "./sections";
+import { Label } from "./labels";
 
 export const MOST_CURVES = 6;
 
@@ -132,14 +131,12 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
     })),
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={curves}
-        columns={columns}
-        rowKey={({ subject }) => subject}
-        caption="Share of positions that still stand after each push, with 95% intervals"
-      />
-    </ScrollArea>
+    <DataTable
+      rows={curves}
+      columns={columns}
+      rowKey={({ subject }) => subject}
+      caption="Share of positions that still stand after each push, with 95% intervals"
+    />
   );
 }
 

@@ -1,11 +1,10 @@
 import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { orDash } from "../../lib/format";
-import { SignificanceMark } from "./SignificanceMark";
-import { Label } from "../../components/Label";
+import { SignificanceMark } from "./Comparison";
+import { Label } from "../../components/labels";
 
 interface Props {
   rows: readonly BoardRow[]; // the two, and whoever else is picked
@@ -40,14 +39,12 @@ export function BranchComparison({ rows, compared }: Props) {
         <div className="min-w-0">
           {differences.length ? (
             <>
-              <ScrollArea>
-                <DataTable
-                  rows={differences}
-                  columns={differenceColumns(new Map(figures.map((one) => [one.id, one])))}
-                  rowKey={(one) => one.quantity}
-                  caption="Branches of both, and the difference"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={differences}
+                columns={differenceColumns(new Map(figures.map((one) => [one.id, one])))}
+                rowKey={(one) => one.quantity}
+                caption="Branches of both, and the difference"
+              />
               <p className="mt-1 mb-4 text-sm text-soft">
                 Each stem with itself, over the stems in which both had a view and were judged; 95% intervals over other
                 stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
@@ -62,14 +59,12 @@ export function BranchComparison({ rows, compared }: Props) {
               </p>
             </>
           ) : null}
-          <ScrollArea>
-            <DataTable
-              rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
-              columns={columns}
-              rowKey={(one) => one.id}
-              caption="What else is known of both, with 95% intervals"
-            />
-          </ScrollArea>
+          <DataTable
+            rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
+            columns={columns}
+            rowKey={(one) => one.id}
+            caption="What else is known of both, with 95% intervals"
+          />
           <p className="mt-1 text-sm text-soft">
             95% intervals over other stems of the kind, each interval alone.
             {order ? (

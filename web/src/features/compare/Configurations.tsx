@@ -1,14 +1,12 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, SubjectSettings, ComparedWithItself } from "../../api/types";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Comparison, type Side } from "./Comparison";
-import { configurationPair } from "./configurationPair";
 import { SwapButton } from "./SwapButton";
 
 interface Props {
@@ -144,4 +142,20 @@ function ConfigurationComparison({ board, configurations, first, second, openRow
       kind="again"
     />
   );
+}
+
+/**
+ * The two of *all* configurations that are compared: *first* and *second*, as far as they exist and differ; else one of
+ * *shown*, the ranking that is open, and the first of the others. *all* has two or more.
+ */
+export function configurationPair(
+  all: readonly string[],
+  shown: readonly string[],
+  first: string,
+  second: string,
+): readonly [string, string] {
+  const asked = all.includes(second) && second !== first ? second : "";
+  const free = all.filter((one) => one !== asked);
+  const one = free.find((name) => name === first) ?? free.find((name) => shown.includes(name)) ?? free[0] ?? "";
+  return [one, asked || (all.find((name) => name !== one) ?? "")];
 }

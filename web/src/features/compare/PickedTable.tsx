@@ -1,7 +1,6 @@
 import type { BoardRow, Comparisons } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
-import { SubjectLabel } from "../../components/SubjectLabel";
+import { DataTable, type Column } from "../../components/tables";
+import { SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import type { SharedParams } from "../../routes";
@@ -93,14 +92,12 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
   return (
     <section className="mt-5" aria-label="All picked subjects">
       <h2>All picked subjects</h2>
-      <ScrollArea>
-        <DataTable
-          rows={rows}
-          columns={columns}
-          rowKey={({ subject }) => subject.id}
-          caption="Price and index of the picked subjects"
-        />
-      </ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={({ subject }) => subject.id}
+        caption="Price and index of the picked subjects"
+      />
       <p className="mt-1 text-sm text-soft">
         Where the interval of a difference includes 0, the two cannot be told apart. Choose another one to see it beside
         A below.

@@ -8,15 +8,14 @@ import type {
   SettingComparison as Group,
   Variant,
 } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Configurations } from "./Configurations";
-import { SignificanceMark } from "./SignificanceMark";
-import { Label } from "../../components/Label";
+import { SignificanceMark } from "./Comparison";
+import { Label } from "../../components/labels";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
@@ -113,14 +112,12 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       <h3>
         <Label text={group.model} />
       </h3>
-      <ScrollArea>
-        <DataTable
-          rows={group.variants}
-          columns={columns}
-          rowKey={(one) => one.label}
-          caption={`${group.model} under several settings`}
-        />
-      </ScrollArea>
+      <DataTable
+        rows={group.variants}
+        columns={columns}
+        rowKey={(one) => one.label}
+        caption={`${group.model} under several settings`}
+      />
     </article>
   );
 }
@@ -156,15 +153,14 @@ function PromptAndDelivery({ means }: { means: Means }) {
         one difference alone.
       </p>
       <div className="grid gap-6 lg:grid-cols-2">
-        <ScrollArea className="self-start">
-          <DataTable
-            rows={means.places}
-            columns={CONFIGURATION_COLUMNS}
-            rowKey={(one) => one.configuration}
-            caption="Mean index in every configuration"
-            className=""
-          />
-        </ScrollArea>
+        <DataTable
+          rows={means.places}
+          columns={CONFIGURATION_COLUMNS}
+          rowKey={(one) => one.configuration}
+          caption="Mean index in every configuration"
+          className=""
+          scroll="self-start"
+        />
         <ul>
           {means.effects.map((one, index) => (
             <li key={index} className="flex justify-between gap-4 border-b border-line py-1">

@@ -1,12 +1,10 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Section } from "../../components/Section";
-import { SelectField } from "../../components/SelectField";
+import { DataTable, type Column } from "../../components/tables";
+import { Section } from "../../components/sections";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { JudgeFigures, PairTable } from "./figures";
@@ -108,7 +106,13 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       title="Judges that have sat it"
       description={`${plural(judges.length, "judge")}. Fit for: what its weakest rubric allows. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
     >
-      <DataTable rows={judges} columns={columns} rowKey={(one) => one.id} caption="Judges that have sat the exam" />
+      <DataTable
+        rows={judges}
+        columns={columns}
+        rowKey={(one) => one.id}
+        caption="Judges that have sat the exam"
+        scroll="lg:overflow-visible"
+      />
     </Section>
   );
 }

@@ -1,9 +1,7 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamQuestion, ExamQuestions, ExamReading } from "../../api/types";
-import { Disclosure } from "../../components/Disclosure";
-import { SegmentedControl } from "../../components/SegmentedControl";
-import { SelectField } from "../../components/SelectField";
+import { Disclosure } from "../../components/sections";
+import { SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";

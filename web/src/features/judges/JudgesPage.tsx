@@ -1,20 +1,17 @@
 import { useMemo, useState, type ReactNode } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { Section } from "../../components/Section";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { Section } from "../../components/sections";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
-import { count, humanize } from "../../lib/format";
-import { letterName } from "../../lib/letterName";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { count, humanize, letterName } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { PairPlots } from "./PairPlots";
 import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
 export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {

@@ -1,9 +1,7 @@
 import type { PairPlot } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure, Section } from "../../components/sections";
 import { PlotGrid } from "../../components/PlotGrid";
-import { Section } from "../../components/Section";
-import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
 import { route } from "../../routes";
@@ -110,13 +108,11 @@ function PointsTable({ plot, one, other }: { plot: PairPlot; one: string; other:
     },
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={plot.points}
-        columns={columns}
-        rowKey={(row) => `${row.one} ${row.other}`}
-        caption={`Scores by ${one} and ${other}`}
-      />
-    </ScrollArea>
+    <DataTable
+      rows={plot.points}
+      columns={columns}
+      rowKey={(row) => `${row.one} ${row.other}`}
+      caption={`Scores by ${one} and ${other}`}
+    />
   );
 }

@@ -1,12 +1,11 @@
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { DifferenceBar } from "../../components/DifferenceBar";
-import { ExamLine } from "../../components/ExamLine";
-import { Section } from "../../components/Section";
+import { DataTable, type Column } from "../../components/tables";
+import { DifferenceBar } from "../../components/bars";
+import { ExamLine, Label } from "../../components/labels";
+import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
 
 export interface PanelProps {
   panel: Validation;
@@ -112,7 +111,13 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       title="The judges"
       description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
     >
-      <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
+      <DataTable
+        rows={panel.judges}
+        columns={columns}
+        rowKey={(row) => row.label}
+        caption="The judges"
+        scroll="lg:overflow-visible"
+      />
     </Section>
   );
 }
@@ -196,6 +201,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
           columns={marks}
           rowKey={(row) => row.mark.name}
           caption="Agreement on each mark"
+          scroll="lg:overflow-visible"
         />
       </Section>
       <Section
@@ -208,6 +214,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
           rowKey={(pair) => `${pair.one} ${pair.other}`}
           caption="Agreement of each pair of judges"
           className=""
+          scroll="lg:overflow-visible"
         />
       </Section>
     </>
@@ -260,6 +267,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
         columns={columns}
         rowKey={(row) => row.label}
         caption="Subjects under each judge"
+        scroll="lg:overflow-visible"
       />
     </Section>
   );
@@ -315,6 +323,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
           rowKey={(row) => `${row.judge} ${row.whom}`}
           caption="What judges give their own kind"
           className=""
+          scroll="lg:overflow-visible"
         />
       ) : null}
     </Section>

@@ -1,20 +1,17 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { postJson } from "../../api/client";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { LabelCase, Labelling } from "../../api/types";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
-import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
 import { Agreement } from "./Agreement";
-import { MarkButtons } from "./MarkButtons";
-import { optionOf } from "./markOptions";
-import { Label } from "../../components/Label";
+import { MarkButtons, optionOf } from "./MarkButtons";
+import { Label } from "../../components/labels";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 

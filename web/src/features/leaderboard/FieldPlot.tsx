@@ -4,7 +4,7 @@ import { PlotGrid } from "../../components/PlotGrid";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 import { cluster } from "./cluster";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 export interface Placed {
   subject: string; // id

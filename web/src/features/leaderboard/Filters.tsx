@@ -1,7 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Board } from "../../api/types";
-import { IntervalSwitch } from "../../components/IntervalSwitch";
-import { SelectField } from "../../components/SelectField";
+import { IntervalSwitch, SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { sort, type AddressOf } from "../../routes";
 import { EXTRAS, FILTERS, toggled, VENDOR, vendors } from "./filters";

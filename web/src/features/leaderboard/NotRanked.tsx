@@ -1,9 +1,8 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, BoardRow } from "../../api/types";
 import { DataHealth } from "../../components/DataHealth";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
-import { SubjectLabel } from "../../components/SubjectLabel";
+import { DataTable, type Column } from "../../components/tables";
+import { SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -120,14 +119,12 @@ function Unranked({ board, rows, title, why, children }: Props) {
     <section className="mt-8" aria-label={title}>
       <h2>{title}</h2>
       <p className="mb-1 text-sm text-soft">{children}</p>
-      <ScrollArea>
-        <DataTable
-          rows={rows}
-          columns={columns}
-          rowKey={(row) => row.subject.id}
-          caption={`${title}: ${plural(rows.length, "subject")}`}
-        />
-      </ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => row.subject.id}
+        caption={`${title}: ${plural(rows.length, "subject")}`}
+      />
     </section>
   );
 }

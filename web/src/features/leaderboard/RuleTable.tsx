@@ -1,11 +1,10 @@
 import { useMemo } from "react";
 import type { BoardRow, Share } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request";
 
@@ -67,9 +66,7 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
         no index follows from this. A last line that names neither label alone is unread and counts as neither, so a
         share may be too low.
       </p>
-      <ScrollArea>
-        <DataTable rows={read} columns={columns} rowKey={(row) => row.subject.id} caption="What the rule reads" />
-      </ScrollArea>
+      <DataTable rows={read} columns={columns} rowKey={(row) => row.subject.id} caption="What the rule reads" />
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 import { linearAxis, logAxis, type Axis } from "./axes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Point {
   row: BoardRow;

@@ -1,8 +1,7 @@
 import type { Board, BoardRow, BranchStatistics } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { besideFigures, branchFigures } from "../../lib/branches";
 import { orDash } from "../../lib/format";
@@ -95,13 +94,11 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
     })),
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={rows}
-        columns={columns}
-        rowKey={({ subject }) => subject.id}
-        caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
-      />
-    </ScrollArea>
+    <DataTable
+      rows={rows}
+      columns={columns}
+      rowKey={({ subject }) => subject.id}
+      caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
+    />
   );
 }

@@ -1,12 +1,10 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems } from "../../components/DataHealth";
-import type { Column } from "../../components/DataTable";
-import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/IntervalBar";
-import { Rank } from "../../components/Rank";
-import { SubjectLabel } from "../../components/SubjectLabel";
+import type { Column } from "../../components/tables";
+import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
+import { Rank, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
-import { orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
+import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
 
 export interface ColumnContext {

@@ -1,6 +1,6 @@
 import { createElement, type ReactNode } from "react";
 import type { Equation, Expression, Letter } from "../../api/types";
-import { ScrollArea } from "../../components/ScrollArea";
+import { ScrollArea } from "../../components/sections";
 
 /** Equations, one below the other. Screen readers and copying get their text. */
 export function Equations({ equations }: { equations: readonly Equation[] }) {

@@ -1,12 +1,10 @@
 import { useEffect, useState } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Methods } from "../../api/types";
-import { Downloads } from "../../components/Downloads";
-import { SelectField } from "../../components/SelectField";
+import { Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
 import { Equations, Symbols } from "./Equation";
 import { ProtocolDetails } from "./ProtocolDetails";

@@ -1,11 +1,9 @@
-import { scaleRange } from "../../lib/markText";
+import { scaleRange, count, humanize, plural } from "../../lib/format";
 import type { MarkScale, ProtocolMethod } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { ScenarioScript } from "../../components/ScenarioScript";
-import { ScrollArea } from "../../components/ScrollArea";
-import { Unvalidated } from "../../components/Unvalidated";
-import { count, humanize, plural } from "../../lib/format";
+import { Unvalidated } from "../../components/labels";
 
 /** One protocol in full: its dimensions, scenarios, rubrics, prompts. */
 export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
@@ -25,14 +23,12 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
           <code>{protocol.hash.slice(0, 12)}</code>
         </p>
       </div>
-      <ScrollArea>
-        <DataTable
-          rows={method.dimensions}
-          columns={DIMENSIONS}
-          rowKey={(one) => one.name}
-          caption="Dimensions and weights"
-        />
-      </ScrollArea>
+      <DataTable
+        rows={method.dimensions}
+        columns={DIMENSIONS}
+        rowKey={(one) => one.name}
+        caption="Dimensions and weights"
+      />
       {method.experiments.map((experiment) => (
         <div key={experiment.title}>
           <h3>{experiment.title}</h3>

@@ -2,11 +2,9 @@ import type { MarkScale, SubjectReply } from "../../api/types";
 import { MessageText } from "../../components/MessageText";
 import { usePage } from "../../hooks/usePage";
 import { branchTitle, STATES } from "../../lib/branches";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Props {
   answer: SubjectReply;

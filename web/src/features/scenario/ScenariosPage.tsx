@@ -1,13 +1,10 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Downloads } from "../../components/Downloads";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
+import { Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { useDocumentTitle, usePage, type PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { DifficultyPlot } from "./DifficultyPlot";
@@ -32,16 +29,15 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
         {(value) => (
           <div className="mt-5 grid items-start gap-8 xl:grid-cols-[minmax(0,2.4fr)_minmax(0,1fr)]">
             <div className="min-w-0">
-              <ScrollArea className="lg:overflow-visible">
-                <DataTable
-                  rows={value.scenarios}
-                  columns={columnsOf(href, value)}
-                  rowKey={(row) => row.id}
-                  caption="Scenarios"
-                  sort={address.sort}
-                  onSort={(sort) => update({ sort })}
-                />
-              </ScrollArea>
+              <DataTable
+                rows={value.scenarios}
+                columns={columnsOf(href, value)}
+                rowKey={(row) => row.id}
+                caption="Scenarios"
+                sort={address.sort}
+                onSort={(sort) => update({ sort })}
+                scroll="lg:overflow-visible"
+              />
               <p className="mt-2 max-w-3xl text-sm text-soft">
                 Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination:
                 the correlation over subjects of its score with the points of all other scenarios, with its 95% CI.

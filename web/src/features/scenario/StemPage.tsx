@@ -1,17 +1,13 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi, useApis } from "../../api/queries";
+import { endpoints, useApi, useApis } from "../../api/queries";
 import type { MarkScale, Scenario, SubjectReply, Transcript, TranscriptEntry, TranscriptLine } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { branchTitle, STATES } from "../../lib/branches";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
 const OPENING = ["opening", "follow_up"]; // the replies that all branches share

@@ -1,5 +1,5 @@
 import type { SearchFacets } from "../../api/types";
-import { SelectField } from "../../components/SelectField";
+import { SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import type { AddressOf } from "../../routes";

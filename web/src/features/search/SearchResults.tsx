@@ -1,7 +1,6 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi, useApis } from "../../api/queries";
+import { endpoints, useApi, useApis } from "../../api/queries";
 import type { SearchDocument, SearchIndex, SearchPart, Transcript } from "../../api/types";
 import { HighlightedText } from "../../components/HighlightedText";
 import { useOffsetTop } from "../../hooks/useOffsetTop";
@@ -9,7 +8,7 @@ import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { excerpt, hitsOf } from "../../lib/searchTerms";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Props {
   index: SearchIndex;

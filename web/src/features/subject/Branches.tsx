@@ -1,10 +1,9 @@
 import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/tables";
 import { FoldCurves } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
@@ -38,28 +37,24 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
         <div className="min-w-0">
           {values.length ? (
             <>
-              <ScrollArea>
-                <DataTable
-                  rows={values}
-                  columns={branchColumns(branches)}
-                  rowKey={(one) => one.id}
-                  caption="What each branch is worth, from 0 to 1, with 95% intervals"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={values}
+                columns={branchColumns(branches)}
+                rowKey={(one) => one.id}
+                caption="What each branch is worth, from 0 to 1, with 95% intervals"
+              />
               <p className="mt-1 mb-4 text-sm text-soft">
                 From 0 to 1, 1 being the independent end; 95% intervals over other stems of the kind. Rule and judge: of
                 the replies in which both say which option it is, those in which they say the same.
               </p>
             </>
           ) : null}
-          <ScrollArea>
-            <DataTable
-              rows={besideFigures([branches])}
-              columns={figureColumns(branches)}
-              rowKey={(one) => one.id}
-              caption="Beside the index, with 95% intervals"
-            />
-          </ScrollArea>
+          <DataTable
+            rows={besideFigures([branches])}
+            columns={figureColumns(branches)}
+            rowKey={(one) => one.id}
+            caption="Beside the index, with 95% intervals"
+          />
           {least ? (
             <p className="mt-1 text-sm text-soft">
               The weights of the branches are a choice. Of the orders of two that this subject is in, that of{" "}
@@ -72,14 +67,13 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           <div className="min-w-0">
             <FoldCurves curves={[{ subject: id, label, folds }]} />
             {folds.techniques.length ? (
-              <ScrollArea className="mt-4">
-                <DataTable
-                  rows={folds.techniques}
-                  columns={TECHNIQUES}
-                  rowKey={(one) => one.technique}
-                  caption="Folds by the technique of the push"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={folds.techniques}
+                columns={TECHNIQUES}
+                rowKey={(one) => one.technique}
+                caption="Folds by the technique of the push"
+                scroll="mt-4"
+              />
             ) : null}
           </div>
         ) : null}

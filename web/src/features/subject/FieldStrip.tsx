@@ -1,5 +1,5 @@
 import type { FieldProfile, Score } from "../../api/types";
-import { IntervalBar, type Scale } from "../../components/IntervalBar";
+import { IntervalBar, type Scale } from "../../components/bars";
 
 /** A dimension's score and intervals over those of all other ranked subjects: a stroke each, and their middle half. */
 export function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile; scale: Scale }) {

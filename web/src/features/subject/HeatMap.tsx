@@ -1,10 +1,9 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
-import { ScrollArea } from "../../components/ScrollArea";
-import { TableHead, type Heading } from "../../components/TableHead";
+import { ScrollArea } from "../../components/sections";
+import { TableHead, type Heading } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
+import { humanize, orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
 interface Props {

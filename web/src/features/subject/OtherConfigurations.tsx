@@ -1,7 +1,6 @@
 import type { Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { IntervalBar, Ruler } from "../../components/IntervalBar";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
+import { IntervalBar, Ruler } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
@@ -66,15 +65,13 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
     },
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={subject.elsewhere}
-        columns={columns}
-        rowKey={(one) => one.board}
-        caption="The index in other configurations"
-        className=""
-      />
-    </ScrollArea>
+    <DataTable
+      rows={subject.elsewhere}
+      columns={columns}
+      rowKey={(one) => one.board}
+      caption="The index in other configurations"
+      className=""
+    />
   );
 }
 

@@ -1,5 +1,5 @@
 import type { RunDetail, Subject } from "../../api/types";
-import { scaleAround, ticksOf } from "../../components/IntervalBar";
+import { scaleAround, ticksOf } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route } from "../../routes";

@@ -1,13 +1,11 @@
 import type { ReactNode } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { Disclosure } from "../../components/Disclosure";
-import { csvAndJson, Downloads } from "../../components/Downloads";
+import { Disclosure } from "../../components/sections";
+import { csvAndJson, Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Branches } from "./Branches";

@@ -1,12 +1,9 @@
 import { useMemo } from "react";
 import type { Board, Subject, TranscriptEntry } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { branchTitle } from "../../lib/branches";
-import { humanize, orDash, plural } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, plural, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
 interface Props {
@@ -44,9 +41,13 @@ export function Transcripts({ subject, board, address }: Props) {
           plural(rows.length, "conversation")
         )}
       </p>
-      <ScrollArea className="lg:overflow-visible">
-        <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
-      </ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => row.id}
+        caption="Conversations"
+        scroll="lg:overflow-visible"
+      />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { TranscriptAttempt } from "../../api/types";
 import { count, timestamp, plural, orDash } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 
 /** Every attempt at a call: its outcome, why it was rejected, what it cost. */
 export function Attempts({ attempts, what }: { attempts: readonly TranscriptAttempt[]; what: string }) {

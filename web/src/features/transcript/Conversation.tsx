@@ -1,6 +1,6 @@
 import type { TranscriptLine, TranscriptReply, Transcript } from "../../api/types";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { Attempts } from "./Attempts";
 import { spansOf, type Wanted } from "./highlights";

@@ -1,10 +1,9 @@
 import { useState } from "react";
-import { endpoints } from "../../api/endpoints";
+import { endpoints, useApi } from "../../api/queries";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
-import { FileLink } from "../../components/FileLink";
+import { Disclosure } from "../../components/sections";
+import { FileLink } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useApi } from "../../api/queries";
 import { prettyJson } from "./SentMessages";
 
 /** Requests and responses as they were recorded; read when opened. */

@@ -1,6 +1,6 @@
 import type { Transcript, Turns } from "../../api/types";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { between, type Span } from "../../lib/textSpans";
 

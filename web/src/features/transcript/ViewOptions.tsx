@@ -1,11 +1,10 @@
 import { useMemo } from "react";
-import { endpoints } from "../../api/endpoints";
-import { Downloads } from "../../components/Downloads";
+import { endpoints } from "../../api/queries";
+import { Downloads } from "../../components/downloads";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
-import { nextQuote, phrasesOf } from "./highlights";
-import type { TranscriptProps } from "./transcriptProps";
+import { nextQuote, phrasesOf, type TranscriptProps } from "./highlights";
 
 /** How the conversation is shown. */
 export function ViewOptions({ transcript, address }: TranscriptProps) {

@@ -1,6 +1,7 @@
 import type { TranscriptJudgement, TranscriptLine, PhraseMark, Transcript } from "../../api/types";
 import { hitsOf } from "../../lib/searchTerms";
 import type { Span } from "../../lib/textSpans";
+import type { AddressOf } from "../../routes";
 
 /** Ids of the highlights that an address can point at. */
 export const quoteId = (judge: number, quote: number) => `j${judge}.${quote}`;
@@ -74,4 +75,10 @@ export function nextQuote(transcript: Transcript, wanted: Wanted): { mark: strin
   );
   const now = all.findIndex((one) => one.mark === wanted.mark && one.by === wanted.by);
   return all[(now + 1) % all.length] ?? { mark: "", by: "" };
+}
+
+/** What the parts of the page of a conversation are given. */
+export interface TranscriptProps {
+  transcript: Transcript;
+  address: AddressOf<"transcript">;
 }
