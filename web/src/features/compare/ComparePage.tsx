@@ -4,17 +4,17 @@ import { endpoints, useApi } from "../../api/queries";
 import type { Board } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
-import { IntervalSwitch, SegmentedControl, SelectField } from "../../components/fields";
+import { IntervalSwitch, SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
+import { PairChooser } from "./PairChooser";
 import { PickedTable } from "./PickedTable";
 import { Settings } from "./Settings";
 import { Suggestions } from "./Suggestions";
-import { SwapButton } from "./SwapButton";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
@@ -70,33 +70,16 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
   const elsewhere = address.picked.filter((id) => !labels.has(id)).length;
   const choose = (one: string, other: string) =>
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
-  const options = (taken: string) => [
+  const options = [
     { value: "", title: "choose …" },
     ...board.rows.map(({ rank, subject: { id, label } }) => ({
       value: id,
       title: `${rank === null ? "" : `${rank}. `}${label}`,
-      disabled: id === taken,
     })),
   ];
   return (
     <>
-      <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
-        <SelectField
-          label="First (A)"
-          selectClass="w-full"
-          value={first}
-          options={options(second)}
-          onChange={(id) => choose(id, second)}
-        />
-        <SwapButton disabled={!first || !second} onSwap={() => choose(second, first)} />
-        <SelectField
-          label="Second (B)"
-          selectClass="w-full"
-          value={second}
-          options={options(first)}
-          onChange={(id) => choose(first, id)}
-        />
-      </div>
+      <PairChooser first={first} second={second} options={options} exclusive onChoose={choose} />
       {elsewhere ? (
         <p className="mt-2 text-sm text-warn">Not on this ranking: {plural(elsewhere, "picked subject")}.</p>
       ) : null}

@@ -7,7 +7,7 @@ import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Comparison, type Side } from "./Comparison";
-import { SwapButton } from "./SwapButton";
+import { PairChooser } from "./PairChooser";
 
 interface Props {
   board: Board;
@@ -28,7 +28,7 @@ export function Configurations({ board, address }: Props) {
       </p>
       <SelectField
         label="Subject"
-        className="block max-w-xl"
+        className="mb-3 block max-w-xl"
         selectClass="w-full"
         value={subject?.subject ?? ""}
         options={[
@@ -61,26 +61,9 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
   const choose = (one: string, other: string) =>
     navigate(route("compare", { view: "settings", subject: subject.subject, first: one, second: other }));
   const options = subject.configurations.map((one) => ({ value: one, title: humanize(one) }));
-  // choosing what the other side shows exchanges the two, so that any pair is one step away
   return (
     <>
-      <div className="mt-3 grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
-        <SelectField
-          label="First (A)"
-          selectClass="w-full"
-          value={first}
-          options={options}
-          onChange={(one) => choose(one, one === second ? first : second)}
-        />
-        <SwapButton onSwap={() => choose(second, first)} />
-        <SelectField
-          label="Second (B)"
-          selectClass="w-full"
-          value={second}
-          options={options}
-          onChange={(one) => choose(one === first ? second : first, one)}
-        />
-      </div>
+      <PairChooser first={first} second={second} options={options} onChoose={choose} />
       <Await query={configurations} what="the comparison">
         {(value) => (
           <>
