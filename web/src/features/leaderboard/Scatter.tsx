@@ -134,16 +134,16 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
       >
         {up.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${FRAME.left} ${y(tick)}H${FRAME.right}`} stroke="var(--line)" />
-            <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--faint)">
+            <path d={`M${FRAME.left} ${y(tick)}H${FRAME.right}`} stroke="var(--color-line)" />
+            <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--color-faint)">
               {tick}
             </text>
           </g>
         ))}
         {axis.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${x(tick)} ${FRAME.top}V${FRAME.bottom}`} stroke="var(--line)" />
-            <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--faint)">
+            <path d={`M${x(tick)} ${FRAME.top}V${FRAME.bottom}`} stroke="var(--color-line)" />
+            <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--color-faint)">
               {axis.text(tick)}
             </text>
           </g>
@@ -165,7 +165,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               {drawn === "intervals" && again ? (
                 <path
                   d={`M${x(point.x)} ${y(again.low)}V${y(again.high)}`}
-                  stroke="var(--accent)"
+                  stroke="var(--color-accent)"
                   strokeOpacity={0.45}
                   strokeWidth={2}
                 />
@@ -175,9 +175,9 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
                 cx={x(point.x)}
                 cy={y(point.index)}
                 r={picked ? 7 : 5}
-                fill="var(--accent)"
+                fill="var(--color-accent)"
                 fillOpacity={picked ? 1 : 0.75}
-                stroke="var(--raised)"
+                stroke="var(--color-raised)"
               />
             </a>
           );
@@ -189,8 +189,8 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               x={x}
               y={y}
               textAnchor={right ? "end" : "start"}
-              fill="var(--ink)"
-              stroke="var(--raised)"
+              fill="var(--color-ink)"
+              stroke="var(--color-raised)"
               strokeWidth={3}
               paintOrder="stroke"
               pointerEvents="none"
