@@ -47,9 +47,9 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
   },
   projects: [
-    project("demo", /(reading|settings|access|live|tasks)\.spec\.ts/),
+    project("demo", /(reading|settings|live|tasks)\.spec\.ts/),
     project("static", /(reading|settings|frozen)\.spec\.ts/),
-    project("label", /(label|exam)\.spec\.ts/),
+    project("label", /(label|exam|access)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
     project("stems", /stems\.spec\.ts/),
     ...(published ? [project("published", /published\.spec\.ts/)] : []),
