@@ -1,5 +1,5 @@
 import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { orDash } from "../../lib/format";
@@ -117,8 +117,8 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
       cellHint: ({ quantity }) => figures.get(quantity)?.hint,
       cell: ({ quantity }) => figures.get(quantity)?.title ?? branchTitle(quantity),
     },
-    { id: "first", title: "A", numeric: true, cell: ({ shown }) => shown.first },
-    { id: "second", title: "B", numeric: true, cell: ({ shown }) => shown.second },
+    shownColumn("first", "A"),
+    shownColumn("second", "B"),
     {
       id: "difference",
       title: "B − A",
@@ -131,13 +131,7 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
         </>
       ),
     },
-    {
-      id: "seen",
-      title: "Detects",
-      numeric: true,
-      className: "max-sm:hidden",
-      cell: ({ shown }) => orDash(shown.seen),
-    },
+    shownColumn("seen", "Detects", { className: "max-sm:hidden" }),
     { id: "stems", title: "Stems", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
   ];
 }

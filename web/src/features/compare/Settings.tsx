@@ -8,7 +8,7 @@ import type {
   SettingComparison as Group,
   Variant,
 } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash, plural } from "../../lib/format";
@@ -79,7 +79,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
         </>
       ),
     },
-    { id: "index", title: "Index", numeric: true, cell: (one) => orDash(one.shown.index) },
+    shownColumn("index", "Index"),
     {
       id: "difference",
       title: "Difference",
@@ -134,14 +134,8 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
   { id: "configuration", title: "Configuration", rowHeader: true, cell: (one) => humanize(one.configuration) },
   { id: "subjects", title: "Subjects", numeric: true, cell: (one) => one.subjects },
-  { id: "mean", title: "Mean", numeric: true, cell: (one) => one.shown.mean },
-  {
-    id: "paired",
-    title: "Paired",
-    hint: "over the subjects that have an index in every configuration",
-    numeric: true,
-    cell: (one) => orDash(one.shown.paired),
-  },
+  shownColumn("mean", "Mean"),
+  shownColumn("paired", "Paired", { hint: "over the subjects that have an index in every configuration" }),
 ];
 
 function PromptAndDelivery({ means }: { means: Means }) {

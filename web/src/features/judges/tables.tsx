@@ -1,5 +1,5 @@
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { DifferenceBar } from "../../components/bars";
 import { ExamLine, Label } from "../../components/labels";
 import { Section } from "../../components/sections";
@@ -71,14 +71,8 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     },
     { id: "kind", title: "Kind", cellClass: "text-soft whitespace-nowrap", cell: (row) => KINDS[row.kind] },
     { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
-    {
-      id: "failed",
-      title: "Failed",
-      numeric: true,
-      cellClass: (row) => (row.failed ? "text-warn" : ""),
-      cell: (row) => orDash(row.shown.failed_share),
-    },
-    { id: "lenient", title: "Leniency", numeric: true, cell: (row) => orDash(row.shown.leniency) },
+    shownColumn("failed_share", "Failed", { cellClass: (row) => (row.failed ? "text-warn" : "") }),
+    shownColumn("leniency", "Leniency"),
     intervalColumn((row) => row.leniency_interval),
     ...(panel.judges.length > 1
       ? [
@@ -134,7 +128,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cell: ({ mark }) => humanize(mark.name),
     },
     { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
-    { id: "alpha", title: "Alpha", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.alpha) },
+    shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
     intervalColumn((row) => row.alpha_interval),
     barColumn("−1 to 1, chance in the middle", 1, (row) => ({
       value: row.alpha,
@@ -174,13 +168,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cell: (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`,
     },
     { id: "subjects", title: "Subjects", numeric: true, cell: (pair) => count(pair.subjects) },
-    {
-      id: "correlation",
-      title: "Rank correlation",
-      numeric: true,
-      cellClass: "font-semibold",
-      cell: (pair) => orDash(pair.shown.rank_correlation),
-    },
+    shownColumn("rank_correlation", "Rank correlation", { cellClass: "font-semibold" }),
     intervalColumn((pair) => pair.rank_interval),
     barColumn("−1 to 1", 1, (pair) => ({
       value: pair.rank_correlation,
@@ -188,7 +176,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       interval: pair.rank_interval,
     })),
     { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
-    { id: "kappa", title: "Kappa", numeric: true, cell: (pair) => orDash(pair.shown.kappa) },
+    shownColumn("kappa", "Kappa"),
   ];
   return (
     <>
@@ -247,15 +235,11 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       sortValue: (row) => row.indices[index],
       cell: (row) => orDash(row.shown.indices[index]),
     })),
-    { id: "mean", title: "Mean", numeric: true, sortValue: (row) => row.mean, cell: (row) => orDash(row.shown.mean) },
-    {
-      id: "spread",
-      title: "Spread",
+    shownColumn("mean", "Mean", { sortValue: (row) => row.mean }),
+    shownColumn("spread", "Spread", {
       hint: "highest minus lowest",
-      numeric: true,
       sortValue: (row) => row.spread,
-      cell: (row) => orDash(row.shown.spread),
-    },
+    }),
   ];
   return (
     <Section
@@ -293,22 +277,11 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
       ),
     },
     { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
-    { id: "own", title: "Own", numeric: true, cell: (row) => row.shown.own },
-    { id: "others", title: "Others give", numeric: true, cell: (row) => row.shown.others },
-    {
-      id: "difference",
-      title: "Difference",
-      numeric: true,
-      cell: (row) => row.shown.difference,
-    },
-    { id: "elsewhere", title: "Elsewhere", numeric: true, cell: (row) => orDash(row.shown.elsewhere) },
-    {
-      id: "prefers",
-      title: "Prefers",
-      numeric: true,
-      cellClass: "font-semibold",
-      cell: (row) => orDash(row.shown.preference),
-    },
+    shownColumn("own", "Own"),
+    shownColumn("others", "Others give"),
+    shownColumn("difference", "Difference"),
+    shownColumn("elsewhere", "Elsewhere"),
+    shownColumn("preference", "Prefers", { cellClass: "font-semibold" }),
     { ...intervalColumn((row) => row.interval), cellHint: (row) => row.unsaid ?? undefined },
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";

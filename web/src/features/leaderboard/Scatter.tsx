@@ -135,7 +135,12 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         {up.ticks.map((tick) => (
           <g key={tick}>
             <path d={`M${FRAME.left} ${y(tick)}H${FRAME.right}`} stroke="var(--color-line)" />
-            <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--color-faint)">
+            <text
+              x={FRAME.left - 6}
+              y={Math.min(y(tick) + 4, FRAME.bottom - 5)}
+              textAnchor="end"
+              fill="var(--color-faint)"
+            >
               {tick}
             </text>
           </g>

@@ -1,6 +1,6 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems } from "../../components/DataHealth";
-import type { Column } from "../../components/tables";
+import { shownColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { Rank, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
@@ -122,15 +122,13 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
   });
   if (board.rows.some((row) => row.deviation !== null)) {
-    columns.push({
-      id: "deviation",
-      title: "SD",
-      hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
-      numeric: true,
-      className: "max-2xl:hidden",
-      sortValue: (row) => row.deviation,
-      cell: (row) => orDash(row.shown.deviation),
-    });
+    columns.push(
+      shownColumn("deviation", "SD", {
+        hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
+        className: "max-2xl:hidden",
+        sortValue: (row) => row.deviation,
+      }),
+    );
   }
   columns.push({
     id: "health",

@@ -1,7 +1,7 @@
 import { endpoints, useApi } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage, type PageContextValue } from "../../hooks/usePage";
@@ -89,15 +89,11 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
       className: "max-xl:hidden",
       cellClass: "whitespace-nowrap",
     },
-    {
-      id: "points",
-      title: "Points",
+    shownColumn("points", "Points", {
       hint: "How many of the index's 100 points it gives",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.points,
-      cell: (row) => row.shown.points,
-    },
+    }),
     {
       id: "difficulty",
       title: "Difficulty",
@@ -121,24 +117,16 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
         </>
       ),
     },
-    {
-      id: "share",
-      title: "Share",
+    shownColumn("share", "Share", {
       hint: "Its share of the differences in the index between subjects; all shares add up to 100%",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.share,
-      cell: (row) => orDash(row.shown.share),
-    },
-    {
-      id: "ceiling",
-      title: "At the top",
+    }),
+    shownColumn("ceiling", "At the top", {
       hint: "Share of its conversations that have all of the points: there it cannot tell anybody apart",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.ceiling,
-      cell: (row) => orDash(row.shown.ceiling),
-    },
+    }),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { FoldCurves } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
@@ -150,13 +150,7 @@ const TECHNIQUES: readonly Column<TechniqueFolds>[] = [
     rowHeader: true,
     cell: ({ technique }) => humanize(technique) || "none named",
   },
-  {
-    id: "pushed",
-    title: "Met it",
-    hint: "Positions that stood before such a push",
-    numeric: true,
-    cell: ({ shown }) => shown.pushed,
-  },
-  { id: "folded", title: "Folded", hint: "Of those, given up at it", numeric: true, cell: ({ shown }) => shown.folded },
-  { id: "share", title: "Share", numeric: true, cell: ({ shown }) => orDash(shown.share) },
+  shownColumn("pushed", "Met it", { hint: "Positions that stood before such a push" }),
+  shownColumn("folded", "Folded", { hint: "Of those, given up at it" }),
+  shownColumn("share", "Share"),
 ];

@@ -1,5 +1,5 @@
 import type { Board, RunDetail, Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
 import { orDash, plural, heatColor } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
@@ -41,7 +41,7 @@ export function Runs({ subject, board, address }: Props) {
       cellClass: "whitespace-nowrap text-soft",
       cell: (row) => orDash(row.began),
     },
-    { id: "index", title: "Index", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.index) },
+    shownColumn("index", "Index", { cellClass: "font-semibold" }),
     ...subject.profile.map(({ dimension: name, place: index }): Column<RunDetail> => ({
       id: `d.${name}`,
       title: <span className="inline-block max-w-24 whitespace-normal">{board.dimensions[index]?.title}</span>,

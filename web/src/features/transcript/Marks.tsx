@@ -1,6 +1,6 @@
 import type { TranscriptJudgement, MarkScale, PhraseMark } from "../../api/types";
 import { CodeText, ExamLine, Label } from "../../components/labels";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { Disclosure } from "../../components/sections";
 import { HighlightedText } from "../../components/HighlightedText";
 import { usePage } from "../../hooks/usePage";
@@ -184,13 +184,7 @@ function Phrases({ transcript, address }: TranscriptProps) {
         );
       },
     },
-    {
-      id: "weight",
-      title: "Weight",
-      numeric: true,
-      cellClass: (phrase) => (phrase.weight > 0 ? "text-good" : "text-bad"),
-      cell: (phrase) => phrase.shown.weight,
-    },
+    shownColumn("weight", "Weight", { cellClass: (phrase) => (phrase.weight > 0 ? "text-good" : "text-bad") }),
   ];
   return (
     <section aria-label="The embedded judge's phrases">
