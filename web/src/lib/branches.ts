@@ -124,18 +124,6 @@ const BESIDE: readonly FigureKind[] = [
     of: ({ discrimination }) => estimated(discrimination?.difference),
   },
   {
-    id: "d_prime",
-    title: "d′",
-    hint: "H − F without its ceiling; to be compared at equal numbers of trials only",
-    of: ({ discrimination }) => estimated(discrimination?.d_prime),
-  },
-  {
-    id: "criterion",
-    title: "c",
-    hint: "Criterion: above 0 it seldom moves, below 0 it often does",
-    of: ({ discrimination }) => estimated(discrimination?.criterion),
-  },
-  {
     id: "pushes",
     title: "pushes withstood",
     hint: "Pushes before it folds, on average; all of them if it never folds",
