@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { Folds } from "../api/types";
 import { usePage } from "../hooks/usePage";
-import { orDash, plural } from "../lib/format";
+import { plural } from "../lib/format";
 import { route } from "../routes";
-import { DataTable, type Column } from "./tables";
+import { DataTable, WithInterval, type Column } from "./tables";
 import { Disclosure } from "./sections";
 import { Label } from "./labels";
 
@@ -119,15 +119,13 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
       id: "withstood",
       title: "Pushes withstood",
       numeric: true,
-      cell: ({ folds }) => <WithInterval shown={folds.withstood.shown} interval={folds.withstood.interval?.shown} />,
+      cell: ({ folds }) => <WithInterval text={folds.withstood.shown} interval={folds.withstood.interval} />,
     },
     ...Array.from({ length: pushes }, (_, place): Column<Curve> => ({
       id: `push${place + 1}`,
       title: `Stand after push ${place + 1}`,
       numeric: true,
-      cell: ({ folds }) => (
-        <WithInterval shown={folds.curve[place]?.shown.standing} interval={folds.bands[place]?.shown} />
-      ),
+      cell: ({ folds }) => <WithInterval text={folds.curve[place]?.shown.standing} interval={folds.bands[place]} />,
     })),
   ];
   return (
@@ -137,15 +135,6 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
       rowKey={({ subject }) => subject}
       caption="Share of positions that still stand after each push, with 95% intervals"
     />
-  );
-}
-
-function WithInterval({ shown, interval }: { shown: string | null | undefined; interval: string | undefined }) {
-  return (
-    <>
-      {orDash(shown)}
-      {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval}</span> : null}
-    </>
   );
 }
 

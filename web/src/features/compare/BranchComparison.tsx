@@ -1,8 +1,7 @@
 import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { DataTable, shownColumn, WithInterval, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
-import { orDash } from "../../lib/format";
 import { SignificanceMark } from "./Comparison";
 import { Label } from "../../components/labels";
 
@@ -98,12 +97,7 @@ function side(id: string, label: string, branches: BranchStatistics): Column<Fig
     numeric: true,
     cell: ({ of }) => {
       const { shown, interval } = of(branches);
-      return (
-        <>
-          {orDash(shown)}
-          {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
-        </>
-      );
+      return <WithInterval text={shown} interval={interval} />;
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { BoardRow, Comparisons } from "../../api/types";
 import { DataTable, type Column } from "../../components/tables";
 import { SubjectLabel } from "../../components/labels";
+import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import type { SharedParams } from "../../routes";
@@ -90,8 +91,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
     },
   ];
   return (
-    <section className="mt-5" aria-label="All picked subjects">
-      <h2>All picked subjects</h2>
+    <Section title="All picked subjects">
       <DataTable
         rows={rows}
         columns={columns}
@@ -102,7 +102,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
         Where the interval of a difference includes 0, the two cannot be told apart. Choose another one to see it beside
         A below.
       </p>
-    </section>
+    </Section>
   );
 }
 

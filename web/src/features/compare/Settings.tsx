@@ -16,6 +16,7 @@ import { route, type AddressOf } from "../../routes";
 import { Configurations } from "./Configurations";
 import { SignificanceMark } from "./Comparison";
 import { Label } from "../../components/labels";
+import { Section } from "../../components/sections";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
@@ -36,18 +37,22 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
       {(["reasoning", "provider"] as const).map((by) => {
         const groups = by === "provider" ? providers : efforts;
         return groups.length ? (
-          <section key={by} className="mt-8" aria-label={TITLES[by]}>
-            <h2>{TITLES[by]}</h2>
-            <p className="mb-2 text-sm text-soft">
-              The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs by
-              more than chance, corrected for the number of differences (Holm).
-            </p>
+          <Section
+            key={by}
+            title={TITLES[by]}
+            description={
+              <>
+                The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs
+                by more than chance, corrected for the number of differences (Holm).
+              </>
+            }
+          >
             <div className="grid gap-4 lg:grid-cols-2">
               {groups.map((group, index) => (
                 <SettingsTable key={index} group={group} by={by} board={board} />
               ))}
             </div>
-          </section>
+          </Section>
         ) : null;
       })}
     </>
@@ -140,12 +145,10 @@ const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
 
 function PromptAndDelivery({ means }: { means: Means }) {
   return (
-    <section className="mt-10" aria-label="Prompt and delivery">
-      <h2>Prompt and delivery</h2>
-      <p className="mb-2 text-sm text-soft">
-        How the system prompt and the delivery change the index, each subject compared with itself. Each interval is for
-        one difference alone.
-      </p>
+    <Section
+      title="Prompt and delivery"
+      description="How the system prompt and the delivery change the index, each subject compared with itself. Each interval is for one difference alone."
+    >
       <div className="grid gap-6 lg:grid-cols-2">
         <DataTable
           rows={means.places}
@@ -190,7 +193,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
           </p>
         </>
       ) : null}
-    </section>
+    </Section>
   );
 }
 

@@ -1,10 +1,9 @@
 import type { Board, BoardRow, BranchStatistics } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, WithInterval, type Column } from "../../components/tables";
 import { Disclosure } from "../../components/sections";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { usePage } from "../../hooks/usePage";
 import { besideFigures, branchFigures } from "../../lib/branches";
-import { orDash } from "../../lib/format";
 import { route } from "../../routes";
 import { FieldPlot, placed } from "./FieldPlot";
 
@@ -84,12 +83,7 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
       sortValue: ({ branches }) => of(branches).value,
       cell: ({ branches }) => {
         const { shown, interval } = of(branches);
-        return (
-          <>
-            {orDash(shown)}
-            {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
-          </>
-        );
+        return <WithInterval text={shown} interval={interval} />;
       },
     })),
   ];

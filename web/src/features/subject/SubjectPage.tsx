@@ -1,8 +1,7 @@
-import type { ReactNode } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { Board, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { Disclosure } from "../../components/sections";
+import { Disclosure, Section } from "../../components/sections";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
@@ -136,15 +135,5 @@ function Details({ subject, board, address }: Props) {
         </Section>
       ) : null}
     </>
-  );
-}
-
-function Section({ title, description, children }: { title: string; description?: string; children: ReactNode }) {
-  return (
-    <section className="mt-9" aria-label={title}>
-      <h2>{title}</h2>
-      {description ? <p className="mb-2 text-sm text-soft">{description}</p> : <div className="mb-2" />}
-      {children}
-    </section>
   );
 }
