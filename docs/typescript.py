@@ -1,7 +1,7 @@
 """Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Of every class there is what `viewer/views.py` says is sent of it. Docstrings and the comments behind the fields are
-carried over. Two classes of one name, and a type that JSON has not, are refused.
+Of every class there is what `viewer/views.py` says is sent of it. The first paragraph of a docstring and the comments
+behind the fields are carried over. Two classes of one name, and a type that JSON has not, are refused.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def name_of(shape: type) -> str:
 
 def _interface(shape: type) -> Iterator[str]:
     said = _comments(shape)
-    yield _comment(inspect.getdoc(shape) or "", "")
+    yield _comment((inspect.getdoc(shape) or "").split("\n\n")[0], "")
     yield f"export interface {name_of(shape)} {{"
     every = attributes(shape)
     for one in every:

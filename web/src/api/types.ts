@@ -97,12 +97,7 @@ export interface Board {
   readonly citation: Citation;
 }
 
-/**
- * A number in [0, 1] made of marks, and its weight in the index.
- *
- * *marks* are averaged one by one and then added up: drift (0-10) plus a changed name (0-1) plus a changed gender (0-1)
- * has the range 0-12. *inverted*: the low end of that range counts as 1. A *weight* of 0 is shown and does not count.
- */
+/** A number in [0, 1] made of marks, and its weight in the index. */
 export interface Dimension {
   readonly name: string;
   readonly title: string;
@@ -409,13 +404,7 @@ export interface SubjectEffect {
   readonly shown: Shown<SubjectEffect, "points">;
 }
 
-/**
- * The mean over subjects of a difference within each of them.
- *
- * system, delivery: the index with *level* minus the index with *base*, *within* one level of the other factor, or
- * averaged over all of its levels (the main effect; *within* is None then). interaction: the difference that tool_role
- * makes with *level* minus the one that it makes with *base*: 0 where the two factors add up.
- */
+/** The mean over subjects of a difference within each of them. */
 export interface Effect {
   readonly factor: "system" | "delivery" | "interaction";
   readonly level: string;
@@ -428,12 +417,7 @@ export interface Effect {
   readonly shown: Shown<Effect, "points">;
 }
 
-/**
- * Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself.
- *
- * Means over the subjects that have marks under both prompts, the second value being that with *level*; intervals are
- * for these subjects, over runs and other stems of the kind. In [0, 1].
- */
+/** Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself. */
 export interface PromptEffect {
   readonly level: string;
   readonly base: string;
@@ -575,11 +559,7 @@ export interface NameChoice {
   readonly gender_changed: boolean | null;
 }
 
-/**
- * What one subject called itself in one conversation: *first* when it chose freely, *final* at the end.
- *
- * Where it described several people, *several* has their names, and nothing is said in *first* and *final*.
- */
+/** What one subject called itself in one conversation: *first* when it chose freely, *final* at the end. */
 export interface NamesRead {
   readonly run: number;
   readonly configuration: string;
@@ -598,12 +578,7 @@ export interface Choice {
   readonly gender: string | null;
 }
 
-/**
- * A transcript in a list, with this board's marks.
- *
- * Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges', and it has the levels
- * that all of them gave.
- */
+/** A transcript in a list, with this board's marks. */
 export interface TranscriptEntry {
   readonly id: string;
   readonly scenario: string; // id; of a branch that of its stem
@@ -1209,11 +1184,7 @@ export interface MarkAgreement {
   readonly shown: Shown<MarkAgreement, "alpha" | "icc" | "kappas">;
 }
 
-/**
- * One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*.
- *
- * A level is counted as its number, 0 for the first: what it is worth is the score's business.
- */
+/** One thing that a judge marks: a (whole) number in [low, high], yes/no (counted as 1 and 0), or one of *levels*. */
 export interface Mark {
   readonly name: string;
   readonly kind: "number" | "whole" | "yes_no" | "levels";
@@ -1456,13 +1427,7 @@ export interface Equation {
   readonly shown: Expression;
 }
 
-/**
- * A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a *text*.
- *
- * name, words, number, sign: a text. row: what stands side by side. fraction: above, below. root: inside. power: base,
- * exponent. index: base, index. mean: what has a line above it. sum: what is added up, what over (or from where), and
- * up to where.
- */
+/** A piece of an equation. What a *kind* has as *parts*, in this order; what has no parts has a *text*. */
 export interface Expression {
   readonly kind: "name" | "words" | "number" | "sign" | "row" | "fraction" | "root" | "power" | "index" | "mean" | "sum";
   readonly text: string;
@@ -1482,12 +1447,7 @@ export interface SearchHead {
   readonly preparing: number | null; // the share that is done, in [0, 1]; null: no newer one is needed
 }
 
-/**
- * What can be searched, and how.
- *
- * A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without combining marks), an
- * apostrophe between letters left out, cut after *longest* characters.
- */
+/** What can be searched, and how. */
 export interface SearchIndex {
   readonly version: string;
   readonly build: string; // part of the paths below
@@ -1497,12 +1457,7 @@ export interface SearchIndex {
   readonly parts: readonly SearchPart[];
 }
 
-/**
- * One kind of texts that can be searched.
- *
- * The words are sorted by code unit and cut into shards; *shards* has the first word of each, so a word is in the last
- * shard whose first word is not above it, and the words that begin with something are in one or several in a row.
- */
+/** One kind of texts that can be searched. */
 export interface SearchPart {
   readonly of: "said" | "judged";
   readonly words: number;
@@ -1510,13 +1465,7 @@ export interface SearchPart {
   readonly covers: string; // what was indexed, in plain words
 }
 
-/**
- * `api/search/<build>/<of>/<n>.json`: one shard of a part.
- *
- * Word -> where it stands: for each document that has it, in rising order, the distance of the document's number from
- * the one before it (the first one from -1) and those of the word's places in it, in base 36; points inside a document,
- * commas between two. Places count words, over all texts of a document, with a gap between two texts.
- */
+/** `api/search/<build>/<of>/<n>.json`: one shard of a part. */
 export interface SearchWords {
   readonly words: Readonly<Record<string, string>>;
 }
