@@ -65,65 +65,56 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
     <>
       <PairChooser first={first} second={second} options={options} onChoose={choose} />
       <Await query={configurations} what="the comparison">
-        {(value) => (
-          <>
-            <div className="mt-4">
-              <Downloads files={csvAndJson(path)} citation={board.citation} />
-            </div>
-            <ConfigurationComparison
-              board={board}
-              configurations={value}
-              first={first}
-              second={second}
-              openRow={address.scenario}
-            />
-            <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
-              {[first, second].map((name, index) => {
-                const found = value.configurations.find((one) => one.configuration === name);
-                return found ? (
-                  <a key={name} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
-                    All of {index ? "B" : "A"}
-                  </a>
-                ) : null;
-              })}
-            </p>
-          </>
-        )}
+        {(value) => {
+          const pair = [first, second].map((name) =>
+            value.configurations.find(({ configuration }) => configuration === name),
+          );
+          const [one, other] = pair;
+          const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
+          const side = ({
+            configuration,
+            board: on,
+            values,
+            shown,
+          }: SubjectSettings["configurations"][number]): Side => ({
+            label: humanize(configuration),
+            subject: value.subject,
+            board: on,
+            configuration,
+            values,
+            shown,
+          });
+          return (
+            <>
+              <div className="mt-4">
+                <Downloads files={csvAndJson(path)} citation={board.citation} />
+              </div>
+              {one && other && differences ? (
+                <Comparison
+                  board={board}
+                  compared={value.compared}
+                  sides={[side(one), side(other)]}
+                  differences={differences}
+                  openRow={address.scenario}
+                  kind="again"
+                />
+              ) : (
+                <Empty title="These two cannot be compared.">Choose two others.</Empty>
+              )}
+              <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
+                {pair.map((found, index) =>
+                  found ? (
+                    <a key={index} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
+                      All of {index ? "B" : "A"}
+                    </a>
+                  ) : null,
+                )}
+              </p>
+            </>
+          );
+        }}
       </Await>
     </>
-  );
-}
-
-interface ConfigurationComparisonProps {
-  board: Board;
-  configurations: SubjectSettings;
-  first: string;
-  second: string;
-  openRow: string;
-}
-
-function ConfigurationComparison({ board, configurations, first, second, openRow }: ConfigurationComparisonProps) {
-  const one = configurations.configurations.find(({ configuration }) => configuration === first);
-  const other = configurations.configurations.find(({ configuration }) => configuration === second);
-  const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
-  if (!one || !other || !differences) return <Empty title="These two cannot be compared.">Choose two others.</Empty>;
-  const side = ({ configuration, board: on, values, shown }: typeof one): Side => ({
-    label: humanize(configuration),
-    subject: configurations.subject,
-    board: on,
-    configuration,
-    values,
-    shown,
-  });
-  return (
-    <Comparison
-      board={board}
-      compared={configurations.compared}
-      sides={[side(one), side(other)]}
-      differences={differences}
-      openRow={openRow}
-      kind="again"
-    />
   );
 }
 
