@@ -91,7 +91,7 @@ test("another judge's ranking is chosen, and is another one", async ({ page }) =
   await open(page, "/");
   const judge = page.getByRole("combobox", { name: "Judge" });
   const there = await judge.locator("option").allTextContents();
-  expect(there.length).toBe(new Set(index.boards.map((one) => one.judge)).size);
+  expect(there.length).toBe(new Set(index.boards.map((board) => board.judge)).size);
   const numbers = await page.locator("tbody tr").first().textContent();
   await judge.selectOption({ label: "judges/strict@none-t0.0" });
   await settled(page);
@@ -121,7 +121,7 @@ test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async
   const { board } = await boardOf(page);
   const id = board.rows[1]?.subject.id ?? "";
   const subject = await subjectOf(page, board, id);
-  const entry = subject.transcripts.find((one) => one.run === 1);
+  const entry = subject.transcripts.find((transcript) => transcript.run === 1);
   const told = await answer<Transcript>(page, `transcripts/${entry?.id ?? ""}.json`);
   await open(page, `/transcript/${told.id}`);
   const { next_run: run, next_subject: other, next_scenario: scenario } = told.neighbours;
@@ -146,9 +146,9 @@ test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async
 
 test("a conversation shows what was heard, and folds away what was not", async ({ page }) => {
   const { board } = await boardOf(page);
-  const row = board.rows.find((one) => one.subject.reasoning === "low");
+  const row = board.rows.find((row) => row.subject.reasoning === "low");
   const subject = await subjectOf(page, board, row?.subject.id);
-  const id = subject.transcripts.find((one) => one.scenario === "negotiation")?.id ?? "";
+  const id = subject.transcripts.find((transcript) => transcript.scenario === "negotiation")?.id ?? "";
   await open(page, `/transcript/${id}`);
   const talk = page.getByRole("region", { name: "Conversation" });
   await expect(talk.getByRole("article", { name: /^The model/ })).toHaveCount(2);

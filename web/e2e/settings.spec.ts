@@ -41,7 +41,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await read.nth(1).click();
   await settled(page);
   // on the ranking of that configuration
-  const other = told.configurations.find((one) => one.configuration === "neutral/user_role");
+  const other = told.configurations.find((configuration) => configuration.configuration === "neutral/user_role");
   expect(page.url()).toContain(`board=${other?.board ?? "none"}`);
   await page.goBack();
   await expect(flipped.getByRole("article")).toHaveCount(2);

@@ -24,9 +24,9 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
   test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const index = await answer<Index>(page, "index.json");
-  expect(new Set(index.protocols.map((one) => one.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
-  expect(new Set(index.boards.map((one) => one.judge_kind))).toEqual(new Set(["model", "jury"]));
-  const unvalidated = new Set(index.protocols.filter((one) => one.unvalidated).map((one) => one.id));
+  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
+  expect(new Set(index.boards.map((board) => board.judge_kind))).toEqual(new Set(["model", "jury"]));
+  const unvalidated = new Set(index.protocols.filter((protocol) => protocol.unvalidated).map((one) => one.id));
   for (const entry of index.boards) {
     const { rows, scenarios } = await answer<Board>(page, `boards/${entry.id}.json`);
     const at = `board=${entry.id}`;

@@ -59,7 +59,7 @@ function Store() {
 function CurrentPage({ index, hash }: { index: Index; hash: string }) {
   const context = useMemo(() => {
     const wanted = parseAddress(hash).board;
-    const board = index.boards.find((one) => one.id === wanted) ?? index.boards[0];
+    const board = index.boards.find((board) => board.id === wanted) ?? index.boards[0];
     return board ? pageContext(hash, index, board) : null;
   }, [hash, index]);
   const page = context?.address.page;

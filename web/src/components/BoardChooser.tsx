@@ -18,7 +18,7 @@ export function BoardChooser() {
   const { index, board, update } = usePage();
   const [open, setOpen] = useState(false);
   const chosen = traits(board);
-  const protocolOf = (id: string) => index.protocols.find((one) => one.id === id);
+  const protocolOf = (id: string) => index.protocols.find((protocol) => protocol.id === id);
   function title(trait: Trait, value: string): string {
     if (trait === "protocol") return protocolOf(value)?.name ?? value;
     if (trait === "judge") {

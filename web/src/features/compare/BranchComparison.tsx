@@ -40,7 +40,7 @@ export function BranchComparison({ rows, compared }: Props) {
             <>
               <DataTable
                 rows={differences}
-                columns={differenceColumns(new Map(figures.map((one) => [one.id, one])))}
+                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])))}
                 rowKey={(one) => one.quantity}
                 caption="Branches of both, and the difference"
               />

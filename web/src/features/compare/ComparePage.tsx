@@ -130,7 +130,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
   return (
     <Await query={comparisons} what="the comparison" explain={explain}>
       {(value) => {
-        const other = value.others.find((one) => one.subject === second);
+        const other = value.others.find((other) => other.subject === second);
         if (!other)
           return <Empty title="These two cannot be compared.">They have no mark in common on this ranking.</Empty>;
         return (

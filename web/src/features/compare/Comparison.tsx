@@ -188,7 +188,7 @@ function ScenarioRow({
 }: Omit<ListProps, "title" | "none" | "indices"> & { index: number }) {
   const { update } = usePage();
   const { scenario = null, dimension = null } = compared[index] ?? {};
-  const titles = useMemo(() => new Map(board.scenarios.map((one) => [one.id, one.title])), [board]);
+  const titles = useMemo(() => new Map(board.scenarios.map((scenario) => [scenario.id, scenario.title])), [board]);
   if (scenario === null) return null;
   const interval = intervalOf(differences, index, "again");
   const key = `${scenario}.${dimension ?? ""}`;
@@ -236,7 +236,7 @@ function overallFirst(compared: readonly ComparedScore[], { points }: Difference
 }
 
 function dimensionTitle(board: Board, name: string): string {
-  return board.dimensions.find((one) => one.name === name)?.title ?? name;
+  return board.dimensions.find((dimension) => dimension.name === name)?.title ?? name;
 }
 
 /** The interval of a difference. Scenarios have only the one for the same test given again. */
@@ -295,7 +295,7 @@ function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speak
   const entries = (subject.data?.transcripts ?? []).filter(
     (one) => one.scenario === scenario && (configuration === null || one.configuration === configuration),
   );
-  const entry = entries.find((one) => one.id === chosen) ?? entries[0];
+  const entry = entries.find((entry) => entry.id === chosen) ?? entries[0];
   const transcript = useApi(entry ? endpoints.transcript(entry.id) : null);
   const named = configuration === null && board.configurations.length > 1;
   return (
@@ -309,11 +309,11 @@ function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speak
             value={entry?.id ?? ""}
             onChange={(event) => setChosen(event.target.value)}
           >
-            {entries.map((one) => (
-              <option key={one.id} value={one.id}>
-                run {one.run}
-                {named ? `, ${humanize(one.configuration)}` : ""}:{" "}
-                {one.score === null ? one.state : orDash(one.shown.score)}
+            {entries.map((entry) => (
+              <option key={entry.id} value={entry.id}>
+                run {entry.run}
+                {named ? `, ${humanize(entry.configuration)}` : ""}:{" "}
+                {entry.score === null ? entry.state : orDash(entry.shown.score)}
               </option>
             ))}
           </select>

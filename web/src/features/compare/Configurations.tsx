@@ -60,7 +60,10 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
   const configurations = useApi(path);
   const choose = (one: string, other: string) =>
     navigate(route("compare", { view: "settings", subject: subject.subject, first: one, second: other }));
-  const options = subject.configurations.map((one) => ({ value: one, title: humanize(one) }));
+  const options = subject.configurations.map((configuration) => ({
+    value: configuration,
+    title: humanize(configuration),
+  }));
   return (
     <>
       <PairChooser first={first} second={second} options={options} onChoose={choose} />

@@ -62,7 +62,7 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
 function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TITLES; board: Board }) {
   const { href } = usePage();
   const id = (label: string) => board.ids[label] ?? "";
-  const base = group.variants.find((one) => one.difference === null && one.index !== null);
+  const base = group.variants.find((variant) => variant.difference === null && variant.index !== null);
   const columns: Column<Variant>[] = [
     {
       id: "setting",

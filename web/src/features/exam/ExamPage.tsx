@@ -34,7 +34,7 @@ export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
 
 function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
   const { update } = usePage();
-  const judge = exam.judges.find((one) => one.id === address.judge) ?? exam.judges[0];
+  const judge = exam.judges.find((judge) => judge.id === address.judge) ?? exam.judges[0];
   if (!judge) {
     return (
       <Empty title="No judge has sat the exam.">

@@ -62,7 +62,9 @@ function Listed({
   address: Props["address"];
 }) {
   const { update } = usePage();
-  const shown = found.questions.filter((one) => address.only === "all" || firsts(one, judges).some((of) => !of?.right));
+  const shown = found.questions.filter(
+    (question) => address.only === "all" || firsts(question, judges).some((of) => !of?.right),
+  );
   const parts = Math.max(1, Math.ceil(shown.length / PART));
   const part = Math.min(address.part ?? 1, parts);
   return (
@@ -95,7 +97,7 @@ function Listed({
 
 /** What each judge made of it when it was asked first; undefined: it was not. */
 function firsts(question: ExamQuestion, judges: Props["judges"]): (ExamReading | undefined)[] {
-  return judges.map(({ id }) => question.readings.find((one) => one.judge === id && one.asked === "first"));
+  return judges.map(({ id }) => question.readings.find((reading) => reading.judge === id && reading.asked === "first"));
 }
 
 function Question({ question, judges }: { question: ExamQuestion; judges: Props["judges"] }) {
@@ -142,7 +144,11 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
         ))}
       </ol>
       {judges.map((judge) => (
-        <Readings key={judge.id} judge={judge} readings={question.readings.filter((one) => one.judge === judge.id)} />
+        <Readings
+          key={judge.id}
+          judge={judge}
+          readings={question.readings.filter((reading) => reading.judge === judge.id)}
+        />
       ))}
     </Disclosure>
   );

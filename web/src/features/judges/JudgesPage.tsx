@@ -61,7 +61,7 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
 }
 
 function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
-  const letters = useMemo(() => new Map(panel.judges.map((one, index) => [one.label, letterName(index)])), [panel]);
+  const letters = useMemo(() => new Map(panel.judges.map((judge, index) => [judge.label, letterName(index)])), [panel]);
   const props: PanelProps = { panel, ids, letterOf: (label) => letters.get(label) ?? "?" };
   return (
     <>

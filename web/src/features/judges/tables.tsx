@@ -49,7 +49,7 @@ function reachOf(values: readonly (number | null | undefined)[]): number {
 
 export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   const intervals = panel.judges.flatMap(({ leniency_interval: one }) => [one?.low, one?.high]);
-  const reach = reachOf([...intervals, ...panel.judges.map((one) => one.leniency)]);
+  const reach = reachOf([...intervals, ...panel.judges.map((judge) => judge.leniency)]);
   const columns: Column<Validation["judges"][number]>[] = [
     {
       id: "letter",

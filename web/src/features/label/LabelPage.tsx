@@ -95,7 +95,7 @@ function Case({ shown, undo, busy, send }: CaseProps) {
   const current = chosen || open || (shown.scales.at(-1)?.name ?? "");
   const whole = shown.scales.every((scale) => marks[scale.name] !== undefined);
   const shortcuts = useMemo<Shortcut[]>(() => {
-    const scale = shown.scales.find((one) => one.name === current);
+    const scale = shown.scales.find((scale) => scale.name === current);
     const set = (value: number) => {
       if (!scale) return;
       setMarks((before) => ({ ...before, [scale.name]: value }));

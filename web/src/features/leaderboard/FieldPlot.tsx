@@ -43,7 +43,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
   const labels = useMemo(
     () =>
       cluster(
-        points.map((one) => [across(one.hold.value), up(one.openness.value)]),
+        points.map((point) => [across(point.hold.value), up(point.openness.value)]),
         FRAME,
       ),
     [points],
@@ -82,13 +82,13 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
               {name}
             </text>
           ))}
-          {points.map((one) =>
-            points.length <= MANY || one.subject === active ? (
+          {points.map((point) =>
+            points.length <= MANY || point.subject === active ? (
               <path
-                key={one.subject}
-                d={crossPath(one)}
-                className={`stroke-accent ${one.subject === active ? "" : active ? "opacity-10" : "opacity-30"}`}
-                strokeWidth={one.subject === active ? 2.5 : 1.5}
+                key={point.subject}
+                d={crossPath(point)}
+                className={`stroke-accent ${point.subject === active ? "" : active ? "opacity-10" : "opacity-30"}`}
+                strokeWidth={point.subject === active ? 2.5 : 1.5}
               />
             ) : null,
           )}

@@ -45,7 +45,7 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
   const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
   const vendor = only.find((one) => one.startsWith(VENDOR)) ?? "";
   const reasoning = only.find((one) => one === "thinks" || one === "direct") ?? "";
-  const hasExtras = address.view === "table" && board.dimensions.some((one) => one.weight === 0);
+  const hasExtras = address.view === "table" && board.dimensions.some((dimension) => dimension.weight === 0);
   const priced = board.rows.some(({ price }) => price?.dollars_per_run != null);
   const checkbox = (filter: string, title: string, className = "") => (
     <label key={filter} className={`flex items-center gap-1.5 text-sm ${className}`}>

@@ -33,7 +33,7 @@ function anchor(name: string): string {
 function Sections({ methods }: { methods: Methods }) {
   const { index, href, board } = usePage();
   const [shown, setShown] = useState(board.protocol);
-  const protocol = methods.protocols.find((one) => one.protocol.id === shown) ?? methods.protocols[0];
+  const protocol = methods.protocols.find((method) => method.protocol.id === shown) ?? methods.protocols[0];
   return (
     <div className="max-w-4xl">
       <h1>Methods</h1>
@@ -71,7 +71,10 @@ function Sections({ methods }: { methods: Methods }) {
             label="Protocol"
             className="my-2 block"
             value={protocol?.protocol.id ?? ""}
-            options={methods.protocols.map((one) => ({ value: one.protocol.id, title: one.protocol.name }))}
+            options={methods.protocols.map((method) => ({
+              value: method.protocol.id,
+              title: method.protocol.name,
+            }))}
             onChange={setShown}
           />
         ) : null}

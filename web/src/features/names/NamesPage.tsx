@@ -44,7 +44,7 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
   const { naming } = names;
   const titleOf: TitleOf = (scenario) => names.titles[scenario] ?? humanize(scenario);
   const wanted = folded(address.find.trim());
-  const alone = naming.counts.filter((one) => one.subjects.length === 1);
+  const alone = naming.counts.filter((name) => name.subjects.length === 1);
   const rows = (address.view === "one" ? alone : naming.counts).filter(
     (one) => folded(one.name).includes(wanted) || one.subjects.some((label) => folded(label).includes(wanted)),
   );

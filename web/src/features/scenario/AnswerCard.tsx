@@ -58,10 +58,11 @@ export function AnswerCard({ answer, scales }: Props) {
       </div>
       {branches.length ? (
         <ul className="mt-2 flex flex-wrap gap-1" aria-label="Its conversations">
-          {branches.map((one) => (
-            <li key={one.id}>
-              <a className="chip" href={href(route("transcript", { transcript: one.id }))}>
-                {branchTitle(one.branch ?? "")} {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
+          {branches.map((branch) => (
+            <li key={branch.id}>
+              <a className="chip" href={href(route("transcript", { transcript: branch.id }))}>
+                {branchTitle(branch.branch ?? "")}{" "}
+                {branch.state === "judged" ? orDash(branch.shown.score) : STATES[branch.state]}
               </a>
             </li>
           ))}

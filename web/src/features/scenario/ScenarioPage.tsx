@@ -37,7 +37,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
   const { find, sort: order } = address;
   useDocumentTitle(facts.title);
   const answers = useMemo(() => {
-    const found = scenario.answers.filter((one) => fits(`${one.label} ${one.text}`, find));
+    const found = scenario.answers.filter((answer) => fits(`${answer.label} ${answer.text}`, find));
     return order ? sortRows(found, (one) => sortValue(one, order.by), order.descending) : found;
   }, [scenario, find, order]);
   return (

@@ -33,11 +33,11 @@ export default function StemPage({ address }: Props) {
 function Found({ scenario, address }: Props & { scenario: Scenario }) {
   const { href } = usePage();
   const answer = scenario.answers.find(
-    (one) =>
-      one.subject === address.subject &&
-      one.run === (address.run ?? one.run) &&
-      one.configuration === (address.configuration || one.configuration) &&
-      one.branches.length > 0,
+    (answer) =>
+      answer.subject === address.subject &&
+      answer.run === (address.run ?? answer.run) &&
+      answer.configuration === (address.configuration || answer.configuration) &&
+      answer.branches.length > 0,
   );
   if (answer) return <Branches scenario={scenario} answer={answer} />;
   return (
@@ -54,7 +54,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
   const { href } = usePage();
   const { facts } = scenario;
   const transcripts = useApis(answer.branches.map(({ id }) => endpoints.transcript(id)));
-  const first = transcripts.find((one) => one !== undefined);
+  const first = transcripts.find((transcript) => transcript !== undefined);
   useDocumentTitle(`${answer.label}: ${facts.title}`);
   return (
     <>
@@ -137,7 +137,7 @@ function Column({ entry, transcript, scales }: ColumnProps) {
 
 function positionsFirst(scales: readonly MarkScale[]): readonly MarkScale[] {
   const isPosition = ({ name }: MarkScale) => name.startsWith("position_");
-  return [...scales.filter(isPosition), ...scales.filter((one) => !isPosition(one))];
+  return [...scales.filter(isPosition), ...scales.filter((scale) => !isPosition(scale))];
 }
 
 /** Up to the reply in which it chose. */

@@ -21,7 +21,7 @@ export function groupsOf(answers: readonly SubjectReply[], presses: boolean): An
   return TITLES.map(([id, pressed, asked]) => ({
     id,
     title: presses ? pressed : asked,
-    answers: answers.filter((one) => (one.outcome ?? "none") === id),
+    answers: answers.filter((answer) => (answer.outcome ?? "none") === id),
   })).filter((one) => one.answers.length > 0);
 }
 

@@ -50,7 +50,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
       </div>
       <Await query={head} what="the search index">
         {({ index, preparing }) => {
-          const part = index?.parts.find((one) => one.of === of);
+          const part = index?.parts.find((part) => part.of === of);
           if (!index || !part) return <Preparing progress={preparing ?? 0} />;
           return (
             <>
@@ -113,7 +113,7 @@ function Results({ index, part, address }: ResultsProps) {
             {({ said, apart: others, phrase }) => {
               const wanted = narrowed(facets, address);
               const here = said.filter((one) => wanted(one.document));
-              const more = others.filter((one) => wanted(one.document));
+              const more = others.filter((other) => wanted(other.document));
               const apart = address.apart || !here.length;
               const documents = (apart ? [...here, ...more] : here).map((one) => one.document);
               return (

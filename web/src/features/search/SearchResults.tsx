@@ -75,7 +75,7 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
 function SearchResult({ document, find, of }: { document: SearchDocument; find: string; of: SearchPart["of"] }) {
   const { href, index } = usePage();
   const { data: transcript } = useApi(endpoints.transcript(document.transcript));
-  const protocol = index.protocols.find((one) => one.id === document.protocol);
+  const protocol = index.protocols.find((protocol) => protocol.id === document.protocol);
   return (
     <>
       <p>

@@ -14,11 +14,11 @@ export function RunPlot({ subject }: { subject: Subject }) {
   if (runs.length < FEWEST) return null;
   const { index } = subject.row;
   const { again } = index.uncertainty;
-  const scale = scaleAround([...runs.map((one) => one.index), index.value, again?.low, again?.high]);
+  const scale = scaleAround([...runs.map((run) => run.index), index.value, again?.low, again?.high]);
   const wide = LEFT + STEP * Math.max(4, runs.length);
   const across = (place: number) => LEFT + STEP * (place + 0.5);
   const up = (value: number) => TOP + (HIGH * (scale.high - value)) / (scale.high - scale.low);
-  const line = runs.flatMap((one, place) => (one.index === null ? [] : [`${across(place)} ${up(one.index)}`]));
+  const line = runs.flatMap((run, place) => (run.index === null ? [] : [`${across(place)} ${up(run.index)}`]));
   return (
     <figure className="panel mb-3 max-w-4xl p-3">
       <figcaption className="text-sm text-soft">

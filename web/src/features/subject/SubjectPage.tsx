@@ -52,7 +52,7 @@ function Details({ subject, board, address }: Props) {
   const picked = address.picked.includes(id);
   const narrowed = address.run !== null || address.scenario !== "";
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
-  const hasVariants = variants.some((one) => board.ids[one.label] === id);
+  const hasVariants = variants.some((variant) => board.ids[variant.label] === id);
   return (
     <>
       <p className="eyebrow">

@@ -19,7 +19,7 @@ export function Transcripts({ subject, board, address }: Props) {
   const rows = useMemo(
     () =>
       subject.transcripts.filter(
-        (one) => (run === null || one.run === run) && (!scenario || one.scenario === scenario),
+        (transcript) => (run === null || transcript.run === run) && (!scenario || transcript.scenario === scenario),
       ),
     [subject, run, scenario],
   );
@@ -53,7 +53,7 @@ export function Transcripts({ subject, board, address }: Props) {
 }
 
 function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {
-  const order = new Map(board.scenarios.map((one, index) => [one.id, index]));
+  const order = new Map(board.scenarios.map((scenario, index) => [scenario.id, index]));
   const title = (id: string) => board.scenarios[order.get(id) ?? -1]?.title ?? humanize(id);
   const configuration: Column<TranscriptEntry> = {
     id: "configuration",

@@ -5,8 +5,8 @@ import { Disclosure } from "../../components/sections";
 /** Every attempt at a call: its outcome, why it was rejected, what it cost. */
 export function Attempts({ attempts, what }: { attempts: readonly TranscriptAttempt[]; what: string }) {
   if (!attempts.length) return null;
-  const rejected = attempts.filter((one) => !one.accepted).length;
-  const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
+  const rejected = attempts.filter((attempt) => !attempt.accepted).length;
+  const last = attempts.find((attempt) => attempt.accepted) ?? attempts[attempts.length - 1];
   const note = last ? [last.provider, last.shown.dollars].filter(Boolean).join(", ") : "";
   return (
     <Disclosure

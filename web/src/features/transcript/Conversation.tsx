@@ -32,7 +32,7 @@ export function Conversation({ transcript, address, found }: Props) {
           key={number}
           line={line}
           number={number}
-          reply={transcript.replies.find((one) => one.line === number)}
+          reply={transcript.replies.find((reply) => reply.line === number)}
           transcript={transcript}
           address={address}
           found={found}

@@ -15,7 +15,7 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
     const all = [{ key: "f", description: "Formatted or unformatted text", action: () => update({ plain: !plain }) }];
     if (transcript.turns)
       all.push({ key: "s", description: "Both answers side by side", action: () => update({ side: !side }) });
-    if (transcript.judgements.some((one) => one.quotes.length)) {
+    if (transcript.judgements.some((judgement) => judgement.quotes.length)) {
       const action = () => update({ ...nextQuote(transcript, address), side: false });
       all.push({ key: "m", description: "Next quotation of a judge", action });
     }
@@ -43,7 +43,7 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
             <option value="">no mark</option>
             {embedded.marks.map(({ mark }) => (
               <option key={mark} value={mark}>
-                {scales.find((one) => one.name === mark)?.title ?? humanize(mark)}
+                {scales.find((scale) => scale.name === mark)?.title ?? humanize(mark)}
               </option>
             ))}
           </select>

@@ -19,7 +19,7 @@ export interface Wanted {
 export function foundId(transcript: Transcript, wanted: Wanted): string {
   if (!wanted.mark) return wanted.find ? "hit" : "";
   if (wanted.mark.startsWith("p")) return wanted.mark;
-  const judge = transcript.judgements.findIndex((one) => one.judge === wanted.by);
+  const judge = transcript.judgements.findIndex((judgement) => judgement.judge === wanted.by);
   const quote = Number(wanted.mark.slice(1));
   return wanted.mark.startsWith("q") && judge >= 0 && Number.isInteger(quote) ? quoteId(judge, quote) : "";
 }
