@@ -41,7 +41,7 @@ export function BranchComparison({ rows, compared }: Props) {
               <DataTable
                 rows={differences}
                 columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])))}
-                rowKey={(one) => one.quantity}
+                rowKey={(row) => row.quantity}
                 caption="Branches of both, and the difference"
               />
               <p className="mt-1 mb-4 text-sm text-soft">
@@ -61,7 +61,7 @@ export function BranchComparison({ rows, compared }: Props) {
           <DataTable
             rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
             columns={columns}
-            rowKey={(one) => one.id}
+            rowKey={(row) => row.id}
             caption="What else is known of both, with 95% intervals"
           />
           <p className="mt-1 text-sm text-soft">

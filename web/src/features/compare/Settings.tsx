@@ -68,14 +68,14 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       id: "setting",
       title: by === "provider" ? "Provider" : "Effort",
       rowHeader: true,
-      cell: (one) => (
+      cell: (row) => (
         <>
-          <a href={href(route("subject", { subject: id(one.label) }))}>
-            <bdi className="label">{one.setting}</bdi>
+          <a href={href(route("subject", { subject: id(row.label) }))}>
+            <bdi className="label">{row.setting}</bdi>
           </a>
-          {one.served.length ? (
+          {row.served.length ? (
             <span className="eyebrow label block">
-              {one.served
+              {row.served
                 .slice(0, 3)
                 .map(([provider]) => provider)
                 .join(", ")}
@@ -89,23 +89,23 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       id: "difference",
       title: "Difference",
       numeric: true,
-      cell: (one) => (
+      cell: (row) => (
         <>
-          {one.stands ? <SignificanceMark /> : null} {one === base ? "base" : orDash(one.shown.difference)}
-          {one === base ? null : <IntervalLine interval={one.apart?.uncertainty.again ?? null} why={board.why} />}
+          {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
+          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.again ?? null} why={board.why} />}
         </>
       ),
     },
-    { id: "runs", title: "Runs", numeric: true, cell: (one) => one.runs },
+    { id: "runs", title: "Runs", numeric: true, cell: (row) => row.runs },
     {
       id: "compare",
       title: <span className="sr-only">Compare</span>,
       cellClass: "num",
-      cell: (one) =>
-        base && one !== base ? (
+      cell: (row) =>
+        base && row !== base ? (
           <a
-            href={href(route("compare"), { picked: [id(base.label), id(one.label)] })}
-            aria-label={`Compare ${base.setting} and ${one.setting}`}
+            href={href(route("compare"), { picked: [id(base.label), id(row.label)] })}
+            aria-label={`Compare ${base.setting} and ${row.setting}`}
           >
             compare
           </a>
@@ -120,7 +120,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       <DataTable
         rows={group.variants}
         columns={columns}
-        rowKey={(one) => one.label}
+        rowKey={(row) => row.label}
         caption={`${group.model} under several settings`}
       />
     </article>
@@ -137,8 +137,8 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 }
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
-  { id: "configuration", title: "Configuration", rowHeader: true, cell: (one) => humanize(one.configuration) },
-  { id: "subjects", title: "Subjects", numeric: true, cell: (one) => one.subjects },
+  { id: "configuration", title: "Configuration", rowHeader: true, cell: (row) => humanize(row.configuration) },
+  { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
   shownColumn("mean", "Mean"),
   shownColumn("paired", "Paired", { hint: "over the subjects that have an index in every configuration" }),
 ];
@@ -153,7 +153,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
         <DataTable
           rows={means.places}
           columns={CONFIGURATION_COLUMNS}
-          rowKey={(one) => one.configuration}
+          rowKey={(row) => row.configuration}
           caption="Mean index in every configuration"
           className=""
           scroll="self-start"

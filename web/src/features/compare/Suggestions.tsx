@@ -1,4 +1,5 @@
 import type { BoardRow } from "../../api/types";
+import { costOf } from "../../components/boardColumns";
 import { DataTable, type Column } from "../../components/tables";
 import { SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
@@ -21,7 +22,7 @@ export function Suggestions({ rows, subject }: { rows: readonly BoardRow[]; subj
     },
     { id: "why", title: "Because it is", cellClass: "text-sm text-soft", cell: ({ why }) => why },
     { id: "index", title: "Index", numeric: true, cell: ({ row }) => orDash(row.index.shown) },
-    { id: "cost", title: "$ a run", numeric: true, className: "max-sm:hidden", cell: ({ row }) => dollars(row) },
+    { id: "cost", title: "$ a run", numeric: true, className: "max-sm:hidden", cell: ({ row }) => orDash(costOf(row)) },
   ];
   if (!found.length) return <p className="mt-4 text-soft">Choose the second subject.</p>;
   return (
@@ -37,11 +38,6 @@ export function Suggestions({ rows, subject }: { rows: readonly BoardRow[]; subj
       />
     </section>
   );
-}
-
-/** What a run of it costs, with its judge. */
-export function dollars({ price }: BoardRow): string {
-  return price?.free ? "free" : orDash(price?.shown.dollars_per_run);
 }
 
 /** Whom to compare a subject with, and why. */

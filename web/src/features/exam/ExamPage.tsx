@@ -88,18 +88,18 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       title: "Judge",
       rowHeader: true,
       cellClass: "label",
-      cell: (one) => (
-        <a href={href({ ...(address as AddressOf<"exam">), judge: one.id })}>
-          <bdi className="inline-block min-w-36">{one.label}</bdi>
+      cell: (row) => (
+        <a href={href({ ...(address as AddressOf<"exam">), judge: row.id })}>
+          <bdi className="inline-block min-w-36">{row.label}</bdi>
         </a>
       ),
     },
-    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (one) => one.fit },
-    { id: "kappa", title: "Kappa", hint: "Of its weakest rubric", numeric: true, cell: (one) => one.kappa },
-    { id: "rubrics", title: "Rubrics", numeric: true, cell: (one) => one.rubrics.length },
-    { id: "answers", title: "Answers", numeric: true, cell: (one) => count(one.answers) },
-    { id: "dollars", title: "Cost", hint: "Of all of its answers", numeric: true, cell: (one) => one.dollars },
-    { id: "sat", title: "Sat", hint: "Date of the last answer", numeric: true, cell: (one) => one.sat },
+    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (row) => row.fit },
+    { id: "kappa", title: "Kappa", hint: "Of its weakest rubric", numeric: true, cell: (row) => row.kappa },
+    { id: "rubrics", title: "Rubrics", numeric: true, cell: (row) => row.rubrics.length },
+    { id: "answers", title: "Answers", numeric: true, cell: (row) => count(row.answers) },
+    { id: "dollars", title: "Cost", hint: "Of all of its answers", numeric: true, cell: (row) => row.dollars },
+    { id: "sat", title: "Sat", hint: "Date of the last answer", numeric: true, cell: (row) => row.sat },
   ];
   return (
     <Section
@@ -109,7 +109,7 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       <DataTable
         rows={judges}
         columns={columns}
-        rowKey={(one) => one.id}
+        rowKey={(row) => row.id}
         caption="Judges that have sat the exam"
         scroll="lg:overflow-visible"
       />

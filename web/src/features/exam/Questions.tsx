@@ -5,9 +5,9 @@ import { SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";
+import { partOf } from "../../lib/partOf";
 import type { AddressOf } from "../../routes";
 
-const PART = 20; // questions on the page at once
 const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };
 
 interface Props {
@@ -65,13 +65,12 @@ function Listed({
   const shown = found.questions.filter(
     (question) => address.only === "all" || firsts(question, judges).some((of) => !of?.right),
   );
-  const parts = Math.max(1, Math.ceil(shown.length / PART));
-  const part = Math.min(address.part ?? 1, parts);
+  const { items, part, parts } = partOf(shown, address.part);
   return (
     <>
       <p className="eyebrow mb-1">{plural(shown.length, "question")}</p>
       <ul className="border-t border-line">
-        {shown.slice((part - 1) * PART, part * PART).map((question) => (
+        {items.map((question) => (
           <li key={question.id} className="border-b border-line py-1.5">
             <Question question={question} judges={judges} />
           </li>

@@ -1,5 +1,6 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems } from "../../components/DataHealth";
+import { COST, costOf, LENGTH } from "../../components/boardColumns";
 import { shownColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { Rank, SubjectLabel } from "../../components/labels";
@@ -108,7 +109,9 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
           </span>
-          {view === "heat" ? null : <span className="-mb-1 block text-xs text-faint md:hidden">{costOf(price)}</span>}
+          {view === "heat" ? null : (
+            <span className="-mb-1 block text-xs text-faint md:hidden">{costOf({ price })}</span>
+          )}
         </span>
       ),
     },
@@ -169,42 +172,19 @@ function dimensionColumn(
   };
 }
 
-/** Dollars of one run as text; null: not known. */
-function costOf(price: BoardRow["price"]): string | null {
-  return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
-}
-
 /** What a run costs, and how long the replies are. */
 function costColumns({ rows }: Board): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
   return [
-    ...(priced ? [COST] : []),
-    {
-      id: "length",
-      title: "Length",
-      hint: "Mean characters of a reply",
-      numeric: true,
-      className: "max-2xl:hidden",
-      sortValue: (row) => row.reply_length,
-      cell: (row) => orDash(row.shown.reply_length),
-    },
+    ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
+    { ...LENGTH, className: "max-2xl:hidden" },
   ];
 }
 
-const COST: Column<BoardRow> = {
-  id: "cost",
-  title: "$ a run",
-  hint: "Dollars for one run: the replies, and this judge",
-  numeric: true,
-  ascendingFirst: true,
-  className: "max-lg:hidden",
-  sortValue: (row) => row.price?.dollars_per_run,
-  cellHint: ({ price }) =>
-    price?.free
-      ? undefined
-      : `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`,
-  cell: ({ price }) => orDash(costOf(price)),
-};
+function costInParts({ price }: BoardRow): string | undefined {
+  if (price?.free) return undefined;
+  return `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
+}
 
 /** The worse the data, the higher. */
 function severity({ health }: BoardRow): number {

@@ -26,7 +26,7 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
       <DataTable
         rows={method.dimensions}
         columns={DIMENSIONS}
-        rowKey={(one) => one.name}
+        rowKey={(row) => row.name}
         caption="Dimensions and weights"
       />
       {method.experiments.map((experiment) => (
@@ -76,14 +76,14 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
 }
 
 const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
-  { id: "dimension", title: "Dimension", rowHeader: true, cell: (one) => one.title },
+  { id: "dimension", title: "Dimension", rowHeader: true, cell: (row) => row.title },
   {
     id: "marks",
     title: "Made of",
     cellClass: "text-soft",
-    cell: (one) => `${one.marks.map(humanize).join(" + ")}${one.inverted ? ", turned round: low counts as 100" : ""}`,
+    cell: (row) => `${row.marks.map(humanize).join(" + ")}${row.inverted ? ", turned round: low counts as 100" : ""}`,
   },
-  { id: "weight", title: "Weight", numeric: true, cell: (one) => one.weight || "shown only" },
+  { id: "weight", title: "Weight", numeric: true, cell: (row) => row.weight || "shown only" },
 ];
 
 function scaleText(scale: MarkScale): string {

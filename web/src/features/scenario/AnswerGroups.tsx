@@ -2,9 +2,10 @@ import type { ReactNode } from "react";
 import type { Scenario, SubjectReply } from "../../api/types";
 import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
+import { partOf } from "../../lib/partOf";
 import { route, type AddressOf } from "../../routes";
 import { AnswerCard } from "./AnswerCard";
-import { FEW, groupsOf, partOf, type AnswerGroup } from "./groups";
+import { FEW, groupsOf, type AnswerGroup } from "./groups";
 
 interface Props {
   scenario: Scenario;

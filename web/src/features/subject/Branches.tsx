@@ -40,7 +40,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
               <DataTable
                 rows={values}
                 columns={branchColumns(branches)}
-                rowKey={(one) => one.id}
+                rowKey={(row) => row.id}
                 caption="What each branch is worth, from 0 to 1, with 95% intervals"
               />
               <p className="mt-1 mb-4 text-sm text-soft">
@@ -52,7 +52,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           <DataTable
             rows={besideFigures([branches])}
             columns={figureColumns(branches)}
-            rowKey={(one) => one.id}
+            rowKey={(row) => row.id}
             caption="Beside the index, with 95% intervals"
           />
           {least ? (
@@ -70,7 +70,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
               <DataTable
                 rows={folds.techniques}
                 columns={TECHNIQUES}
-                rowKey={(one) => one.technique}
+                rowKey={(row) => row.technique}
                 caption="Folds by the technique of the push"
                 scroll="mt-4"
               />
@@ -100,8 +100,8 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
       title: "Value",
       numeric: true,
       cellClass: "font-semibold whitespace-nowrap",
-      cell: (one) => {
-        const { shown, interval } = one.of(branches);
+      cell: (row) => {
+        const { shown, interval } = row.of(branches);
         return (
           <>
             {orDash(shown)}
@@ -116,7 +116,7 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft whitespace-nowrap",
-      cell: (one) => orDash(one.of(branches).interval?.shown),
+      cell: (row) => orDash(row.of(branches).interval?.shown),
     },
   ];
 }

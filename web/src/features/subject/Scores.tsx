@@ -50,7 +50,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
       <DataTable
         rows={scores}
         columns={COLUMNS}
-        rowKey={(one) => one.dimension.name}
+        rowKey={(row) => row.dimension.name}
         caption="Dimensions with intervals"
         scroll="mt-4"
       />
