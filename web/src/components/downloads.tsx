@@ -5,6 +5,7 @@ import { usePage } from "../hooks/usePage";
 import { Dialog } from "./Dialog";
 import { keptToken } from "../api/access";
 import { download, fileUrl, type ApiError } from "../api/client";
+import { Button } from "./fields";
 
 interface File {
   title: string;
@@ -63,9 +64,7 @@ export function Downloads({ files, citation }: Props) {
           <p className="prose-text">{text}</p>
           <pre className="raw mt-3 rounded-lg bg-sunk p-3">{bibtex}</pre>
           <div className="mt-3 flex items-center gap-3">
-            <button type="button" className="button" onClick={() => copy("bibtex", bibtex)}>
-              Copy BibTeX
-            </button>
+            <Button onClick={() => copy("bibtex", bibtex)}>Copy BibTeX</Button>
             <span role="status" className="text-faint">
               {copied === "bibtex" ? "copied" : ""}
             </span>

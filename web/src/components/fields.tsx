@@ -1,4 +1,9 @@
+import type { ComponentProps } from "react";
 import { usePage } from "../hooks/usePage";
+
+export function Button({ className = "", ...props }: ComponentProps<"button">) {
+  return <button type="button" className={`button ${className}`} {...props} />;
+}
 
 interface SelectProps {
   label: string;

@@ -2,6 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Component, type ReactNode } from "react";
 import type { ApiError } from "../api/client";
 import { CodeText } from "./labels";
+import { Button } from "./fields";
 
 /** Says what is being read, to screen readers too, and moves nothing else. */
 export function Loading({ what }: { what: string }) {
@@ -33,9 +34,9 @@ export function ErrorMessage({ what, next, retry }: { what: string; next: string
         <CodeText text={next} />
       </p>
       {retry ? (
-        <button type="button" className="button mt-4" onClick={() => void retry()}>
+        <Button className="mt-4" onClick={() => void retry()}>
           Try again
-        </button>
+        </Button>
       ) : null}
     </div>
   );

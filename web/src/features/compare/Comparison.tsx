@@ -9,6 +9,7 @@ import { endpoints, useApi } from "../../api/queries";
 import { MessageText } from "../../components/MessageText";
 import { Await } from "../../components/status";
 import { Label } from "../../components/labels";
+import { Button } from "../../components/fields";
 
 /** One of the two that are compared. */
 export interface Side extends Speaker {
@@ -53,9 +54,9 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
         indices={all ? rest : rest.slice(0, FEW)}
       />
       {!all && rest.length > FEW ? (
-        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+        <Button className="mt-2" onClick={() => setAll(true)}>
           Show all {rest.length}
-        </button>
+        </Button>
       ) : null}
     </>
   );

@@ -1,4 +1,4 @@
-import { SelectField } from "../../components/fields";
+import { Button, SelectField } from "../../components/fields";
 
 interface Props {
   first: string;
@@ -21,15 +21,14 @@ export function PairChooser({ first, second, options, exclusive = false, onChoos
         options={without(second)}
         onChange={(chosen) => onChoose(chosen, chosen && chosen === second ? first : second)}
       />
-      <button
-        type="button"
-        className="button self-end justify-self-start"
+      <Button
+        className="self-end justify-self-start"
         disabled={!first || !second}
         onClick={() => onChoose(second, first)}
         aria-label="Swap the two"
       >
         ⇄
-      </button>
+      </Button>
       <SelectField
         label="Second (B)"
         selectClass="w-full"

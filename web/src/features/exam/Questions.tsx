@@ -1,7 +1,7 @@
 import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamQuestion, ExamQuestions, ExamReading } from "../../api/types";
 import { Disclosure } from "../../components/sections";
-import { SegmentedControl, SelectField } from "../../components/fields";
+import { Button, SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";
@@ -78,15 +78,15 @@ function Listed({
       </ul>
       {parts > 1 ? (
         <div className="mt-3 flex items-center gap-3" role="group" aria-label="Parts of the list">
-          <button type="button" className="button" disabled={part < 2} onClick={() => update({ part: part - 1 })}>
+          <Button disabled={part < 2} onClick={() => update({ part: part - 1 })}>
             Previous
-          </button>
+          </Button>
           <span className="text-sm text-soft">
             {part} of {parts}
           </span>
-          <button type="button" className="button" disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
+          <Button disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
             Next
-          </button>
+          </Button>
         </div>
       ) : null}
       <p className="label mt-4 text-xs text-faint">{found.canary}</p>

@@ -4,7 +4,7 @@ import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../a
 import { BoardChooser } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { Section } from "../../components/sections";
-import { SelectField } from "../../components/fields";
+import { Button, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, humanize, letterName } from "../../lib/format";
@@ -159,9 +159,9 @@ function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
         ))}
       </ul>
       {!all && items.length > FEW ? (
-        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+        <Button className="mt-2" onClick={() => setAll(true)}>
           Show {items.length}
-        </button>
+        </Button>
       ) : null}
     </>
   );

@@ -5,6 +5,7 @@ import { DataTable, type Column } from "../../components/tables";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
+import { Button } from "../../components/fields";
 
 type Pair = LabelAgreement["pairs"][number];
 
@@ -13,9 +14,9 @@ export function Agreement({ person }: { person: string }) {
   const [asked, setAsked] = useState(false);
   if (!asked)
     return (
-      <button type="button" className="button mt-6" onClick={() => setAsked(true)}>
+      <Button className="mt-6" onClick={() => setAsked(true)}>
         How far do the judges agree with me?
-      </button>
+      </Button>
     );
   return <Pairs person={person} />;
 }

@@ -12,6 +12,7 @@ import { count } from "../../lib/format";
 import { Agreement } from "./Agreement";
 import { MarkButtons, optionOf } from "./MarkButtons";
 import { Label } from "../../components/labels";
+import { Button } from "../../components/fields";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 
@@ -66,11 +67,7 @@ function Desk() {
                   ? "What you have marked stands beside the other judges."
                   : "`aib run` plays conversations."}
               </Empty>
-              {now.undo ? (
-                <button type="button" className="button" onClick={() => change.mutate({ to: "undo" })}>
-                  Undo the last one
-                </button>
-              ) : null}
+              {now.undo ? <Button onClick={() => change.mutate({ to: "undo" })}>Undo the last one</Button> : null}
             </div>
           )}
           <Agreement person={now.person} />
@@ -161,20 +158,15 @@ function Case({ shown, undo, busy, send }: CaseProps) {
           />
         </label>
         <div className="my-3 flex flex-wrap gap-2">
-          <button
-            type="button"
-            className="button font-medium"
-            disabled={!whole || busy}
-            onClick={() => send({ to: "marks", marks, note })}
-          >
+          <Button className="font-medium" disabled={!whole || busy} onClick={() => send({ to: "marks", marks, note })}>
             Keep (Enter)
-          </button>
-          <button type="button" className="button" disabled={!undo || busy} onClick={() => send({ to: "undo" })}>
+          </Button>
+          <Button disabled={!undo || busy} onClick={() => send({ to: "undo" })}>
             Undo (u)
-          </button>
-          <button type="button" className="button" disabled={busy} onClick={() => send({ to: "skip" })}>
+          </Button>
+          <Button disabled={busy} onClick={() => send({ to: "skip" })}>
             Skip (s)
-          </button>
+          </Button>
         </div>
         <h2>Rubric</h2>
         {shown.rubrics.map((rubric) => (

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Board } from "../../api/types";
-import { IntervalSwitch, SelectField } from "../../components/fields";
+import { Button, IntervalSwitch, SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { sort, type AddressOf } from "../../routes";
 import { EXTRAS, FILTERS, toggled, VENDOR, vendors } from "./filters";
@@ -25,9 +25,9 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
           onChange={(event) => update({ find: event.target.value })}
         />
       </label>
-      <button type="button" className="button max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <Button className="max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
         Filters{set ? ` (${set})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
-      </button>
+      </Button>
       {set || find ? (
         <button type="button" className="link-button text-sm" onClick={() => update({ only: [], most: "", find: "" })}>
           Clear

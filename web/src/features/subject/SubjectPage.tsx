@@ -15,6 +15,7 @@ import { OtherConfigurations } from "./OtherConfigurations";
 import { Runs } from "./Runs";
 import { Scores } from "./Scores";
 import { Transcripts } from "./Transcripts";
+import { Button } from "../../components/fields";
 
 const NOT_ON_BOARD =
   "This subject may not be on the ranking chosen above; choose another one, or go back to the leaderboard.";
@@ -63,14 +64,9 @@ function Details({ subject, board, address }: Props) {
           <bdi>{label}</bdi>
         </h1>
         <div className="no-print flex gap-2">
-          <button
-            type="button"
-            className="button"
-            aria-pressed={picked}
-            onClick={() => update({ picked: picked ? others : [...others, id] })}
-          >
+          <Button aria-pressed={picked} onClick={() => update({ picked: picked ? others : [...others, id] })}>
             {picked ? "Picked" : "Pick for comparison"}
-          </button>
+          </Button>
           <a className="button" href={href(route("compare"), { picked: [id, ...others].slice(0, 2) })}>
             Compare
           </a>

@@ -5,6 +5,7 @@ import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShor
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { nextQuote, phrasesOf, type TranscriptProps } from "./highlights";
+import { Button } from "../../components/fields";
 
 /** How the conversation is shown. */
 export function ViewOptions({ transcript, address }: TranscriptProps) {
@@ -58,8 +59,8 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
 
 function Toggle({ on, onChange, title }: { on: boolean; onChange: (on: boolean) => void; title: string }) {
   return (
-    <button type="button" className="button" aria-pressed={on} onClick={() => onChange(!on)}>
+    <Button aria-pressed={on} onClick={() => onChange(!on)}>
       {title}
-    </button>
+    </Button>
   );
 }
