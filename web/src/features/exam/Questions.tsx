@@ -143,11 +143,7 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
         ))}
       </ol>
       {judges.map((judge) => (
-        <Readings
-          key={judge.id}
-          judge={judge}
-          readings={question.readings.filter((reading) => reading.judge === judge.id)}
-        />
+        <Readings key={judge.id} judge={judge} question={question} />
       ))}
     </Disclosure>
   );
@@ -160,9 +156,10 @@ function Outcome({ reading }: { reading: ExamReading | undefined }) {
   return reading.right ? <>✓ {given}</> : <span className="text-warn">✗ {given}</span>;
 }
 
-function Readings({ judge, readings }: { judge: ExamJudge; readings: readonly ExamReading[] }) {
+function Readings({ judge, question }: { judge: ExamJudge; question: ExamQuestion }) {
+  const readings = question.readings.filter((reading) => reading.judge === judge.id);
   return (
-    <section className="panel mt-2 px-3 py-2" aria-label={judge.label}>
+    <section className="panel mt-2 px-3 py-2" aria-label={`${judge.label}: ${question.id}`}>
       <h3 className="label text-[0.95rem]">
         <bdi>{judge.label}</bdi>
       </h3>

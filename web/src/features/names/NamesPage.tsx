@@ -126,7 +126,7 @@ function nameColumns(names: Names, titleOf: TitleOf): Column<NameCount>[] {
         <>
           <bdi className="self-name">{row.name}</bdi>
           <details className="text-sm sm:hidden">
-            <summary className="text-soft underline underline-offset-4">who, and where</summary>
+            <summary className="py-0.5 text-soft underline underline-offset-4">who, and where</summary>
             <Who labels={row.subjects} ids={names.subjects} />
             <p className="mt-1 text-soft">{where(row)}</p>
           </details>
