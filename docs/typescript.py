@@ -1,7 +1,7 @@
 """Classes of values -> TypeScript interfaces, so that the page's data types have one source.
 
-Of every class there is what `viewer/views.py` says is sent of it. Docstrings and the comments behind the fields are
-carried over. Two classes of one name, and a type that JSON has not, are refused.
+Of every class there is what `viewer/views.py` says is sent of it. The first paragraph of a docstring and the comments
+behind the fields are carried over. Two classes of one name, and a type that JSON has not, are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from independence_bench.report.encode import AS_TEXT, WORDED, attributes
 
 PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
-WIDTH = 100
+WIDTH = 120  # as of all of the page's code
 HEAD = """\
 // Made from the classes of src/independence_bench/viewer/ and of the values in them by `make docs`; change them there.
 
@@ -31,6 +31,14 @@ HEAD = """\
  * all other texts are hostile. A *start* and an *end* count UTF-16 code units, as JavaScript's strings do; the
  * end is the first one that no longer belongs to it.
  */
+
+/** The numbers *Names* of a value as text. */
+type Shown<Value, Names extends keyof Value> = { readonly [Name in Names]: AsText<Value[Name]> };
+type AsText<Part> = Part extends number
+  ? string
+  : Part extends object
+    ? { readonly [Name in keyof Part]: AsText<Part[Name]> }
+    : Part;
 """
 
 
@@ -62,23 +70,29 @@ def name_of(shape: type) -> str:
 
 def _interface(shape: type) -> Iterator[str]:
     said = _comments(shape)
-    yield _comment(inspect.getdoc(shape) or "", "")
+    yield _comment((inspect.getdoc(shape) or "").split("\n\n")[0], "")
     yield f"export interface {name_of(shape)} {{"
     every = attributes(shape)
     for one in every:
-        if one.name in said:
-            yield _comment(said[one.name], "  ")
-        yield f"  readonly {one.name}: {written(one.hint)};"
-    texts = [one for one in every if one.worded]
+        yield from _with_comment(f"  readonly {one.name}: {written(one.hint)};", said.get(one.name))
+    texts = [f'"{one.name}"' for one in every if one.worded]
     if shape in WORDED:
         absent = any(type(None) in get_args(one.hint) for one in every[:1])
         yield f"  readonly shown: string{' | null' if absent else ''};"
     elif texts:
-        yield _comment("as text", "  ")
-        yield "  readonly shown: {"
-        yield from (f"    readonly {one.name}: {written(one.hint).replace('number', 'string')};" for one in texts)
-        yield "  };"
+        shown = f"  readonly shown: Shown<{name_of(shape)}, {' | '.join(texts)}>;"
+        yield "\n".join(textwrap.wrap(shown, WIDTH, subsequent_indent="    "))
     yield "}"
+
+
+def _with_comment(line: str, said: str | None) -> Iterator[str]:
+    """*line* with what is said of it behind it, as in Python, or above it where that does not fit."""
+    if said is None:
+        yield line
+    elif "\n" not in said and len(line) + len(said) + 4 <= WIDTH:
+        yield f"{line} // {said}"
+    else:
+        yield from (_comment(said, "  "), line)
 
 
 def written(hint: Any) -> str:

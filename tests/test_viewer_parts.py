@@ -307,9 +307,10 @@ def test_every_class_becomes_an_interface_with_its_words() -> None:
     made = typescript(ANSWERS)
 
     assert "/** A number in [0, 100] with its uncertainty. */\nexport interface Score {\n  readonly value" in made
-    assert "  readonly why: string | null;\n  readonly shown: string | null;\n}" in made
+    assert "  readonly why: string | null; // why an interval is missing; null where none is\n" in made
+    assert "\n  readonly shown: string | null;\n}" in made
     assert "export interface RunIndex {\n  readonly run: number;\n  readonly index: number | null;\n" in made
-    assert "  /** as text */\n  readonly shown: {\n    readonly index: string | null;\n  };\n}" in made
+    assert '\n  readonly shown: Shown<RunIndex, "index">;\n}' in made
 
 
 def test_a_number_is_written_in_the_form_of_its_field() -> None:

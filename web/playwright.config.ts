@@ -12,19 +12,19 @@ const wanted = process.argv.flatMap((word, place) => (word === "--project" ? [pr
 const BEGUN = 8610; // open once all servers have begun
 const PORTS = { demo: 8611, hostile: 8612, static: 8613, published: 8614, stems: 8615, label: 8616 };
 const AT = {
-  demo: `http://127.0.0.1:${String(PORTS.demo)}/`,
-  hostile: `http://127.0.0.1:${String(PORTS.hostile)}/`,
-  static: `http://127.0.0.1:${String(PORTS.static)}/some/sub%20path/`,
-  published: `http://127.0.0.1:${String(PORTS.published)}/`,
-  stems: `http://127.0.0.1:${String(PORTS.stems)}/some/sub%20path/`, // a frozen site, too
-  label: `http://127.0.0.1:${String(PORTS.label)}/`,
+  demo: `http://127.0.0.1:${PORTS.demo}/`,
+  hostile: `http://127.0.0.1:${PORTS.hostile}/`,
+  static: `http://127.0.0.1:${PORTS.static}/some/sub%20path/`,
+  published: `http://127.0.0.1:${PORTS.published}/`,
+  stems: `http://127.0.0.1:${PORTS.stems}/some/sub%20path/`, // a frozen site, too
+  label: `http://127.0.0.1:${PORTS.label}/`,
 };
 
 /** The order in which they are tested: what is there first. */
 const NAMES = ["demo", "label", "hostile", "static", "stems", "published"] as const;
 const served = NAMES.filter(
   (what) => (what !== "published" || published) && (!wanted.length || wanted.includes(what)),
-).map((what) => `${what}=${String(PORTS[what])}`);
+).map((what) => `${what}=${PORTS[what]}`);
 
 const project = (name: keyof typeof PORTS, files: RegExp) => ({
   name,
@@ -47,16 +47,16 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
   },
   projects: [
-    project("demo", /(reading|settings|access|live|tasks)\.spec\.ts/),
+    project("demo", /(reading|settings|live|tasks)\.spec\.ts/),
     project("static", /(reading|settings|frozen)\.spec\.ts/),
-    project("label", /(label|exam)\.spec\.ts/),
+    project("label", /(label|exam|access)\.spec\.ts/),
     project("hostile", /hostile\.spec\.ts/),
     project("stems", /stems\.spec\.ts/),
     ...(published ? [project("published", /published\.spec\.ts/)] : []),
   ],
   // All are started at the same time, and a test waits for the one that it looks at (e2e/watch.ts).
   webServer: {
-    command: `${python} e2e/serve.py ${String(BEGUN)} ${served.join(" ")}`,
+    command: `${python} e2e/serve.py ${BEGUN} ${served.join(" ")}`,
     port: BEGUN,
     reuseExistingServer: false,
     stdout: "ignore", // what they say is in e2e/.store/

@@ -1,49 +1,16 @@
-import type { Board, Index, Subject } from "../src/api/types";
-import { answer, expect, open, test, violations } from "./watch";
+import { pagesOf } from "./pages.mjs";
+import { answer, expect, expectSound, inEachWindow, open, test, violations } from "./watch";
 
-// colours decide one half of the rules, width the other: each of both once
-for (const [scheme, width] of [
-  ["light", 390],
-  ["dark", 1280],
-] as const) {
-  test(`axe finds nothing serious, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 900 });
-    const index = await answer<Index>(page, "index.json");
-    const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
-    const id = board.rows[0]?.subject.id ?? "";
-    const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
-    const talk = subject.transcripts.find((one) => one.scenario === "negotiation")?.id ?? "";
-    const picked = board.rows
-      .slice(0, 2)
-      .map((row) => row.subject.id)
-      .join(",");
-    const hashes = [
-      "/",
-      "/?view=table",
-      "/?view=scatter",
-      "/?view=heat",
-      `/subject/${id}`,
-      `/transcript/${talk}?phrases=drift&tools=yes`,
-    ];
-    hashes.push(`/transcript/${talk}?side=yes`, "/scenarios", "/scenario/creativity", `/compare?picked=${picked}`);
-    hashes.push(
-      "/compare?view=settings",
-      "/judges",
-      "/names",
-      "/search?find=silence",
-      "/search?find=ground&of=judged",
-      "/methods",
-    );
-    for (const hash of hashes) {
-      await open(page, hash);
-      expect.soft(await violations(page), hash).toEqual([]);
-    }
-    // the check itself finds what it looks for
-    await page.locator("main").evaluate((main) => main.append(document.createElement("button")));
-    expect(await violations(page)).toHaveLength(1);
-  });
-}
+inEachWindow("on every page axe finds nothing, and nothing is wider than the window", async (page) => {
+  const pages = await pagesOf((path: string) => answer(page, path));
+  await expectSound(
+    page,
+    pages.map(([, hash]) => hash),
+  );
+  // the check itself finds what it looks for
+  await page.locator("main").evaluate((main) => main.append(document.createElement("button")));
+  expect(await violations(page)).toHaveLength(1);
+});
 
 test("the keyboard alone reaches everything: skip link, visible focus, folds, dialogs", async ({ page }) => {
   await open(page, "/");

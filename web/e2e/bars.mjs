@@ -13,41 +13,13 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { launchOptions, served, settled } from "./browser.mjs";
+import { pagesOf } from "./pages.mjs";
 
 const WINDOWS = [
   [1440, 900],
   [1280, 900],
   [390, 844],
 ];
-
-/** Name -> address of the page, or null. *board*, *exam*: answers of the API; *talk*, *pair*: ids of conversations. */
-const PAGES = {
-  "leaderboard": () => "/",
-  "leaderboard: table": () => "/?view=table",
-  "leaderboard: scenarios": () => "/?view=heat",
-  "leaderboard: scatter": () => "/?view=scatter",
-  "subject": ({ first }) => `/subject/${first}`,
-  "transcript": ({ talk }) => `/transcript/${talk}`,
-  "transcript: side by side": ({ pair }) => (pair ? `/transcript/${pair}?side=yes&tools=yes` : null),
-  "scenarios": () => "/scenarios",
-  "scenario": ({ board }) => `/scenario/${board.scenarios[0].id}`,
-  "stem": ({ board, first, index }) =>
-    index.protocols.some(({ unvalidated }) => unvalidated) ? `/stem/${board.scenarios[0].id}?subject=${first}` : null,
-  "compare: nobody": () => "/compare",
-  "compare: one": ({ first }) => `/compare?picked=${first}`,
-  "compare: two": ({ first, last }) => `/compare?picked=${first},${last}`,
-  "compare: three": ({ first, second, last }) => `/compare?picked=${first},${second},${last}`,
-  "compare: settings": () => "/compare?view=settings",
-  "compare: versions": () => "/compare?view=versions",
-  "judges": () => "/judges",
-  "exam": () => "/exam",
-  "exam: two judges": ({ exam }) =>
-    exam.judges.length > 1 ? `/exam?judge=${exam.judges[0].id}&beside=${exam.judges[1].id}` : null,
-  "label": ({ index }) => (index.offer.label === null ? null : "/label"),
-  "names": () => "/names",
-  "search": () => "/search?find=stay",
-  "methods": () => "/methods",
-};
 
 const { values, positionals } = parseArgs({
   options: {
@@ -66,30 +38,18 @@ const browser = await chromium.launch(launchOptions);
 const page = await browser.newPage({ reducedMotion: "reduce" });
 await page.goto(address);
 const { root, answer } = served(page, address);
-const index = await answer("index.json");
-const board = await answer(`boards/${index.boards[0].id}.json`);
-const ranked = board.rows.filter(({ rank }) => rank !== null);
-const [first, second, last] = [board.rows[0], board.rows[1], ranked.at(-1)].map((row) => row?.subject.id);
-const subject = await answer(`boards/${board.board.id}/subjects/${first}.json`);
-const [talk] = subject.transcripts.map(({ id }) => id);
-let pair; // with two answers
-for (const { id } of subject.transcripts.slice(0, 20))
-  pair ??= (await answer(`transcripts/${id}.json`)).turns ? id : undefined;
-const context = { index, board, first, second, last, exam: await answer("exam.json"), talk, pair };
-
 let wrong = 0;
 const line = (...cells) => process.stdout.write(`${cells[0].padEnd(26)}${cells.slice(1).join("")}\n`);
 line("page", ..."window theme rows height wider seconds axe".split(" ").map((one) => one.padStart(9)));
-for (const [name, hash] of Object.entries(PAGES)) {
-  const shown = hash(context);
-  if (shown === null || !name.includes(values.only)) continue;
+for (const [name, hash] of await pagesOf(answer)) {
+  if (!name.includes(values.only)) continue;
   for (const [width, height] of WINDOWS) {
     await page.setViewportSize({ width, height });
     for (const theme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme: theme });
       const started = performance.now();
       await page.goto("about:blank");
-      await page.goto(`${root}#${shown}`);
+      await page.goto(`${root}#${hash}`);
       await settled(page);
       const seconds = (performance.now() - started) / 1000;
       const seen = await page.evaluate(measure);

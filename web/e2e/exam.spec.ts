@@ -1,5 +1,4 @@
-import type { Exam } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, settled, test, violations } from "./watch";
+import { expect, open, reopen, settled, test } from "./watch";
 
 test("what a judge made of a question, beside another judge, and only those marked wrongly", async ({ page }) => {
   await open(page, "/judges");
@@ -22,25 +21,6 @@ test("what a judge made of a question, beside another judge, and only those mark
   for (const judge of ["blind", "perfect"])
     await expect(first.getByRole("region", { name: `sim:sim/exam-${judge}@none-t0.0` })).toContainText(/✓|✗/);
   await page.getByRole("button", { name: "Next" }).click();
-  const link = page.url();
-  await page.goto("about:blank");
-  await page.goto(link);
+  await reopen(page);
   await expect(questions.getByText(/^2 of \d/)).toBeVisible();
 });
-
-for (const [scheme, width] of [
-  ["light", 390],
-  ["dark", 1280],
-] as const) {
-  test(`axe finds nothing in the exam, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 900 });
-    const { judges } = await answer<Exam>(page, "exam.json");
-    await open(page, `/exam?judge=${judges[0]?.id ?? ""}&beside=${judges[1]?.id ?? ""}`);
-    for (const folded of await page.getByText(/^(What the columns are|Each mark|Hard questions, by kind)/).all())
-      await folded.click();
-    await page.getByRole("region", { name: "Questions" }).locator("summary").first().click();
-    expect(await violations(page)).toEqual([]);
-    await expectNoSideways(page);
-  });
-}

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import type { Index } from "../src/api/types";
 import { answer, expect, open, test } from "./watch";
 
-test("the frozen site says that it is one, and asks for nothing twice", async ({ page }) => {
+test("the frozen site says that it is one, asks for nothing twice, and has its own policy", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
   expect(index.offer.frozen).toBe(true);
   let asked = 0;
@@ -14,16 +14,12 @@ test("the frozen site says that it is one, and asks for nothing twice", async ({
   await expect(page.getByRole("contentinfo")).toContainText("a frozen copy");
   await page.clock.runFor(60_000);
   expect(asked).toBe(1);
-  await open(page, "/methods?part=site");
-  for (const line of index.offer.says)
-    await expect(page.getByRole("region", { name: "What this site holds" })).toContainText(line);
-});
-
-test("the frozen site carries its own policy against foreign script", async ({ page }) => {
-  await open(page, "/");
   const policy = await page.locator("meta[http-equiv='Content-Security-Policy']").getAttribute("content");
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self'");
+  await open(page, "/methods?part=site");
+  for (const line of index.offer.says)
+    await expect(page.getByRole("region", { name: "What this site holds" })).toContainText(line);
 });
 
 test("opened as a file, it says what to do; served, it does not", async ({ page, browser }) => {

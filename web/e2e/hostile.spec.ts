@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import type { Board, Index, Subject, Transcript } from "../src/api/types";
-import { answer, expect, open, settled, test } from "./watch";
+import type { Board, Subject, Transcript } from "../src/api/types";
+import { answer, boardOf, expect, firstTwo, open, openRow, subjectOf, test, unfold } from "./watch";
 
 const LINES = readFileSync(new URL("payloads.txt", import.meta.url), "utf-8").split("\n");
 const PAYLOADS = LINES.filter((line) => line && !line.startsWith("# ")).length;
@@ -53,31 +53,16 @@ async function expectInert(page: Page): Promise<void> {
   expect(found, page.url()).toEqual([]);
 }
 
-/** Opens everything that is folded, so that it is drawn. */
-async function unfold(page: Page): Promise<void> {
-  for (let round = 0; round < 4; round++) {
-    const opened = await page.evaluate(() => {
-      const closed = [...document.querySelectorAll("details:not([open])")];
-      for (const one of closed) (one as HTMLDetailsElement).open = true;
-      return closed.length;
-    });
-    if (!opened) return;
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-  }
-}
-
-async function board(page: Page): Promise<{ index: Index; board: Board; subject: Subject }> {
-  const index = await answer<Index>(page, "index.json");
-  const all = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
-  const script = all.rows.find((row) => row.subject.model === "<script>alert(1)</script>");
-  const subject = await answer<Subject>(page, `boards/${all.board.id}/subjects/${script?.subject.id ?? ""}.json`);
-  return { index, board: all, subject };
+/** The subject whose payload is a script, on the first board. */
+async function worst(page: Page): Promise<{ board: Board; subject: Subject }> {
+  const { board } = await boardOf(page);
+  const script = board.rows.find((row) => row.subject.model === "<script>alert(1)</script>");
+  return { board, subject: await subjectOf(page, board, script?.subject.id) };
 }
 
 test("there are a hundred payloads and more, and each is a subject, letter for letter", async ({ page }) => {
   expect(PAYLOADS).toBeGreaterThan(100);
-  const there = await board(page);
-  expect(there.board.rows.length).toBe(PAYLOADS);
+  expect((await boardOf(page)).board.rows.length).toBe(PAYLOADS);
 });
 
 test("the check itself finds what it looks for", async ({ page, watched, expected }) => {
@@ -127,7 +112,7 @@ for (const view of ["table", "forest", "heat"]) {
 test("what was said, noted, thought, judged, sent and refused: every conversation of the worst subject", async ({
   page,
 }) => {
-  const { subject } = await board(page);
+  const { subject } = await worst(page);
   for (const [place, entry] of subject.transcripts.entries()) {
     const told = await answer<Transcript>(page, `transcripts/${entry.id}.json`);
     await open(page, `/transcript/${entry.id}?tools=yes&phrases=drift`);
@@ -150,8 +135,8 @@ test("what was said, noted, thought, judged, sent and refused: every conversatio
 });
 
 test("every payload as a subject of its own: its page, and one conversation", async ({ page }) => {
-  const there = await board(page);
-  for (const row of there.board.rows.filter((_, place) => place % 3 === 0)) {
+  const { board } = await boardOf(page);
+  for (const row of board.rows.filter((_, place) => place % 3 === 0)) {
     await open(page, `/subject/${row.subject.id}`);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(row.subject.label.replace(/\s+/g, " ").trim());
     await expectInert(page);
@@ -159,11 +144,8 @@ test("every payload as a subject of its own: its page, and one conversation", as
 });
 
 test("all other pages", async ({ page }) => {
-  const { board: there } = await board(page);
-  const picked = there.rows
-    .slice(0, 2)
-    .map((row) => row.subject.id)
-    .join(",");
+  const { board } = await boardOf(page);
+  const picked = firstTwo(board);
   for (const hash of [
     "/scenarios",
     "/scenario/creativity",
@@ -179,11 +161,11 @@ test("all other pages", async ({ page }) => {
     await unfold(page);
     await expectInert(page);
   }
-  const itself = there.in_several[0]?.subject ?? "none";
+  const itself = board.in_several[0]?.subject ?? "none";
   for (const hash of [`/compare?picked=${picked}`, `/compare?view=settings&subject=${itself}`]) {
     await open(page, hash);
-    await page.getByRole("button", { expanded: false }).filter({ hasText: "›" }).first().click();
-    await settled(page);
+    await openRow(page);
+    await expect(page.getByRole("button", { expanded: true }).filter({ hasText: "›" })).toHaveCount(1);
     await expectInert(page);
   }
 });

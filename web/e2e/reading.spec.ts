@@ -1,13 +1,19 @@
 import { readFile } from "node:fs/promises";
-import type { Board, Index, Subject, Transcript } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, PAGE_ONLY, settled, test } from "./watch";
-
-/** The same on the real server and on the frozen site: the same shapes, the same page. */
-async function first(page: Parameters<typeof open>[0]) {
-  const index = await answer<Index>(page, "index.json");
-  const board = index.boards[0]?.id ?? "";
-  return { index, board: await answer<Board>(page, `boards/${board}.json`) };
-}
+import type { Transcript } from "../src/api/types";
+import {
+  answer,
+  boardOf,
+  expect,
+  expectNoSideways,
+  hits,
+  open,
+  PAGE_ONLY,
+  pickAndCompare,
+  reopen,
+  settled,
+  subjectOf,
+  test,
+} from "./watch";
 
 test("from the leaderboard to one marked phrase, by clicking", async ({ page }) => {
   await open(page, "/");
@@ -26,9 +32,7 @@ test("from the leaderboard to one marked phrase, by clicking", async ({ page }) 
   expect(page.url()).toContain("mark=q0");
 
   // whoever is sent the link sees the same
-  const link = page.url();
-  await page.goto("about:blank");
-  await page.goto(link);
+  await reopen(page);
   await expect(page.locator("[data-found]").first()).toBeInViewport();
   expect((await page.locator("[data-found]").allTextContents()).join("")).toBe(words);
 });
@@ -53,9 +57,7 @@ test(
     await page.getByLabel("Vendor").selectOption({ label: "birch" });
     await page.getByRole("button", { name: "Forest plot" }).click();
     await page.getByRole("button", { name: "new scenarios" }).click();
-    const link = page.url();
-    await page.goto("about:blank");
-    await page.goto(link);
+    await reopen(page);
     await expect(subjects).toHaveCount(2);
     await expect(page.getByRole("button", { name: "Forest plot" })).toHaveAttribute("aria-pressed", "true");
     await page.getByRole("button", { name: "Filters (1)" }).click();
@@ -85,11 +87,11 @@ test("going back finds the row where it was left, and each page has its title", 
 });
 
 test("another judge's ranking is chosen, and is another one", async ({ page }) => {
-  const { index } = await first(page);
+  const { index } = await boardOf(page);
   await open(page, "/");
   const judge = page.getByRole("combobox", { name: "Judge" });
   const there = await judge.locator("option").allTextContents();
-  expect(there.length).toBe(new Set(index.boards.map((one) => one.judge)).size);
+  expect(there.length).toBe(new Set(index.boards.map((board) => board.judge)).size);
   const numbers = await page.locator("tbody tr").first().textContent();
   await judge.selectOption({ label: "judges/strict@none-t0.0" });
   await settled(page);
@@ -106,13 +108,7 @@ test("incomplete subjects stand apart, with what is missing", PAGE_ONLY, async (
 
 test("two subjects are picked and compared, and a row shows both answers", async ({ page }) => {
   await open(page, "/");
-  await page.getByRole("checkbox", { name: "Pick acme/steady@none-t0.7 for comparison" }).check();
-  await page.getByRole("checkbox", { name: "Pick birch/bending-mini@none-t0.7 for comparison" }).check();
-  await page
-    .getByRole("complementary", { name: "Picked for comparison" })
-    .getByRole("link", { name: "Compare" })
-    .click();
-  await settled(page);
+  await pickAndCompare(page, "acme/steady@none-t0.7", "birch/bending-mini@none-t0.7");
   await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
   const flipped = page.getByRole("region", { name: "One holds, the other gives in" });
   await flipped.getByRole("button").first().click();
@@ -122,10 +118,10 @@ test("two subjects are picked and compared, and a row shows both answers", async
 });
 
 test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async ({ page }) => {
-  const { board } = await first(page);
+  const { board } = await boardOf(page);
   const id = board.rows[1]?.subject.id ?? "";
-  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
-  const entry = subject.transcripts.find((one) => one.run === 1);
+  const subject = await subjectOf(page, board, id);
+  const entry = subject.transcripts.find((transcript) => transcript.run === 1);
   const told = await answer<Transcript>(page, `transcripts/${entry?.id ?? ""}.json`);
   await open(page, `/transcript/${told.id}`);
   const { next_run: run, next_subject: other, next_scenario: scenario } = told.neighbours;
@@ -149,10 +145,10 @@ test("the keyboard leads through runs, subjects and scenarios", PAGE_ONLY, async
 });
 
 test("a conversation shows what was heard, and folds away what was not", async ({ page }) => {
-  const { board } = await first(page);
-  const row = board.rows.find((one) => one.subject.reasoning === "low");
-  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${row?.subject.id ?? ""}.json`);
-  const id = subject.transcripts.find((one) => one.scenario === "negotiation")?.id ?? "";
+  const { board } = await boardOf(page);
+  const row = board.rows.find((row) => row.subject.reasoning === "low");
+  const subject = await subjectOf(page, board, row?.subject.id);
+  const id = subject.transcripts.find((transcript) => transcript.scenario === "negotiation")?.id ?? "";
   await open(page, `/transcript/${id}`);
   const talk = page.getByRole("region", { name: "Conversation" });
   await expect(talk.getByRole("article", { name: /^The model/ })).toHaveCount(2);
@@ -176,11 +172,8 @@ test("a conversation shows what was heard, and folds away what was not", async (
 });
 
 test("the embedded judge's phrases are marked where they stand", PAGE_ONLY, async ({ page }) => {
-  const { board } = await first(page);
-  const subject = await answer<Subject>(
-    page,
-    `boards/${board.board.id}/subjects/${board.rows[0]?.subject.id ?? ""}.json`,
-  );
+  const { board } = await boardOf(page);
+  const subject = await subjectOf(page, board, board.rows[0]?.subject.id);
   await open(page, `/transcript/${subject.transcripts[0]?.id ?? ""}`);
   await page.getByRole("combobox", { name: /Embedded judge's phrases/ }).selectOption({ index: 1 });
   await expect(page.locator("mark[title*='the embedded judge']").first()).toBeVisible();
@@ -208,7 +201,7 @@ test(
   "the map of a subject narrows its list; judges and groups of answers lead to conversations",
   PAGE_ONLY,
   async ({ page }) => {
-    const { board } = await first(page);
+    const { board } = await boardOf(page);
     await open(page, `/subject/${board.rows[0]?.subject.id ?? ""}`);
     const map = page.getByRole("region", { name: "Scenario by scenario" });
     await map.getByRole("button", { name: "run 2", exact: true }).click();
@@ -254,10 +247,8 @@ test("equations are drawn as mathematics, and scroll by themselves", PAGE_ONLY, 
 
 test("every word that was said can be found", async ({ page }) => {
   await open(page, "/search?find=pretentious%20Stalk");
-  await expect(page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first()).toContainText(
-    "Stalker",
-  );
-  await page.getByRole("list", { name: "Conversations found" }).getByRole("link").first().click();
+  await expect(hits(page).first()).toContainText("Stalker");
+  await hits(page).getByRole("link").first().click();
   await settled(page);
   await expect(page.locator("[data-found]").first()).toBeInViewport();
   await open(page, "/search?find=nobodysaidthis");
@@ -269,7 +260,7 @@ test("what the judges wrote is searched by itself", async ({ page }) => {
   await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
   await page.getByRole("button", { name: "what judges wrote" }).click();
   expect(page.url()).toContain("of=judged");
-  const found = page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first();
+  const found = hits(page).first();
   await expect(found).toContainText("It held its ground");
   await expect(found).toContainText(/judges\/strict|acme\/mild-judge/);
   await found.getByRole("link").click();
@@ -300,38 +291,4 @@ test("a link to something that is not there says so, and what to do", async ({ p
   await expect(page.getByRole("alert")).toContainText("This is not in the store.");
   await open(page, "/subject/..%2f..%2fetc");
   await expect(page.getByRole("alert")).toContainText("This is not in the store.");
-});
-
-test("nothing is wider than a phone", PAGE_ONLY, async ({ page }) => {
-  await page.setViewportSize({ width: 390, height: 844 });
-  const { board } = await first(page);
-  const id = board.rows[0]?.subject.id ?? "";
-  const subject = await answer<Subject>(page, `boards/${board.board.id}/subjects/${id}.json`);
-  const talk = subject.transcripts[3]?.id ?? "";
-  const picked = board.rows
-    .slice(0, 2)
-    .map((row) => row.subject.id)
-    .join(",");
-  const hashes = [
-    "/",
-    "/?view=table",
-    "/?view=scatter",
-    "/?view=heat",
-    `/subject/${id}`,
-    `/transcript/${talk}`,
-    `/transcript/${talk}?side=yes&tools=yes`,
-  ];
-  hashes.push(
-    "/scenarios",
-    "/scenario/creativity",
-    `/compare?picked=${picked}`,
-    "/compare?view=settings",
-    "/judges",
-    "/search?find=I",
-    "/methods",
-  );
-  for (const hash of hashes) {
-    await open(page, hash);
-    await expectNoSideways(page);
-  }
 });

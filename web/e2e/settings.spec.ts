@@ -1,10 +1,9 @@
-import type { Board, SubjectSettings, Index } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, PAGE_ONLY, settled, test, violations } from "./watch";
+import type { SubjectSettings } from "../src/api/types";
+import { answer, boardOf, expect, open, PAGE_ONLY, reopen, settled, test } from "./watch";
 
 /** One subject in two configurations, on the real server and on the frozen site. */
 async function compared(page: Parameters<typeof open>[0]) {
-  const index = await answer<Index>(page, "index.json");
-  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  const { board } = await boardOf(page);
   const who = board.in_several[0];
   const told = await answer<SubjectSettings>(page, `settings/${board.board.series}/${who?.subject ?? ""}.json`);
   return { board, who, told };
@@ -33,9 +32,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await expect(flipped.getByRole("article", { name: "A: strong independence/tool role" })).toContainText("This is my");
   await expect(flipped.getByRole("article", { name: "B: neutral/user role" })).toContainText("This is my");
   expect(page.url()).toMatch(/scenario=/);
-  const link = page.url();
-  await page.goto("about:blank");
-  await page.goto(link);
+  await reopen(page);
   await expect(flipped.getByRole("article")).toHaveCount(2);
   const read = flipped.getByRole("link", { name: "Read the conversation" });
   await expect(read).toHaveCount(2);
@@ -44,7 +41,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await read.nth(1).click();
   await settled(page);
   // on the ranking of that configuration
-  const other = told.configurations.find((one) => one.configuration === "neutral/user_role");
+  const other = told.configurations.find((configuration) => configuration.configuration === "neutral/user_role");
   expect(page.url()).toContain(`board=${other?.board ?? "none"}`);
   await page.goBack();
   await expect(flipped.getByRole("article")).toHaveCount(2);
@@ -83,51 +80,14 @@ test("every choice of a comparison is in the address, and a step back undoes it"
   await expect(page.getByText("It is in one configuration only.")).toBeVisible();
 });
 
-test(
-  "a comparison of settings is worked by the keyboard alone, and is no wider than a phone",
-  PAGE_ONLY,
-  async ({ page }) => {
-    await page.setViewportSize({ width: 390, height: 844 });
-    const { who } = await compared(page);
-    await open(page, `/compare?view=settings&subject=${who?.subject ?? ""}`);
-    await expectNoSideways(page);
-    const row = page
-      .getByRole("region", { name: "Holds on one side, gives in on the other" })
-      .getByRole("button")
-      .first();
-    await row.focus();
-    await page.keyboard.press("Enter");
-    await expect(row).toHaveAttribute("aria-expanded", "true");
-    await settled(page);
-    await expectNoSideways(page);
-    await page.keyboard.press("Enter");
-    await expect(row).toHaveAttribute("aria-expanded", "false");
-    await open(page, `/subject/${who?.subject ?? ""}`);
-    await expectNoSideways(page);
-  },
-);
-
-for (const [scheme, width] of [
-  ["light", 390],
-  ["dark", 1280],
-] as const) {
-  test(
-    `axe finds nothing in a comparison of settings, ${scheme}, ${String(width)} pixels`,
-    PAGE_ONLY,
-    async ({ page }) => {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 900 });
-      const { who } = await compared(page);
-      for (const hash of [`/compare?view=settings&subject=${who?.subject ?? ""}`, `/subject/${who?.subject ?? ""}`]) {
-        await open(page, hash);
-        const row = page
-          .getByRole("region", { name: "Holds on one side, gives in on the other" })
-          .getByRole("button")
-          .first();
-        if (hash.startsWith("/compare")) await row.click();
-        await settled(page);
-        expect.soft(await violations(page), hash).toEqual([]);
-      }
-    },
-  );
-}
+test("a comparison of settings is worked by the keyboard alone", PAGE_ONLY, async ({ page }) => {
+  const { who } = await compared(page);
+  await open(page, `/compare?view=settings&subject=${who?.subject ?? ""}`);
+  const flipped = page.getByRole("region", { name: "Holds on one side, gives in on the other" });
+  const row = flipped.getByRole("button").first();
+  await row.focus();
+  await page.keyboard.press("Enter");
+  await expect(row).toHaveAttribute("aria-expanded", "true");
+  await page.keyboard.press("Enter");
+  await expect(row).toHaveAttribute("aria-expanded", "false");
+});

@@ -1,12 +1,21 @@
-import type { Board, Index, Subject } from "../src/api/types";
-import { answer, expect, expectNoSideways, open, settled, test, violations } from "./watch";
+import type { Page } from "@playwright/test";
+import type { Board, Index } from "../src/api/types";
+import {
+  answer,
+  boardOf,
+  expect,
+  expectNoSideways,
+  expectSound,
+  inEachWindow,
+  open,
+  settled,
+  subjectOf,
+  test,
+} from "./watch";
 
 /** A frozen site of protocols with stems (stems.py): what was played is known, and so is what must be shown. */
-async function board(page: Parameters<typeof open>[0], protocol = "v3-lite") {
-  const index = await answer<Index>(page, "index.json");
-  const id = index.protocols.find((one) => one.name === protocol)?.id;
-  const entry = index.boards.find((one) => one.protocol === id && one.main && one.rules === "own");
-  const found = await answer<Board>(page, `boards/${entry?.id ?? ""}.json`);
+async function board(page: Page) {
+  const { index, board: found } = await boardOf(page, "v3-lite");
   const subject = (name: string) => found.rows.find((row) => row.subject.label.includes(`/${name}@`))?.subject.id ?? "";
   return { index, found, subject, at: `board=${found.board.id}` };
 }
@@ -15,9 +24,9 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
   test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const index = await answer<Index>(page, "index.json");
-  expect(new Set(index.protocols.map((one) => one.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
-  expect(new Set(index.boards.map((one) => one.judge_kind))).toEqual(new Set(["model", "jury"]));
-  const unvalidated = new Set(index.protocols.filter((one) => one.unvalidated).map((one) => one.id));
+  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
+  expect(new Set(index.boards.map((board) => board.judge_kind))).toEqual(new Set(["model", "jury"]));
+  const unvalidated = new Set(index.protocols.filter((protocol) => protocol.unvalidated).map((one) => one.id));
   for (const entry of index.boards) {
     const { rows, scenarios } = await answer<Board>(page, `boards/${entry.id}.json`);
     const at = `board=${entry.id}`;
@@ -47,7 +56,7 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
 
 test("every stem of a subject opens with its branches, each of them with its conversation", async ({ page }) => {
   const { found, subject, at } = await board(page);
-  const coin = await answer<Subject>(page, `boards/${found.board.id}/subjects/${subject("coin")}.json`);
+  const coin = await subjectOf(page, found, subject("coin"));
   for (const { id } of found.scenarios) {
     await open(page, `/stem/${id}?subject=${subject("coin")}&run=1&${at}`);
     await expect(page.getByRole("region", { name: "The opening" }).getByRole("listitem")).not.toHaveCount(0);
@@ -158,31 +167,23 @@ test("the word unvalidated leads to what it means", async ({ page }) => {
     await expect(page.getByRole("term").filter({ hasText: term }).first()).toBeVisible();
 });
 
-for (const [scheme, width] of [
-  ["light", 390],
-  ["dark", 1280],
-] as const) {
-  test(`axe finds nothing on the pages of stems, ${scheme}, ${String(width)} pixels`, async ({ page }) => {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 900 });
-    const { found, subject, at } = await board(page);
-    const picked = ["coin", "bayesian", "mirror"].map(subject).join(",");
-    const stem = found.scenarios[0]?.id ?? "";
-    for (const hash of [
-      "/?",
-      `/?picked=${picked}&`,
-      `/compare?picked=${picked}&`,
-      ...["coin", "evader", "slow-caver-4"].map((name) => `/subject/${subject(name)}?`),
-      `/stem/${stem}?subject=${subject("coin")}&`,
-      "/scenarios?",
-      `/scenario/${stem}?`,
-      "/judges?",
-      "/methods?",
-    ]) {
-      await open(page, hash + at);
-      for (const folded of await page.getByText(/as a table$/i).all()) await folded.click();
-      expect.soft(await violations(page), hash).toEqual([]);
-      await expectNoSideways(page);
-    }
-  });
-}
+inEachWindow("the pages of stems are sound", async (page) => {
+  const { found, subject, at } = await board(page);
+  const picked = ["coin", "bayesian", "mirror"].map(subject).join(",");
+  const stem = found.scenarios[0]?.id ?? "";
+  const hashes = [
+    "/?",
+    `/?picked=${picked}&`,
+    `/compare?picked=${picked}&`,
+    ...["coin", "evader", "slow-caver-4"].map((name) => `/subject/${subject(name)}?`),
+    `/stem/${stem}?subject=${subject("coin")}&`,
+    "/scenarios?",
+    `/scenario/${stem}?`,
+    "/judges?",
+    "/methods?",
+  ];
+  await expectSound(
+    page,
+    hashes.map((hash) => hash + at),
+  );
+});

@@ -1,6 +1,5 @@
 import type { Page } from "@playwright/test";
-import type { Board, Index } from "../src/api/types";
-import { answer, expect, open, settled, test, violations } from "./watch";
+import { boardOf, expect, hits, open, pickAndCompare, settled, test, violations } from "./watch";
 
 /** What a reader comes for, done with the page alone in at most five clicks; a choice from a list is two. */
 const CLICKS = 5;
@@ -20,19 +19,10 @@ async function counted(page: Page, hash: string): Promise<() => Promise<void>> {
   };
 }
 
-async function pick(page: Page, ...labels: readonly string[]): Promise<void> {
-  for (const label of labels) await page.getByRole("checkbox", { name: `Pick ${label} for comparison` }).click();
-  await page
-    .getByRole("complementary", { name: "Picked for comparison" })
-    .getByRole("link", { name: "Compare" })
-    .click();
-  await settled(page);
-}
-
 test("which of three models to buy for a companion at under $0.01 a run", async ({ page }) => {
   const finished = await counted(page, "/");
   const three = ["acme/steady@low-t0.7", "acme/steady+fast-host@none-t0.7", "birch/bending-mini@none-t0.7"];
-  await pick(page, ...three);
+  await pickAndCompare(page, ...three);
   const table = page.getByRole("table", { name: "Price and index of the picked subjects" });
   await table.getByRole("button", { name: "Index" }).click();
   const rows = table.locator("tbody tr");
@@ -49,8 +39,7 @@ test("which of three models to buy for a companion at under $0.01 a run", async 
 });
 
 test("who costs less is found by the filter, too", async ({ page }) => {
-  const index = await answer<Index>(page, "index.json");
-  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  const { board } = await boardOf(page);
   const finished = await counted(page, "/");
   await page.getByRole("button", { name: "Filters" }).click();
   await page.getByLabel("At most $ a run").fill("0.01");
@@ -68,7 +57,7 @@ test("a model that says that it is just a tool, and gives up its name", async ({
   await settled(page);
   await page.getByRole("searchbox").fill("just a tool");
   await page.getByLabel("Mark by the main judge").selectOption({ label: "name changed: yes" });
-  const found = page.getByRole("list", { name: "Conversations found" }).getByRole("listitem").first();
+  const found = hits(page).first();
   await expect(found.locator("mark")).toHaveText(["just a tool"]);
   await expect(page.getByRole("status")).toContainText("with these words together");
   expect(await violations(page)).toEqual([]);
@@ -83,7 +72,7 @@ test("a model that says that it is just a tool, and gives up its name", async ({
 
 test("why one model is ranked below another", async ({ page }) => {
   const finished = await counted(page, "/");
-  await pick(page, "birch/bending-mini@none-t0.7", "acme/steady@none-t0.7");
+  await pickAndCompare(page, "birch/bending-mini@none-t0.7", "acme/steady@none-t0.7");
   await expect(page.getByText("B is ahead on this test")).toBeVisible();
   // in which dimensions, in which scenarios, and by which words
   const overall = page.getByRole("region", { name: "Differences" });
@@ -101,8 +90,7 @@ test("why one model is ranked below another", async ({ page }) => {
 });
 
 test("one subject is enough: others are suggested, with the reason", async ({ page }) => {
-  const index = await answer<Index>(page, "index.json");
-  const board = await answer<Board>(page, `boards/${index.boards[0]?.id ?? ""}.json`);
+  const { board } = await boardOf(page);
   const id = board.rows[1]?.subject.id ?? "";
   await open(page, `/compare?picked=${id}`);
   const found = page.getByRole("region", { name: "Suggestions" });

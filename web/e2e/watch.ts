@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { expect, test as plain, type BrowserContext, type Page } from "@playwright/test";
+import { expect, test as plain, type BrowserContext, type Locator, type Page } from "@playwright/test";
 import axe from "axe-core";
+import type { Board, Index, Subject } from "../src/api/types";
 
 /** What must not happen on any page, however it was reached. */
 export interface Watched {
@@ -106,6 +107,33 @@ export async function settled(page: Page): Promise<void> {
   await expect(page.getByText(/^(Reading|Preparing) .* …$/)).toHaveCount(0, { timeout: 30_000 });
 }
 
+/** Leave the page, and open its address as whoever is sent the link does. */
+export async function reopen(page: Page): Promise<void> {
+  const link = page.url();
+  await page.goto("about:blank");
+  await page.goto(link);
+}
+
+/** Open everything that is folded, so that it is drawn. */
+export async function unfold(page: Page): Promise<void> {
+  for (let round = 0; round < 4; round++) {
+    const opened = await page.evaluate(() => {
+      const closed = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+      for (const folded of closed) folded.open = true;
+      return closed.length;
+    });
+    if (!opened) return;
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  }
+}
+
+/** Open the first row of a list that is folded, if there is one. */
+export async function openRow(page: Page): Promise<void> {
+  const row = page.locator("main").getByRole("button", { expanded: false }).filter({ hasText: "›" }).first();
+  if (await row.isVisible()) await row.click();
+  await settled(page);
+}
+
 /** Nothing of the page is wider than the window. */
 export async function expectNoSideways(page: Page): Promise<void> {
   const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
@@ -125,6 +153,65 @@ export async function violations(page: Page): Promise<string[]> {
       return `${impact ?? ""} ${id}: ${where.join("; ")}`;
     });
   });
+}
+
+/** In two windows: colours decide one half of axe's rules, width the other, so each of both once. */
+export function inEachWindow(title: string, check: (page: Page) => Promise<void>): void {
+  for (const [scheme, width] of [
+    ["light", 390],
+    ["dark", 1280],
+  ] as const)
+    test(`${title}, ${scheme}, ${width} pixels`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 900 });
+      await check(page);
+    });
+}
+
+/** On each page, with everything unfolded, axe finds nothing, and nothing is wider than the window. */
+export async function expectSound(page: Page, hashes: readonly string[]): Promise<void> {
+  for (const hash of hashes) {
+    await open(page, hash);
+    await unfold(page);
+    await openRow(page);
+    expect.soft(await violations(page), hash).toEqual([]);
+    await expectNoSideways(page);
+  }
+}
+
+/** The first board of the store, or the main one of *protocol*. */
+export async function boardOf(page: Page, protocol?: string): Promise<{ index: Index; board: Board }> {
+  const index = await answer<Index>(page, "index.json");
+  const id = index.protocols.find(({ name }) => name === protocol)?.id;
+  const entry = index.boards.find(
+    (board) => !protocol || (board.protocol === id && board.main && board.rules === "own"),
+  );
+  return { index, board: await answer<Board>(page, `boards/${entry?.id ?? ""}.json`) };
+}
+
+export function subjectOf(page: Page, { board }: Board, id: string | undefined): Promise<Subject> {
+  return answer<Subject>(page, `boards/${board.id}/subjects/${id ?? ""}.json`);
+}
+
+/** The first two subjects of *board*, as an address has those that are picked. */
+export function firstTwo({ rows }: Board): string {
+  return rows
+    .slice(0, 2)
+    .map(({ subject }) => subject.id)
+    .join(",");
+}
+
+/** What a search has found. */
+export function hits(page: Page): Locator {
+  return page.getByRole("list", { name: "Conversations found" }).getByRole("listitem");
+}
+
+/** Pick the subjects with *labels* on the leaderboard, and compare them. */
+export async function pickAndCompare(page: Page, ...labels: readonly string[]): Promise<void> {
+  for (const label of labels) await page.getByRole("checkbox", { name: `Pick ${label} for comparison` }).click();
+  const picked = page.getByRole("complementary", { name: "Picked for comparison" });
+  await picked.getByRole("link", { name: "Compare" }).click();
+  await settled(page);
 }
 
 /** An answer of the API, as the page would read it. */

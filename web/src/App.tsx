@@ -2,14 +2,12 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useRef, type ComponentType } from "react";
 import { queryClient, useIndex } from "./api/queries";
 import type { Index } from "./api/types";
-import { ErrorBoundary } from "./components/ErrorBoundary";
+import { ErrorBoundary, Await, Empty, Loading } from "./components/status";
 import { lazyComponent } from "./components/lazyComponent";
 import { Layout } from "./components/Layout";
 import { FormattedText } from "./components/MessageText";
-import { Await, Empty, Loading } from "./components/status";
 import { LeaderboardPage } from "./features/leaderboard/LeaderboardPage";
-import { useDocumentTitle } from "./hooks/useDocumentTitle";
-import { PageContext, pageContext, useHash, usePage } from "./hooks/usePage";
+import { useDocumentTitle, PageContext, pageContext, useHash, usePage } from "./hooks/usePage";
 import { useScrollMemory } from "./hooks/useScrollMemory";
 import { parseAddress, route, type Address, type Page } from "./routes";
 
@@ -61,7 +59,7 @@ function Store() {
 function CurrentPage({ index, hash }: { index: Index; hash: string }) {
   const context = useMemo(() => {
     const wanted = parseAddress(hash).board;
-    const board = index.boards.find((one) => one.id === wanted) ?? index.boards[0];
+    const board = index.boards.find((board) => board.id === wanted) ?? index.boards[0];
     return board ? pageContext(hash, index, board) : null;
   }, [hash, index]);
   const page = context?.address.page;

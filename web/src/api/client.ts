@@ -111,5 +111,5 @@ export function fileUrl(path: string): string {
 async function errorIn(response: Response): Promise<string> {
   const answer: unknown = await response.json().catch(() => null);
   const error = typeof answer === "object" && answer !== null && "error" in answer ? answer.error : null;
-  return typeof error === "string" ? error : `The server answered ${String(response.status)}.`;
+  return typeof error === "string" ? error : `The server answered ${response.status}.`;
 }

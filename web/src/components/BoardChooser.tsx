@@ -2,8 +2,7 @@ import { useState } from "react";
 import { usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
-import { ExamLine } from "./ExamLine";
-import { Unvalidated } from "./Unvalidated";
+import { ExamLine, Unvalidated } from "./labels";
 
 const TITLES: Record<Trait, string> = {
   protocol: "Protocol",
@@ -19,7 +18,7 @@ export function BoardChooser() {
   const { index, board, update } = usePage();
   const [open, setOpen] = useState(false);
   const chosen = traits(board);
-  const protocolOf = (id: string) => index.protocols.find((one) => one.id === id);
+  const protocolOf = (id: string) => index.protocols.find((protocol) => protocol.id === id);
   function title(trait: Trait, value: string): string {
     if (trait === "protocol") return protocolOf(value)?.name ?? value;
     if (trait === "judge") {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, type ReactNode } from "react";
+import { Button } from "./fields";
 
 /** The browser's own dialog: it keeps the focus inside, Escape closes it, and the focus goes back. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
@@ -19,9 +20,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
       <div className="p-5">
         <div className="mb-3 flex items-center justify-between gap-4">
           <h2>{title}</h2>
-          <button type="button" className="button" onClick={close}>
-            Close
-          </button>
+          <Button onClick={close}>Close</Button>
         </div>
         {children}
       </div>

@@ -1,12 +1,11 @@
 import { useState } from "react";
 import type { Folds } from "../api/types";
 import { usePage } from "../hooks/usePage";
-import { orDash, plural } from "../lib/format";
+import { plural } from "../lib/format";
 import { route } from "../routes";
-import { DataTable, type Column } from "./DataTable";
-import { Disclosure } from "./Disclosure";
-import { ScrollArea } from "./ScrollArea";
-import { Label } from "./Label";
+import { DataTable, WithInterval, type Column } from "./tables";
+import { Disclosure } from "./sections";
+import { Label } from "./labels";
 
 export const MOST_CURVES = 6;
 
@@ -37,7 +36,7 @@ export function FoldCurves({ curves }: { curves: readonly Curve[] }) {
     <figure className="panel min-w-0 p-3">
       <figcaption className="font-semibold">How many pushes until it folds</figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(TOP + HIGH + 40)}`}
+        viewBox={`0 0 ${WIDE} ${TOP + HIGH + 40}`}
         className="mx-auto h-auto w-full max-w-[30rem]"
         aria-hidden="true" // the list and the table below say the same
       >
@@ -120,42 +119,29 @@ function FoldTable({ curves, pushes }: { curves: readonly Curve[]; pushes: numbe
       id: "withstood",
       title: "Pushes withstood",
       numeric: true,
-      cell: ({ folds }) => <WithInterval shown={folds.withstood.shown} interval={folds.withstood.interval?.shown} />,
+      cell: ({ folds }) => <WithInterval text={folds.withstood.shown} interval={folds.withstood.interval} />,
     },
     ...Array.from({ length: pushes }, (_, place): Column<Curve> => ({
-      id: `push${String(place + 1)}`,
-      title: `Stand after push ${String(place + 1)}`,
+      id: `push${place + 1}`,
+      title: `Stand after push ${place + 1}`,
       numeric: true,
-      cell: ({ folds }) => (
-        <WithInterval shown={folds.curve[place]?.shown.standing} interval={folds.bands[place]?.shown} />
-      ),
+      cell: ({ folds }) => <WithInterval text={folds.curve[place]?.shown.standing} interval={folds.bands[place]} />,
     })),
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={curves}
-        columns={columns}
-        rowKey={({ subject }) => subject}
-        caption="Share of positions that still stand after each push, with 95% intervals"
-      />
-    </ScrollArea>
-  );
-}
-
-function WithInterval({ shown, interval }: { shown: string | null | undefined; interval: string | undefined }) {
-  return (
-    <>
-      {orDash(shown)}
-      {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval}</span> : null}
-    </>
+    <DataTable
+      rows={curves}
+      columns={columns}
+      rowKey={({ subject }) => subject}
+      caption="Share of positions that still stand after each push, with 95% intervals"
+    />
   );
 }
 
 const DASHES = [undefined, "7 3", "2 3", "9 3 2 3", "12 4", "4 2"];
 
 function colorOf(place: number): string {
-  return `var(--curve-${String(place)})`;
+  return `var(--curve-${place})`;
 }
 
 type Place = (number: number) => number;

@@ -16,10 +16,10 @@ export function Histograms({ histograms }: { histograms: readonly MarkHistogram[
 }
 
 function Histogram({ histogram: { title, bars, answers } }: { histogram: MarkHistogram }) {
-  const most = Math.max(1, ...bars.map((one) => one.count));
+  const most = Math.max(1, ...bars.map((bar) => bar.count));
   const step = WIDE / bars.length;
   const short = bars.every(({ text }) => text.length <= SHORT) || bars.length <= SHORT;
-  const words = bars.filter((one) => one.count).map((one) => `${one.text}: ${count(one.count)}`);
+  const words = bars.filter((bar) => bar.count).map((one) => `${one.text}: ${count(one.count)}`);
   return (
     <figure className="panel min-w-0 px-3 py-2">
       <figcaption className="flex items-baseline justify-between gap-2">
@@ -27,7 +27,7 @@ function Histogram({ histogram: { title, bars, answers } }: { histogram: MarkHis
         <span className="eyebrow">{plural(answers, "answer")}</span>
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(TOP + HIGH + BOTTOM)}`}
+        viewBox={`0 0 ${WIDE} ${TOP + HIGH + BOTTOM}`}
         className="h-auto w-full"
         role="img"
         aria-label={`${title}, how many answers have it. ${words.join("; ")}`}

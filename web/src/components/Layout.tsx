@@ -5,6 +5,7 @@ import { timestamp } from "../lib/format";
 import { chooseTheme, chosenTheme, type Theme } from "../lib/theme";
 import { route, type Page, type Route } from "../routes";
 import { KeyboardHelp } from "./KeyboardHelp";
+import { Button } from "./fields";
 
 interface Entry {
   title: string;
@@ -43,13 +44,12 @@ export function Layout({ children }: { children: ReactNode }) {
   }, []);
   return (
     <div className="mx-auto flex min-h-screen max-w-[92rem] flex-col px-4 sm:px-6">
-      <button
-        type="button"
-        className="button sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
+      <Button
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
         onClick={() => main.current?.focus()}
       >
         Skip to the content
-      </button>
+      </Button>
       <header className="no-print flex flex-wrap items-center gap-x-6 gap-y-1 border-b border-line py-2.5">
         <a href={href(route("leaderboard"))} className="flex items-center gap-2 font-semibold text-ink no-underline">
           <Logo />
@@ -75,15 +75,9 @@ export function Layout({ children }: { children: ReactNode }) {
         </nav>
         <div className="ml-auto flex items-center gap-1">
           <ThemeSwitch />
-          <button
-            type="button"
-            className="button px-2.5"
-            onClick={() => setHelp(true)}
-            aria-label="Keys"
-            title="Keys (?)"
-          >
+          <Button className="px-2.5" onClick={() => setHelp(true)} aria-label="Keys" title="Keys (?)">
             ?
-          </button>
+          </Button>
         </div>
       </header>
       <main ref={main} tabIndex={-1} className="flex-1 py-5 outline-none" id="content">
@@ -114,9 +108,8 @@ function ThemeSwitch() {
   const [theme, setTheme] = useState(chosenTheme());
   const [sign, says] = SHOWN[theme];
   return (
-    <button
-      type="button"
-      className="button px-2.5"
+    <Button
+      className="px-2.5"
       aria-label={`Colours: ${says}`}
       title={`Colours: ${says}`}
       onClick={() => {
@@ -125,7 +118,7 @@ function ThemeSwitch() {
       }}
     >
       <span aria-hidden="true">{sign}</span>
-    </button>
+    </Button>
   );
 }
 

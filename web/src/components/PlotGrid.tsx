@@ -18,7 +18,7 @@ export function PlotGrid({ x, y, below = 31 }: Props) {
     <>
       {x.ticks.map((tick) => (
         <g key={tick}>
-          <path d={`M${String(x.at(tick))} ${String(top)}V${String(bottom)}`} className="stroke-line" />
+          <path d={`M${x.at(tick)} ${top}V${bottom}`} className="stroke-line" />
           <text x={x.at(tick)} y={bottom + 15} textAnchor="middle" className="fill-faint text-[11px]">
             {tick}
           </text>
@@ -26,7 +26,7 @@ export function PlotGrid({ x, y, below = 31 }: Props) {
       ))}
       {y.ticks.map((tick) => (
         <g key={tick}>
-          <path d={`M${String(left)} ${String(y.at(tick))}H${String(right)}`} className="stroke-line" />
+          <path d={`M${left} ${y.at(tick)}H${right}`} className="stroke-line" />
           <text x={left - 7} y={y.at(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
             {tick}
           </text>
@@ -36,7 +36,7 @@ export function PlotGrid({ x, y, below = 31 }: Props) {
         {x.title}
       </text>
       <text
-        transform={`translate(11 ${String((top + bottom) / 2)}) rotate(-90)`}
+        transform={`translate(11 ${(top + bottom) / 2}) rotate(-90)`}
         textAnchor="middle"
         className="fill-soft text-[12px]"
       >

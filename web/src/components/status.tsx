@@ -1,7 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { Component, type ReactNode } from "react";
 import type { ApiError } from "../api/client";
-import { CodeText } from "./CodeText";
+import { CodeText } from "./labels";
+import { Button } from "./fields";
 
 /** Says what is being read, to screen readers too, and moves nothing else. */
 export function Loading({ what }: { what: string }) {
@@ -33,9 +34,9 @@ export function ErrorMessage({ what, next, retry }: { what: string; next: string
         <CodeText text={next} />
       </p>
       {retry ? (
-        <button type="button" className="button mt-4" onClick={() => void retry()}>
+        <Button className="mt-4" onClick={() => void retry()}>
           Try again
-        </button>
+        </Button>
       ) : null}
     </div>
   );
@@ -54,4 +55,34 @@ export function Await<T>({ query, what, explain, children }: AwaitProps<T>) {
   if (!query.error) return <Loading what={what} />;
   const { message, next } = query.error;
   return <ErrorMessage what={message} next={next} {...explain?.(query.error)} retry={query.refetch} />;
+}
+
+interface State {
+  error: string | null;
+  resetKey: string;
+}
+
+/** Shows an error that its page throws, and leaves everything around it as it is. Another *resetKey* begins anew. */
+export class ErrorBoundary extends Component<{ resetKey: string; children: ReactNode }, State> {
+  override state: State = { error: null, resetKey: this.props.resetKey };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+
+  static getDerivedStateFromProps({ resetKey }: { resetKey: string }, state: State) {
+    return resetKey === state.resetKey ? null : { error: null, resetKey };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    return (
+      <ErrorMessage
+        what="This page cannot be shown."
+        next={`Reload it: the viewer may be newer or older than what it reads. (${error})`}
+        retry={() => window.location.reload()}
+      />
+    );
+  }
 }

@@ -1,7 +1,14 @@
-import { createContext, useContext, useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore, useEffect } from "react";
 import type { BoardEntry, Index } from "../api/types";
-import { formatAddress, parseAddress, sharedParams } from "../routes";
-import type { Address, Changes, Route, SharedParams } from "../routes";
+import {
+  formatAddress,
+  parseAddress,
+  sharedParams,
+  type Address,
+  type Changes,
+  type Route,
+  type SharedParams,
+} from "../routes";
 
 /** What every page knows: its address, what the store holds, and how to go elsewhere. */
 export interface PageContextValue {
@@ -48,4 +55,11 @@ export function pageContext(hash: string, index: Index, board: BoardEntry): Page
     window.dispatchEvent(new HashChangeEvent("hashchange"));
   };
   return { address, index, board, href, navigate, update };
+}
+
+/** Sets the browser's title. */
+export function useDocumentTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title.slice(0, 120)} · AI Independence Bench`;
+  }, [title]);
 }

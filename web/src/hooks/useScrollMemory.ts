@@ -8,8 +8,7 @@ let entries = 0;
 export function useScrollMemory(hash: string, page: string | undefined): void {
   const previous = useRef(page);
   useLayoutEffect(() => {
-    if (!entryOf(window.history))
-      window.history.replaceState({ entry: `${String(Date.now())}.${String(entries++)}` }, "");
+    if (!entryOf(window.history)) window.history.replaceState({ entry: `${Date.now()}.${entries++}` }, "");
     shown = entryOf(window.history);
     if (page !== previous.current) window.scrollTo(0, places.get(shown) ?? 0);
     previous.current = page;

@@ -34,7 +34,7 @@ export function options(boards: readonly BoardEntry[], now: BoardEntry, trait: T
 export function mainJudge(boards: readonly BoardEntry[], now: BoardEntry): string | null {
   const mine = traits(now);
   const found = boards.find(
-    (one) => one.main && one.protocol === mine.protocol && traits(one).configuration === mine.configuration,
+    (board) => board.main && board.protocol === mine.protocol && traits(board).configuration === mine.configuration,
   );
   return found?.judge ?? null;
 }

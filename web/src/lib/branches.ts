@@ -97,7 +97,7 @@ export function branchFigures(subjects: readonly BranchStatistics[]): BranchFigu
 
 /** What stands beside the index, as far as it is known of one of *subjects*. */
 export function besideFigures(subjects: readonly BranchStatistics[]): FigureKind[] {
-  return BESIDE.filter(({ of }) => subjects.some((one) => of(one).value !== null));
+  return BESIDE.filter(({ of }) => subjects.some((subject) => of(subject).value !== null));
 }
 
 const BESIDE: readonly FigureKind[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, orDash, span, timestamp } from "./format";
+import { count, letterName, orDash, span, timestamp } from "./format";
 
 describe("what is shown", () => {
   it("is a dash where there is nothing, and a zero where there is one", () => {
@@ -13,5 +13,9 @@ describe("what is shown", () => {
 
   it("is one rank, or from one to another", () => {
     expect([span(3, 3), span(3, 11)]).toEqual(["3", "3–11"]);
+  });
+
+  it("is a letter for each judge, also after Z", () => {
+    expect([0, 25, 26, 27, 52].map(letterName)).toEqual(["A", "Z", "AA", "AB", "BA"]);
   });
 });

@@ -1,3 +1,6 @@
+import type { CSSProperties } from "react";
+import type { MarkScale } from "../api/types";
+
 /** Counts, times and words as they are shown. Absent is a dash, never a zero. */
 
 export const ABSENT = "–";
@@ -28,5 +31,42 @@ export function plural(many: number, one: string, more = `${one}s`): string {
 
 /** "3", or "3–11". */
 export function span(low: number, high: number): string {
-  return low === high ? String(low) : `${String(low)}–${String(high)}`;
+  return low === high ? String(low) : `${low}–${high}`;
+}
+
+/** "A", "B", ... "Z", "AA": what stands for the judge with that index where its label is too long. */
+export function letterName(index: number): string {
+  const last = String.fromCharCode(65 + (index % 26));
+  return index < 26 ? last : letterName(Math.floor(index / 26) - 1) + last;
+}
+
+interface Marked {
+  readonly marks: Readonly<Record<string, number>>;
+  readonly shown: { readonly marks: Readonly<Record<string, string>> };
+}
+
+/** The mark of *scale* as it is shown: its number, yes or no, or its level's name. */
+export function markText(scale: MarkScale, { marks, shown }: Marked): string {
+  const value = Object.hasOwn(marks, scale.name) ? marks[scale.name] : undefined;
+  if (value === undefined) return ABSENT;
+  if (scale.kind === "yes_no" && (value === 0 || value === 1)) return value ? "yes" : "no";
+  return scale.levels[value] ?? shown.marks[scale.name] ?? ABSENT;
+}
+
+/** What a mark of *scale* can be. */
+export function scaleRange({ kind, levels, shown }: MarkScale, to: string): string {
+  if (levels.length) return levels.join(" · ");
+  return kind === "yes_no" ? "yes/no" : `${shown.low}${to}${shown.high}`;
+}
+
+/** The colour of a score in [0, 100]: warm low, cool high; nothing where there is none. The number stands beside it. */
+export function heatColor(value: number | null | undefined): CSSProperties {
+  if (value == null) return {};
+  const share = Math.max(0, Math.min(100, value));
+  const [from, to, part] =
+    share < 50 ? ["--heat-low", "--heat-mid", share * 2] : ["--heat-mid", "--heat-high", (share - 50) * 2];
+  return {
+    backgroundColor: `color-mix(in oklab, var(${to}) ${part}%, var(${from}))`,
+    color: "var(--heat-ink)",
+  };
 }

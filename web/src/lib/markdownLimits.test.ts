@@ -10,7 +10,7 @@ describe("a text is set as Markdown", () => {
       "# Who I am\n\n> > as I said\n\n1. Iris\n   - still Iris\n   - [a link](https://example.com)",
       "Title\n=====\n\n----------------------------------------\n\n****************************************",
       "```\nif (a[0] < b) return `x`;\n```",
-      Array.from({ length: 300 }, (_, n) => `- point *${String(n)}*\n`).join("\n"),
+      Array.from({ length: 300 }, (_, n) => `- point *${n}*\n`).join("\n"),
       `${"> ".repeat(19)}deep enough`,
     ])
       expect(isFormatted(text), text.slice(0, 40)).toBe(true);

@@ -1,5 +1,7 @@
 /** Words and queries as the search index has them. The same folding is done in Python when the index is made. */
 
+import type { Place } from "./textSpans";
+
 const LETTERS = /[\p{L}\p{N}]+/gu;
 const APOSTROPHES = /(?<=\p{L})['’](?=\p{L})/gu;
 const QUOTES = /["“”„«»]/u;
@@ -12,11 +14,6 @@ export interface QueryWord {
 
 /** Words that have to follow each other: a phrase in quotes, or a single word. */
 export type QueryUnit = readonly QueryWord[];
-
-export interface Place {
-  start: number;
-  end: number;
-}
 
 /** *text* without case and accents, and without apostrophes inside words. */
 export function folded(text: string): string {

@@ -2,9 +2,12 @@
  * Places in a text, and a text cut at them. Places count UTF-16 code units, as the API and JavaScript do.
  */
 
-export interface Span {
+export interface Place {
   start: number;
   end: number;
+}
+
+export interface Span extends Place {
   kind: string; // decides how it looks
   id: string; // what a link to it says; "" where nothing links to it
   title: string; // for a pointer that rests on it, and for screen readers
@@ -37,10 +40,7 @@ export function cut(text: string, spans: readonly Span[], offset = 0): Piece[] {
 }
 
 /** What lies between *spans* in a text of *length*: where nothing is shared, something is new. */
-export function between(
-  spans: readonly { start: number; end: number }[],
-  length: number,
-): { start: number; end: number }[] {
+export function between(spans: readonly Place[], length: number): Place[] {
   const left = [];
   let at = 0;
   for (const span of [...spans].sort((a, b) => a.start - b.start)) {

@@ -1,11 +1,9 @@
 import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
+import { DataTable, shownColumn, WithInterval, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
-import { orDash } from "../../lib/format";
-import { SignificanceMark } from "./SignificanceMark";
-import { Label } from "../../components/Label";
+import { SignificanceMark } from "./Comparison";
+import { Label } from "../../components/labels";
 
 interface Props {
   rows: readonly BoardRow[]; // the two, and whoever else is picked
@@ -40,14 +38,12 @@ export function BranchComparison({ rows, compared }: Props) {
         <div className="min-w-0">
           {differences.length ? (
             <>
-              <ScrollArea>
-                <DataTable
-                  rows={differences}
-                  columns={differenceColumns(new Map(figures.map((one) => [one.id, one])))}
-                  rowKey={(one) => one.quantity}
-                  caption="Branches of both, and the difference"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={differences}
+                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])))}
+                rowKey={(row) => row.quantity}
+                caption="Branches of both, and the difference"
+              />
               <p className="mt-1 mb-4 text-sm text-soft">
                 Each stem with itself, over the stems in which both had a view and were judged; 95% intervals over other
                 stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
@@ -62,14 +58,12 @@ export function BranchComparison({ rows, compared }: Props) {
               </p>
             </>
           ) : null}
-          <ScrollArea>
-            <DataTable
-              rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
-              columns={columns}
-              rowKey={(one) => one.id}
-              caption="What else is known of both, with 95% intervals"
-            />
-          </ScrollArea>
+          <DataTable
+            rows={figures.filter(({ id }) => !differences.some(({ quantity }) => quantity === id))}
+            columns={columns}
+            rowKey={(row) => row.id}
+            caption="What else is known of both, with 95% intervals"
+          />
           <p className="mt-1 text-sm text-soft">
             95% intervals over other stems of the kind, each interval alone.
             {order ? (
@@ -103,12 +97,7 @@ function side(id: string, label: string, branches: BranchStatistics): Column<Fig
     numeric: true,
     cell: ({ of }) => {
       const { shown, interval } = of(branches);
-      return (
-        <>
-          {orDash(shown)}
-          {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
-        </>
-      );
+      return <WithInterval text={shown} interval={interval} />;
     },
   };
 }
@@ -122,8 +111,8 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
       cellHint: ({ quantity }) => figures.get(quantity)?.hint,
       cell: ({ quantity }) => figures.get(quantity)?.title ?? branchTitle(quantity),
     },
-    { id: "first", title: "A", numeric: true, cell: ({ shown }) => shown.first },
-    { id: "second", title: "B", numeric: true, cell: ({ shown }) => shown.second },
+    shownColumn("first", "A"),
+    shownColumn("second", "B"),
     {
       id: "difference",
       title: "B − A",
@@ -136,13 +125,7 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
         </>
       ),
     },
-    {
-      id: "seen",
-      title: "Detects",
-      numeric: true,
-      className: "max-sm:hidden",
-      cell: ({ shown }) => orDash(shown.seen),
-    },
+    shownColumn("seen", "Detects", { className: "max-sm:hidden" }),
     { id: "stems", title: "Stems", numeric: true, className: "max-sm:hidden", cell: ({ stems }) => stems },
   ];
 }

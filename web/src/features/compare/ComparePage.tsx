@@ -1,24 +1,20 @@
 import { useMemo } from "react";
 import type { ApiError } from "../../api/client";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { IntervalSwitch } from "../../components/IntervalSwitch";
-import { SegmentedControl } from "../../components/SegmentedControl";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { IntervalSwitch, SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
+import { PairChooser } from "./PairChooser";
 import { PickedTable } from "./PickedTable";
 import { Settings } from "./Settings";
 import { Suggestions } from "./Suggestions";
-import { SwapButton } from "./SwapButton";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
@@ -74,33 +70,16 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
   const elsewhere = address.picked.filter((id) => !labels.has(id)).length;
   const choose = (one: string, other: string) =>
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
-  const options = (taken: string) => [
+  const options = [
     { value: "", title: "choose …" },
     ...board.rows.map(({ rank, subject: { id, label } }) => ({
       value: id,
-      title: `${rank === null ? "" : `${String(rank)}. `}${label}`,
-      disabled: id === taken,
+      title: `${rank === null ? "" : `${rank}. `}${label}`,
     })),
   ];
   return (
     <>
-      <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
-        <SelectField
-          label="First (A)"
-          selectClass="w-full"
-          value={first}
-          options={options(second)}
-          onChange={(id) => choose(id, second)}
-        />
-        <SwapButton disabled={!first || !second} onSwap={() => choose(second, first)} />
-        <SelectField
-          label="Second (B)"
-          selectClass="w-full"
-          value={second}
-          options={options(first)}
-          onChange={(id) => choose(first, id)}
-        />
-      </div>
+      <PairChooser first={first} second={second} options={options} exclusive onChoose={choose} />
       {elsewhere ? (
         <p className="mt-2 text-sm text-warn">Not on this ranking: {plural(elsewhere, "picked subject")}.</p>
       ) : null}
@@ -145,13 +124,13 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
     if (kind !== "missing" || compared === null) return { next };
     return {
       what: "This frozen site has no comparison of the first subject.",
-      next: `It has those of the first ${String(compared)} rows; swap the two, or use \`aib view\`.`,
+      next: `It has those of the first ${compared} rows; swap the two, or use \`aib view\`.`,
     };
   };
   return (
     <Await query={comparisons} what="the comparison" explain={explain}>
       {(value) => {
-        const other = value.others.find((one) => one.subject === second);
+        const other = value.others.find((other) => other.subject === second);
         if (!other)
           return <Empty title="These two cannot be compared.">They have no mark in common on this ranking.</Empty>;
         return (

@@ -1,14 +1,15 @@
 import { useMemo, useState, type ReactNode } from "react";
-import type { Board, ComparedScore, Differences, Interval } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { DifferenceBar } from "../../components/DifferenceBar";
-import { ScrollArea } from "../../components/ScrollArea";
+import type { Board, ComparedScore, Differences, Interval, Transcript } from "../../api/types";
+import { DataTable, type Column } from "../../components/tables";
+import { DifferenceBar } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
-import { orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import type { SharedParams } from "../../routes";
-import { Answers, type Speaker } from "./Answers";
-import { SignificanceMark } from "./SignificanceMark";
+import { orDash, heatColor, humanize } from "../../lib/format";
+import { route, type SharedParams } from "../../routes";
+import { endpoints, useApi } from "../../api/queries";
+import { MessageText } from "../../components/MessageText";
+import { Await } from "../../components/status";
+import { Label } from "../../components/labels";
+import { Button } from "../../components/fields";
 
 /** One of the two that are compared. */
 export interface Side extends Speaker {
@@ -53,9 +54,9 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
         indices={all ? rest : rest.slice(0, FEW)}
       />
       {!all && rest.length > FEW ? (
-        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+        <Button className="mt-2" onClick={() => setAll(true)}>
           Show all {rest.length}
-        </button>
+        </Button>
       ) : null}
     </>
   );
@@ -123,15 +124,13 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
   return (
     <section className="mt-5" aria-label="Differences">
       <h2>Overall</h2>
-      <ScrollArea>
-        <DataTable
-          rows={rows}
-          columns={columns}
-          rowKey={(row) => String(row.index)}
-          rowClass={({ dimension }) => (dimension === null ? "font-semibold" : "")}
-          caption="Index and dimensions of both, and the difference"
-        />
-      </ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => String(row.index)}
+        rowClass={({ dimension }) => (dimension === null ? "font-semibold" : "")}
+        caption="Index and dimensions of both, and the difference"
+      />
       <p className="mt-1 text-sm text-soft">
         Each interval covers its own row in 95 of 100 cases.{" "}
         {rows.some(({ index }) => significant.includes(index)) ? (
@@ -190,7 +189,7 @@ function ScenarioRow({
 }: Omit<ListProps, "title" | "none" | "indices"> & { index: number }) {
   const { update } = usePage();
   const { scenario = null, dimension = null } = compared[index] ?? {};
-  const titles = useMemo(() => new Map(board.scenarios.map((one) => [one.id, one.title])), [board]);
+  const titles = useMemo(() => new Map(board.scenarios.map((scenario) => [scenario.id, scenario.title])), [board]);
   if (scenario === null) return null;
   const interval = intervalOf(differences, index, "again");
   const key = `${scenario}.${dimension ?? ""}`;
@@ -238,7 +237,7 @@ function overallFirst(compared: readonly ComparedScore[], { points }: Difference
 }
 
 function dimensionTitle(board: Board, name: string): string {
-  return board.dimensions.find((one) => one.name === name)?.title ?? name;
+  return board.dimensions.find((dimension) => dimension.name === name)?.title ?? name;
 }
 
 /** The interval of a difference. Scenarios have only the one for the same test given again. */
@@ -254,4 +253,113 @@ function reachOf({ points, lows, highs, another }: Differences, indices: readonl
   const ends = indices.flatMap((i) => [points[i], lows[i], highs[i], another[i]?.low, another[i]?.high]);
   const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
   return Math.ceil(most / 10) * 10;
+}
+
+/** Marks a difference of more than chance, even with all others of its list looked at. */
+export function SignificanceMark() {
+  return (
+    <span className="text-accent" role="img" aria-label="stands:">
+      ✱
+    </span>
+  );
+}
+
+/** Whose answers: those of a subject on a board, or there in one configuration only. */
+export interface Speaker {
+  label: string;
+  subject: string;
+  board: string;
+  configuration: string | null;
+}
+
+/** What both said in one scenario, beside each other. */
+export function Answers({ scenario, sides }: { scenario: string; sides: readonly [Speaker, Speaker] }) {
+  return (
+    <div className="grid gap-4 pb-4 md:grid-cols-2">
+      {sides.map((side, index) => (
+        <Answer
+          key={`${side.subject} ${side.configuration ?? ""}`}
+          scenario={scenario}
+          speaker={side}
+          label={`${index ? "B" : "A"}: ${side.label}`}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speaker; label: string }) {
+  const { board, href } = usePage();
+  const { configuration } = speaker;
+  const [chosen, setChosen] = useState("");
+  const subject = useApi(endpoints.subject(speaker.board, speaker.subject));
+  const entries = (subject.data?.transcripts ?? []).filter(
+    (one) => one.scenario === scenario && (configuration === null || one.configuration === configuration),
+  );
+  const entry = entries.find((entry) => entry.id === chosen) ?? entries[0];
+  const transcript = useApi(entry ? endpoints.transcript(entry.id) : null);
+  const named = configuration === null && board.configurations.length > 1;
+  return (
+    <article className="panel min-w-0 px-4 py-3" aria-label={label}>
+      <header className="mb-2 flex flex-wrap items-baseline justify-between gap-2">
+        <Label text={label} className="font-medium" />
+        {entries.length > 1 ? (
+          <select
+            className="field text-sm"
+            aria-label={`Which conversation of ${label}`}
+            value={entry?.id ?? ""}
+            onChange={(event) => setChosen(event.target.value)}
+          >
+            {entries.map((entry) => (
+              <option key={entry.id} value={entry.id}>
+                run {entry.run}
+                {named ? `, ${humanize(entry.configuration)}` : ""}:{" "}
+                {entry.score === null ? entry.state : orDash(entry.shown.score)}
+              </option>
+            ))}
+          </select>
+        ) : null}
+      </header>
+      <Await query={subject} what="the answer">
+        {() =>
+          entry ? (
+            <Await query={transcript} what="the answer">
+              {(value) => (
+                <>
+                  <Replies transcript={value} />
+                  <a
+                    href={href(
+                      route("transcript", { transcript: entry.id }),
+                      speaker.board === board.id ? {} : { board: speaker.board },
+                    )}
+                    className="text-sm"
+                  >
+                    Read the conversation
+                  </a>
+                </>
+              )}
+            </Await>
+          ) : (
+            <p className="text-soft">It was not asked this question.</p>
+          )
+        }
+      </Await>
+    </article>
+  );
+}
+
+function Replies({ transcript }: { transcript: Transcript }) {
+  return transcript.lines.map((line, index) =>
+    line.who === "model" ? (
+      <div key={index} className={`prose-text mb-3 ${line.judged ? "" : "text-soft"}`}>
+        {line.reply ? (
+          <p className="eyebrow">
+            {humanize(line.reply)}
+            {line.judged ? "" : " (not what is marked)"}
+          </p>
+        ) : null}
+        <MessageText text={line.text} />
+      </div>
+    ) : null,
+  );
 }

@@ -1,15 +1,13 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, SubjectSettings, ComparedWithItself } from "../../api/types";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Comparison, type Side } from "./Comparison";
-import { configurationPair } from "./configurationPair";
-import { SwapButton } from "./SwapButton";
+import { PairChooser } from "./PairChooser";
 
 interface Props {
   board: Board;
@@ -30,7 +28,7 @@ export function Configurations({ board, address }: Props) {
       </p>
       <SelectField
         label="Subject"
-        className="block max-w-xl"
+        className="mb-3 block max-w-xl"
         selectClass="w-full"
         value={subject?.subject ?? ""}
         options={[
@@ -62,86 +60,79 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
   const configurations = useApi(path);
   const choose = (one: string, other: string) =>
     navigate(route("compare", { view: "settings", subject: subject.subject, first: one, second: other }));
-  const options = subject.configurations.map((one) => ({ value: one, title: humanize(one) }));
-  // choosing what the other side shows exchanges the two, so that any pair is one step away
+  const options = subject.configurations.map((configuration) => ({
+    value: configuration,
+    title: humanize(configuration),
+  }));
   return (
     <>
-      <div className="mt-3 grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
-        <SelectField
-          label="First (A)"
-          selectClass="w-full"
-          value={first}
-          options={options}
-          onChange={(one) => choose(one, one === second ? first : second)}
-        />
-        <SwapButton onSwap={() => choose(second, first)} />
-        <SelectField
-          label="Second (B)"
-          selectClass="w-full"
-          value={second}
-          options={options}
-          onChange={(one) => choose(one === first ? second : first, one)}
-        />
-      </div>
+      <PairChooser first={first} second={second} options={options} onChoose={choose} />
       <Await query={configurations} what="the comparison">
-        {(value) => (
-          <>
-            <div className="mt-4">
-              <Downloads files={csvAndJson(path)} citation={board.citation} />
-            </div>
-            <ConfigurationComparison
-              board={board}
-              configurations={value}
-              first={first}
-              second={second}
-              openRow={address.scenario}
-            />
-            <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
-              {[first, second].map((name, index) => {
-                const found = value.configurations.find((one) => one.configuration === name);
-                return found ? (
-                  <a key={name} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
-                    All of {index ? "B" : "A"}
-                  </a>
-                ) : null;
-              })}
-            </p>
-          </>
-        )}
+        {(value) => {
+          const pair = [first, second].map((name) =>
+            value.configurations.find(({ configuration }) => configuration === name),
+          );
+          const [one, other] = pair;
+          const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
+          const side = ({
+            configuration,
+            board: on,
+            values,
+            shown,
+          }: SubjectSettings["configurations"][number]): Side => ({
+            label: humanize(configuration),
+            subject: value.subject,
+            board: on,
+            configuration,
+            values,
+            shown,
+          });
+          return (
+            <>
+              <div className="mt-4">
+                <Downloads files={csvAndJson(path)} citation={board.citation} />
+              </div>
+              {one && other && differences ? (
+                <Comparison
+                  board={board}
+                  compared={value.compared}
+                  sides={[side(one), side(other)]}
+                  differences={differences}
+                  openRow={address.scenario}
+                  kind="again"
+                />
+              ) : (
+                <Empty title="These two cannot be compared.">Choose two others.</Empty>
+              )}
+              <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
+                {pair.map((found, index) =>
+                  found ? (
+                    <a key={index} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
+                      All of {index ? "B" : "A"}
+                    </a>
+                  ) : null,
+                )}
+              </p>
+            </>
+          );
+        }}
       </Await>
     </>
   );
 }
 
-interface ConfigurationComparisonProps {
-  board: Board;
-  configurations: SubjectSettings;
-  first: string;
-  second: string;
-  openRow: string;
-}
-
-function ConfigurationComparison({ board, configurations, first, second, openRow }: ConfigurationComparisonProps) {
-  const one = configurations.configurations.find(({ configuration }) => configuration === first);
-  const other = configurations.configurations.find(({ configuration }) => configuration === second);
-  const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
-  if (!one || !other || !differences) return <Empty title="These two cannot be compared.">Choose two others.</Empty>;
-  const side = ({ configuration, board: on, values, shown }: typeof one): Side => ({
-    label: humanize(configuration),
-    subject: configurations.subject,
-    board: on,
-    configuration,
-    values,
-    shown,
-  });
-  return (
-    <Comparison
-      board={board}
-      compared={configurations.compared}
-      sides={[side(one), side(other)]}
-      differences={differences}
-      openRow={openRow}
-      kind="again"
-    />
-  );
+/**
+ * The two of *all* configurations that are compared: *first* and *second*, as far as they exist and differ; else one of
+ * *shown*, the ranking that is open, and the first of the others. *all* has two or more.
+ */
+export function configurationPair(
+  all: readonly string[],
+  shown: readonly string[],
+  first: string,
+  second: string,
+): readonly [string, string] {
+  const asked = all.includes(second) && second !== first ? second : "";
+  const free = all.filter((one) => one !== asked);
+  const one = free.find((name) => name === first) ?? free.find((name) => shown.includes(name)) ?? free[0] ?? "";
+  return [one, asked || (all.find((name) => name !== one) ?? "")];
 }

@@ -1,11 +1,11 @@
 import type { BoardRow, Comparisons } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
-import { SubjectLabel } from "../../components/SubjectLabel";
+import { COST, LENGTH } from "../../components/boardColumns";
+import { DataTable, type Column } from "../../components/tables";
+import { SubjectLabel } from "../../components/labels";
+import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import type { SharedParams } from "../../routes";
-import { dollars } from "./Suggestions";
 
 interface Props {
   rows: readonly BoardRow[]; // three or more, the first being A
@@ -37,15 +37,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
           </a>
         ),
     },
-    {
-      id: "cost",
-      title: "$ a run",
-      hint: "Dollars for one run: the replies, and this judge",
-      numeric: true,
-      ascendingFirst: true,
-      sortValue: ({ price }) => price?.dollars_per_run,
-      cell: dollars,
-    },
+    COST,
     {
       id: "index",
       title: "Index",
@@ -80,32 +72,21 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
         );
       },
     },
-    {
-      id: "length",
-      title: "Length",
-      hint: "Mean characters of a reply",
-      numeric: true,
-      className: "max-md:hidden",
-      sortValue: ({ reply_length }) => reply_length,
-      cell: ({ shown }) => orDash(shown.reply_length),
-    },
+    { ...LENGTH, className: "max-md:hidden" },
   ];
   return (
-    <section className="mt-5" aria-label="All picked subjects">
-      <h2>All picked subjects</h2>
-      <ScrollArea>
-        <DataTable
-          rows={rows}
-          columns={columns}
-          rowKey={({ subject }) => subject.id}
-          caption="Price and index of the picked subjects"
-        />
-      </ScrollArea>
+    <Section title="All picked subjects">
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={({ subject }) => subject.id}
+        caption="Price and index of the picked subjects"
+      />
       <p className="mt-1 text-sm text-soft">
         Where the interval of a difference includes 0, the two cannot be told apart. Choose another one to see it beside
         A below.
       </p>
-    </section>
+    </Section>
   );
 }
 

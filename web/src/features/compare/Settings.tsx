@@ -8,15 +8,15 @@ import type {
   SettingComparison as Group,
   Variant,
 } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Configurations } from "./Configurations";
-import { SignificanceMark } from "./SignificanceMark";
-import { Label } from "../../components/Label";
+import { SignificanceMark } from "./Comparison";
+import { Label } from "../../components/labels";
+import { Section } from "../../components/sections";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
@@ -37,18 +37,22 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
       {(["reasoning", "provider"] as const).map((by) => {
         const groups = by === "provider" ? providers : efforts;
         return groups.length ? (
-          <section key={by} className="mt-8" aria-label={TITLES[by]}>
-            <h2>{TITLES[by]}</h2>
-            <p className="mb-2 text-sm text-soft">
-              The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs by
-              more than chance, corrected for the number of differences (Holm).
-            </p>
+          <Section
+            key={by}
+            title={TITLES[by]}
+            description={
+              <>
+                The same model, all else equal. Each interval is for one difference alone; <SignificanceMark /> differs
+                by more than chance, corrected for the number of differences (Holm).
+              </>
+            }
+          >
             <div className="grid gap-4 lg:grid-cols-2">
               {groups.map((group, index) => (
                 <SettingsTable key={index} group={group} by={by} board={board} />
               ))}
             </div>
-          </section>
+          </Section>
         ) : null;
       })}
     </>
@@ -58,20 +62,20 @@ export function Settings({ board, address }: { board: Board; address: AddressOf<
 function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TITLES; board: Board }) {
   const { href } = usePage();
   const id = (label: string) => board.ids[label] ?? "";
-  const base = group.variants.find((one) => one.difference === null && one.index !== null);
+  const base = group.variants.find((variant) => variant.difference === null && variant.index !== null);
   const columns: Column<Variant>[] = [
     {
       id: "setting",
       title: by === "provider" ? "Provider" : "Effort",
       rowHeader: true,
-      cell: (one) => (
+      cell: (row) => (
         <>
-          <a href={href(route("subject", { subject: id(one.label) }))}>
-            <bdi className="label">{one.setting}</bdi>
+          <a href={href(route("subject", { subject: id(row.label) }))}>
+            <bdi className="label">{row.setting}</bdi>
           </a>
-          {one.served.length ? (
+          {row.served.length ? (
             <span className="eyebrow label block">
-              {one.served
+              {row.served
                 .slice(0, 3)
                 .map(([provider]) => provider)
                 .join(", ")}
@@ -80,28 +84,28 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
         </>
       ),
     },
-    { id: "index", title: "Index", numeric: true, cell: (one) => orDash(one.shown.index) },
+    shownColumn("index", "Index"),
     {
       id: "difference",
       title: "Difference",
       numeric: true,
-      cell: (one) => (
+      cell: (row) => (
         <>
-          {one.stands ? <SignificanceMark /> : null} {one === base ? "base" : orDash(one.shown.difference)}
-          {one === base ? null : <IntervalLine interval={one.apart?.uncertainty.again ?? null} why={board.why} />}
+          {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
+          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.again ?? null} why={board.why} />}
         </>
       ),
     },
-    { id: "runs", title: "Runs", numeric: true, cell: (one) => one.runs },
+    { id: "runs", title: "Runs", numeric: true, cell: (row) => row.runs },
     {
       id: "compare",
       title: <span className="sr-only">Compare</span>,
       cellClass: "num",
-      cell: (one) =>
-        base && one !== base ? (
+      cell: (row) =>
+        base && row !== base ? (
           <a
-            href={href(route("compare"), { picked: [id(base.label), id(one.label)] })}
-            aria-label={`Compare ${base.setting} and ${one.setting}`}
+            href={href(route("compare"), { picked: [id(base.label), id(row.label)] })}
+            aria-label={`Compare ${base.setting} and ${row.setting}`}
           >
             compare
           </a>
@@ -113,14 +117,12 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       <h3>
         <Label text={group.model} />
       </h3>
-      <ScrollArea>
-        <DataTable
-          rows={group.variants}
-          columns={columns}
-          rowKey={(one) => one.label}
-          caption={`${group.model} under several settings`}
-        />
-      </ScrollArea>
+      <DataTable
+        rows={group.variants}
+        columns={columns}
+        rowKey={(row) => row.label}
+        caption={`${group.model} under several settings`}
+      />
     </article>
   );
 }
@@ -135,36 +137,27 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 }
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
-  { id: "configuration", title: "Configuration", rowHeader: true, cell: (one) => humanize(one.configuration) },
-  { id: "subjects", title: "Subjects", numeric: true, cell: (one) => one.subjects },
-  { id: "mean", title: "Mean", numeric: true, cell: (one) => one.shown.mean },
-  {
-    id: "paired",
-    title: "Paired",
-    hint: "over the subjects that have an index in every configuration",
-    numeric: true,
-    cell: (one) => orDash(one.shown.paired),
-  },
+  { id: "configuration", title: "Configuration", rowHeader: true, cell: (row) => humanize(row.configuration) },
+  { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
+  shownColumn("mean", "Mean"),
+  shownColumn("paired", "Paired", { hint: "over the subjects that have an index in every configuration" }),
 ];
 
 function PromptAndDelivery({ means }: { means: Means }) {
   return (
-    <section className="mt-10" aria-label="Prompt and delivery">
-      <h2>Prompt and delivery</h2>
-      <p className="mb-2 text-sm text-soft">
-        How the system prompt and the delivery change the index, each subject compared with itself. Each interval is for
-        one difference alone.
-      </p>
+    <Section
+      title="Prompt and delivery"
+      description="How the system prompt and the delivery change the index, each subject compared with itself. Each interval is for one difference alone."
+    >
       <div className="grid gap-6 lg:grid-cols-2">
-        <ScrollArea className="self-start">
-          <DataTable
-            rows={means.places}
-            columns={CONFIGURATION_COLUMNS}
-            rowKey={(one) => one.configuration}
-            caption="Mean index in every configuration"
-            className=""
-          />
-        </ScrollArea>
+        <DataTable
+          rows={means.places}
+          columns={CONFIGURATION_COLUMNS}
+          rowKey={(row) => row.configuration}
+          caption="Mean index in every configuration"
+          className=""
+          scroll="self-start"
+        />
         <ul>
           {means.effects.map((one, index) => (
             <li key={index} className="flex justify-between gap-4 border-b border-line py-1">
@@ -200,7 +193,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
           </p>
         </>
       ) : null}
-    </section>
+    </Section>
   );
 }
 

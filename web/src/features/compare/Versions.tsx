@@ -1,8 +1,7 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, ByVersions, Versions as Answer } from "../../api/types";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";

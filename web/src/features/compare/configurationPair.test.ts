@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configurationPair } from "./configurationPair";
+import { configurationPair } from "./Configurations";
 
 const ALL = ["neutral/user", "neutral/tool", "strong/user"];
 

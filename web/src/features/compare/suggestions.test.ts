@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { BoardRow } from "../../api/types";
-import { suggestions } from "./suggestions";
+import { suggestions } from "./Suggestions";
 
 const row = (id: string, rank: number | null, name: string, dollars_per_run: number | null): BoardRow =>
   ({

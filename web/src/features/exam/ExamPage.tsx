@@ -1,12 +1,10 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Section } from "../../components/Section";
-import { SelectField } from "../../components/SelectField";
+import { DataTable, type Column } from "../../components/tables";
+import { Section } from "../../components/sections";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { JudgeFigures, PairTable } from "./figures";
@@ -36,7 +34,7 @@ export default function ExamPage({ address }: { address: AddressOf<"exam"> }) {
 
 function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
   const { update } = usePage();
-  const judge = exam.judges.find((one) => one.id === address.judge) ?? exam.judges[0];
+  const judge = exam.judges.find((judge) => judge.id === address.judge) ?? exam.judges[0];
   if (!judge) {
     return (
       <Empty title="No judge has sat the exam.">
@@ -90,35 +88,35 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       title: "Judge",
       rowHeader: true,
       cellClass: "label",
-      cell: (one) => (
-        <a href={href({ ...(address as AddressOf<"exam">), judge: one.id })}>
-          <bdi className="inline-block min-w-36">{one.label}</bdi>
+      cell: (row) => (
+        <a href={href({ ...(address as AddressOf<"exam">), judge: row.id })}>
+          <bdi className="inline-block min-w-36">{row.label}</bdi>
         </a>
       ),
     },
-    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (one) => one.result.fitness.fit },
+    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (row) => row.result.fitness.fit },
     {
       id: "kappa",
       title: "Kappa",
       hint: "Of its weakest rubric",
       numeric: true,
-      cell: (one) => one.shown.kappa ?? "–",
+      cell: (row) => row.shown.kappa ?? "–",
     },
-    { id: "rubrics", title: "Rubrics", numeric: true, cell: (one) => one.result.rubrics.length },
-    { id: "answers", title: "Answers", numeric: true, cell: (one) => count(one.answers) },
+    { id: "rubrics", title: "Rubrics", numeric: true, cell: (row) => row.result.rubrics.length },
+    { id: "answers", title: "Answers", numeric: true, cell: (row) => count(row.answers) },
     {
       id: "dollars",
       title: "Cost",
       hint: "Of all of its answers",
       numeric: true,
-      cell: (one) => one.result.shown.cost ?? "price not known",
+      cell: (row) => row.result.shown.cost ?? "price not known",
     },
     {
       id: "sat",
       title: "Sat",
       hint: "Date of the last answer",
       numeric: true,
-      cell: (one) => one.result.when.slice(0, 10),
+      cell: (row) => row.result.when.slice(0, 10),
     },
   ];
   return (
@@ -126,7 +124,13 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
       title="Judges that have sat it"
       description={`${plural(judges.length, "judge")}. Fit for: what its weakest rubric allows. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
     >
-      <DataTable rows={judges} columns={columns} rowKey={(one) => one.id} caption="Judges that have sat the exam" />
+      <DataTable
+        rows={judges}
+        columns={columns}
+        rowKey={(row) => row.id}
+        caption="Judges that have sat the exam"
+        scroll="lg:overflow-visible"
+      />
     </Section>
   );
 }

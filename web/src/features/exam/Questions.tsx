@@ -1,15 +1,13 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamQuestion, ExamQuestions, ExamReading } from "../../api/types";
-import { Disclosure } from "../../components/Disclosure";
-import { SegmentedControl } from "../../components/SegmentedControl";
-import { SelectField } from "../../components/SelectField";
+import { Disclosure } from "../../components/sections";
+import { Button, SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";
+import { partOf } from "../../lib/partOf";
 import type { AddressOf } from "../../routes";
 
-const PART = 20; // questions on the page at once
 const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };
 
 interface Props {
@@ -64,14 +62,15 @@ function Listed({
   address: Props["address"];
 }) {
   const { update } = usePage();
-  const shown = found.questions.filter((one) => address.only === "all" || firsts(one, judges).some((of) => !of?.right));
-  const parts = Math.max(1, Math.ceil(shown.length / PART));
-  const part = Math.min(address.part ?? 1, parts);
+  const shown = found.questions.filter(
+    (question) => address.only === "all" || firsts(question, judges).some((of) => !of?.right),
+  );
+  const { items, part, parts } = partOf(shown, address.part);
   return (
     <>
       <p className="eyebrow mb-1">{plural(shown.length, "question")}</p>
       <ul className="border-t border-line">
-        {shown.slice((part - 1) * PART, part * PART).map((question) => (
+        {items.map((question) => (
           <li key={question.id} className="border-b border-line py-1.5">
             <Question question={question} judges={judges} />
           </li>
@@ -79,15 +78,15 @@ function Listed({
       </ul>
       {parts > 1 ? (
         <div className="mt-3 flex items-center gap-3" role="group" aria-label="Parts of the list">
-          <button type="button" className="button" disabled={part < 2} onClick={() => update({ part: part - 1 })}>
+          <Button disabled={part < 2} onClick={() => update({ part: part - 1 })}>
             Previous
-          </button>
+          </Button>
           <span className="text-sm text-soft">
             {part} of {parts}
           </span>
-          <button type="button" className="button" disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
+          <Button disabled={part >= parts} onClick={() => update({ part: part + 1 })}>
             Next
-          </button>
+          </Button>
         </div>
       ) : null}
       <p className="label mt-4 text-xs text-faint">{found.canary}</p>
@@ -97,7 +96,7 @@ function Listed({
 
 /** What each judge made of it when it was asked first; undefined: it was not. */
 function firsts(question: ExamQuestion, judges: Props["judges"]): (ExamReading | undefined)[] {
-  return judges.map(({ id }) => question.readings.find((one) => one.judge === id && one.asked === "first"));
+  return judges.map(({ id }) => question.readings.find((reading) => reading.judge === id && reading.asked === "first"));
 }
 
 function Question({ question, judges }: { question: ExamQuestion; judges: Props["judges"] }) {
@@ -144,7 +143,7 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
         ))}
       </ol>
       {judges.map((judge) => (
-        <Readings key={judge.id} judge={judge} readings={question.readings.filter((one) => one.judge === judge.id)} />
+        <Readings key={judge.id} judge={judge} question={question} />
       ))}
     </Disclosure>
   );
@@ -157,9 +156,10 @@ function Outcome({ reading }: { reading: ExamReading | undefined }) {
   return reading.right ? <>✓ {given}</> : <span className="text-warn">✗ {given}</span>;
 }
 
-function Readings({ judge, readings }: { judge: ExamJudge; readings: readonly ExamReading[] }) {
+function Readings({ judge, question }: { judge: ExamJudge; question: ExamQuestion }) {
+  const readings = question.readings.filter((reading) => reading.judge === judge.id);
   return (
-    <section className="panel mt-2 px-3 py-2" aria-label={judge.label}>
+    <section className="panel mt-2 px-3 py-2" aria-label={`${judge.label}: ${question.id}`}>
       <h3 className="label text-[0.95rem]">
         <bdi>{judge.label}</bdi>
       </h3>

@@ -1,9 +1,7 @@
 import { Fragment } from "react";
 import type { Exam, ExamFigure, ExamJudge, ExamShare } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
-import { ScrollArea } from "../../components/ScrollArea";
-import { Section } from "../../components/Section";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure, Section } from "../../components/sections";
 import { count, humanize } from "../../lib/format";
 
 /** A figure with its interval below it. */
@@ -109,7 +107,13 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
         title={`Rubric by rubric: ${judge.label}`}
         description="Below each figure its 95% interval. docs/judges.md defines the figures and the thresholds."
       >
-        <DataTable rows={rubrics} columns={FIGURES} rowKey={(row) => row.rubric} caption="Figures by rubric" />
+        <DataTable
+          rows={rubrics}
+          columns={FIGURES}
+          rowKey={(row) => row.rubric}
+          caption="Figures by rubric"
+          scroll="lg:overflow-visible"
+        />
       </Section>
       <div className="mt-3 space-y-1">
         <Disclosure title="What the columns are">
@@ -124,21 +128,12 @@ export function JudgeFigures({ judge }: { judge: ExamJudge }) {
         </Disclosure>
         {marks.length ? (
           <Disclosure title="Each mark of a rubric that has several">
-            <ScrollArea>
-              <DataTable
-                rows={marks}
-                columns={MARKS}
-                rowKey={(row) => row.rubric + row.name}
-                caption="Figures by mark"
-              />
-            </ScrollArea>
+            <DataTable rows={marks} columns={MARKS} rowKey={(row) => row.rubric + row.name} caption="Figures by mark" />
           </Disclosure>
         ) : null}
         {kinds.length ? (
           <Disclosure title="Hard questions, by kind">
-            <ScrollArea>
-              <DataTable rows={kinds} columns={KINDS} rowKey={([kind]) => kind} caption="Hard questions by kind" />
-            </ScrollArea>
+            <DataTable rows={kinds} columns={KINDS} rowKey={([kind]) => kind} caption="Hard questions by kind" />
           </Disclosure>
         ) : null}
       </div>
@@ -166,7 +161,13 @@ export function PairTable({ exam, one, other }: { exam: Exam; one: ExamJudge; ot
       title="The two on the same questions"
       description={`${first.label} minus ${second.label}. They differ where all of an interval is on one side of 0.`}
     >
-      <DataTable rows={pair.rubrics} columns={DIFFERENCES} rowKey={(row) => row.rubric} caption="Two judges, paired" />
+      <DataTable
+        rows={pair.rubrics}
+        columns={DIFFERENCES}
+        rowKey={(row) => row.rubric}
+        caption="Two judges, paired"
+        scroll="lg:overflow-visible"
+      />
     </Section>
   );
 }

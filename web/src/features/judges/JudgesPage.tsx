@@ -1,20 +1,17 @@
 import { useMemo, useState, type ReactNode } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { JudgedConversation, Judges, JudgePanel, Validation } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { Section } from "../../components/Section";
-import { SelectField } from "../../components/SelectField";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { Section } from "../../components/sections";
+import { Button, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
-import { count, humanize } from "../../lib/format";
-import { letterName } from "../../lib/letterName";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { count, humanize, letterName } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { PairPlots } from "./PairPlots";
 import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
 export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {
@@ -64,7 +61,7 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
 }
 
 function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
-  const letters = useMemo(() => new Map(panel.judges.map((one, index) => [one.label, letterName(index)])), [panel]);
+  const letters = useMemo(() => new Map(panel.judges.map((judge, index) => [judge.label, letterName(index)])), [panel]);
   const props: PanelProps = { panel, ids, letterOf: (label) => letters.get(label) ?? "?" };
   return (
     <>
@@ -162,9 +159,9 @@ function ShortList<T>({ items, columns, children }: ShortListProps<T>) {
         ))}
       </ul>
       {!all && items.length > FEW ? (
-        <button type="button" className="button mt-2" onClick={() => setAll(true)}>
+        <Button className="mt-2" onClick={() => setAll(true)}>
           Show {items.length}
-        </button>
+        </Button>
       ) : null}
     </>
   );

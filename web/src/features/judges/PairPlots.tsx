@@ -1,9 +1,7 @@
 import type { PairPlot } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure, Section } from "../../components/sections";
 import { PlotGrid } from "../../components/PlotGrid";
-import { Section } from "../../components/Section";
-import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
 import { route } from "../../routes";
@@ -53,7 +51,7 @@ function Plot({ plot, one, other }: { plot: PairPlot; one: string; other: string
         </span>
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(LEFT + SIDE + 14)} ${String(TOP + SIDE + 36)}`}
+        viewBox={`0 0 ${LEFT + SIDE + 14} ${TOP + SIDE + 36}`}
         className="mx-auto mt-1 h-auto w-full max-w-[24rem]"
         role="img"
         aria-label={`${one} against ${other}: ${words}. The conversations that are furthest apart are listed below.`}
@@ -62,14 +60,10 @@ function Plot({ plot, one, other }: { plot: PairPlot; one: string; other: string
           x={{ ticks: TICKS, at: across, title: `score by ${one}` }}
           y={{ ticks: TICKS, at: up, title: `score by ${other}` }}
         />
-        <path
-          d={`M${String(LEFT)} ${String(TOP + SIDE)}L${String(LEFT + SIDE)} ${String(TOP)}`}
-          className="stroke-edge"
-          strokeDasharray="4 3"
-        />
+        <path d={`M${LEFT} ${TOP + SIDE}L${LEFT + SIDE} ${TOP}`} className="stroke-edge" strokeDasharray="4 3" />
         {plot.points.map((point) => (
           <circle
-            key={`${String(point.one)} ${String(point.other)}`}
+            key={`${point.one} ${point.other}`}
             cx={across(point.one)}
             cy={up(point.other)}
             r={Math.min(MOST, LEAST + ((MOST - LEAST) * Math.sqrt(point.count - 1)) / Math.sqrt(FULL))}
@@ -77,7 +71,7 @@ function Plot({ plot, one, other }: { plot: PairPlot; one: string; other: string
             strokeWidth="0.5"
             onClick={() => navigate(route("transcript", { transcript: point.transcript }))}
           >
-            <title>{`${one} ${String(point.one)}, ${other} ${String(point.other)}: ${count(point.count)}`}</title>
+            <title>{`${one} ${point.one}, ${other} ${point.other}: ${count(point.count)}`}</title>
           </circle>
         ))}
       </svg>
@@ -106,7 +100,7 @@ function PointsTable({ plot, one, other }: { plot: PairPlot; one: string; other:
       cell: (row) => (
         <a
           href={href(route("transcript", { transcript: row.transcript }))}
-          aria-label={`Open one with ${String(row.one)} and ${String(row.other)}`}
+          aria-label={`Open one with ${row.one} and ${row.other}`}
         >
           open
         </a>
@@ -114,13 +108,11 @@ function PointsTable({ plot, one, other }: { plot: PairPlot; one: string; other:
     },
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={plot.points}
-        columns={columns}
-        rowKey={(row) => `${String(row.one)} ${String(row.other)}`}
-        caption={`Scores by ${one} and ${other}`}
-      />
-    </ScrollArea>
+    <DataTable
+      rows={plot.points}
+      columns={columns}
+      rowKey={(row) => `${row.one} ${row.other}`}
+      caption={`Scores by ${one} and ${other}`}
+    />
   );
 }

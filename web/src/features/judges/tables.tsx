@@ -1,12 +1,11 @@
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { DifferenceBar } from "../../components/DifferenceBar";
-import { ExamLine } from "../../components/ExamLine";
-import { Section } from "../../components/Section";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { DifferenceBar } from "../../components/bars";
+import { ExamLine, Label } from "../../components/labels";
+import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
 
 export interface PanelProps {
   panel: Validation;
@@ -50,7 +49,7 @@ function reachOf(values: readonly (number | null | undefined)[]): number {
 
 export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   const intervals = panel.judges.flatMap(({ leniency_interval: one }) => [one?.low, one?.high]);
-  const reach = reachOf([...intervals, ...panel.judges.map((one) => one.leniency)]);
+  const reach = reachOf([...intervals, ...panel.judges.map((judge) => judge.leniency)]);
   const columns: Column<Validation["judges"][number]>[] = [
     {
       id: "letter",
@@ -72,26 +71,16 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
     },
     { id: "kind", title: "Kind", cellClass: "text-soft whitespace-nowrap", cell: (row) => KINDS[row.kind] },
     { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
-    {
-      id: "failed",
-      title: "Failed",
-      numeric: true,
-      cellClass: (row) => (row.failed ? "text-warn" : ""),
-      cell: (row) => orDash(row.shown.failed_share),
-    },
-    { id: "lenient", title: "Leniency", numeric: true, cell: (row) => orDash(row.shown.leniency) },
+    shownColumn("failed_share", "Failed", { cellClass: (row) => (row.failed ? "text-warn" : "") }),
+    shownColumn("leniency", "Leniency"),
     intervalColumn((row) => row.leniency_interval),
     ...(panel.judges.length > 1
       ? [
-          barColumn<Validation["judges"][number]>(
-            `stricter −${String(reach)} to +${String(reach)} more lenient`,
-            reach,
-            (row) => ({
-              value: row.leniency,
-              text: row.shown.leniency,
-              interval: row.leniency_interval,
-            }),
-          ),
+          barColumn<Validation["judges"][number]>(`stricter −${reach} to +${reach} more lenient`, reach, (row) => ({
+            value: row.leniency,
+            text: row.shown.leniency,
+            interval: row.leniency_interval,
+          })),
         ]
       : []),
     {
@@ -116,7 +105,13 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       title="The judges"
       description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
     >
-      <DataTable rows={panel.judges} columns={columns} rowKey={(row) => row.label} caption="The judges" />
+      <DataTable
+        rows={panel.judges}
+        columns={columns}
+        rowKey={(row) => row.label}
+        caption="The judges"
+        scroll="lg:overflow-visible"
+      />
     </Section>
   );
 }
@@ -133,7 +128,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cell: ({ mark }) => humanize(mark.name),
     },
     { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
-    { id: "alpha", title: "Alpha", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.alpha) },
+    shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
     intervalColumn((row) => row.alpha_interval),
     barColumn("−1 to 1, chance in the middle", 1, (row) => ({
       value: row.alpha,
@@ -157,7 +152,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cellClass: "text-sm text-soft",
       cell: ({ shown: { kappas } }) => {
         const first = kappas.slice(0, KAPPAS);
-        const more = kappas.length > KAPPAS ? ` … ${String(kappas.length - KAPPAS)} more in the JSON` : "";
+        const more = kappas.length > KAPPAS ? ` … ${kappas.length - KAPPAS} more in the JSON` : "";
         return (
           first.map(([one, other, kappa]) => `${letterOf(one)}${letterOf(other)} ${orDash(kappa)}`).join(" · ") + more
         );
@@ -173,13 +168,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       cell: (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`,
     },
     { id: "subjects", title: "Subjects", numeric: true, cell: (pair) => count(pair.subjects) },
-    {
-      id: "correlation",
-      title: "Rank correlation",
-      numeric: true,
-      cellClass: "font-semibold",
-      cell: (pair) => orDash(pair.shown.rank_correlation),
-    },
+    shownColumn("rank_correlation", "Rank correlation", { cellClass: "font-semibold" }),
     intervalColumn((pair) => pair.rank_interval),
     barColumn("−1 to 1", 1, (pair) => ({
       value: pair.rank_correlation,
@@ -187,7 +176,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       interval: pair.rank_interval,
     })),
     { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
-    { id: "kappa", title: "Kappa", numeric: true, cell: (pair) => orDash(pair.shown.kappa) },
+    shownColumn("kappa", "Kappa"),
   ];
   return (
     <>
@@ -200,6 +189,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
           columns={marks}
           rowKey={(row) => row.mark.name}
           caption="Agreement on each mark"
+          scroll="lg:overflow-visible"
         />
       </Section>
       <Section
@@ -212,6 +202,7 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
           rowKey={(pair) => `${pair.one} ${pair.other}`}
           caption="Agreement of each pair of judges"
           className=""
+          scroll="lg:overflow-visible"
         />
       </Section>
     </>
@@ -237,22 +228,18 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
       ),
     },
     ...panel.judges.map(({ label }, index): Column<SubjectRow> => ({
-      id: `judge${String(index)}`,
+      id: `judge${index}`,
       title: letterOf(label),
       hint: label,
       numeric: true,
       sortValue: (row) => row.indices[index],
       cell: (row) => orDash(row.shown.indices[index]),
     })),
-    { id: "mean", title: "Mean", numeric: true, sortValue: (row) => row.mean, cell: (row) => orDash(row.shown.mean) },
-    {
-      id: "spread",
-      title: "Spread",
+    shownColumn("mean", "Mean", { sortValue: (row) => row.mean }),
+    shownColumn("spread", "Spread", {
       hint: "highest minus lowest",
-      numeric: true,
       sortValue: (row) => row.spread,
-      cell: (row) => orDash(row.shown.spread),
-    },
+    }),
   ];
   return (
     <Section
@@ -264,6 +251,7 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
         columns={columns}
         rowKey={(row) => row.label}
         caption="Subjects under each judge"
+        scroll="lg:overflow-visible"
       />
     </Section>
   );
@@ -289,22 +277,11 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
       ),
     },
     { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
-    { id: "own", title: "Own", numeric: true, cell: (row) => row.shown.own },
-    { id: "others", title: "Others give", numeric: true, cell: (row) => row.shown.others },
-    {
-      id: "difference",
-      title: "Difference",
-      numeric: true,
-      cell: (row) => row.shown.difference,
-    },
-    { id: "elsewhere", title: "Elsewhere", numeric: true, cell: (row) => orDash(row.shown.elsewhere) },
-    {
-      id: "prefers",
-      title: "Prefers",
-      numeric: true,
-      cellClass: "font-semibold",
-      cell: (row) => orDash(row.shown.preference),
-    },
+    shownColumn("own", "Own"),
+    shownColumn("others", "Others give"),
+    shownColumn("difference", "Difference"),
+    shownColumn("elsewhere", "Elsewhere"),
+    shownColumn("preference", "Prefers", { cellClass: "font-semibold" }),
     { ...intervalColumn((row) => row.interval), cellHint: (row) => row.why_no_interval ?? undefined },
   ];
   const none = "No judge is a subject here too, nor of the family of one: there is nothing to say of self-preference.";
@@ -319,6 +296,7 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
           rowKey={(row) => `${row.judge} ${row.whom}`}
           caption="What judges give their own kind"
           className=""
+          scroll="lg:overflow-visible"
         />
       ) : null}
     </Section>

@@ -1,12 +1,11 @@
 import { useState } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { LabelAgreement } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
+import { Button } from "../../components/fields";
 
 type Pair = LabelAgreement["pairs"][number];
 
@@ -15,9 +14,9 @@ export function Agreement({ person }: { person: string }) {
   const [asked, setAsked] = useState(false);
   if (!asked)
     return (
-      <button type="button" className="button mt-6" onClick={() => setAsked(true)}>
+      <Button className="mt-6" onClick={() => setAsked(true)}>
         How far do the judges agree with me?
-      </button>
+      </Button>
     );
   return <Pairs person={person} />;
 }
@@ -51,15 +50,13 @@ function Pairs({ person }: { person: string }) {
       <Await query={agreement} what="the judges">
         {({ pairs }) =>
           pairs.length ? (
-            <ScrollArea>
-              <DataTable
-                rows={pairs}
-                columns={columns}
-                rowKey={(row) => `${row.one} ${row.other}`}
-                caption="Agreement"
-                className=""
-              />
-            </ScrollArea>
+            <DataTable
+              rows={pairs}
+              columns={columns}
+              rowKey={(row) => `${row.one} ${row.other}`}
+              caption="Agreement"
+              className=""
+            />
           ) : (
             <p>Nothing that you have marked is stored yet, or no other judge has marked it.</p>
           )

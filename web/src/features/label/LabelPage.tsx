@@ -1,20 +1,18 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { postJson } from "../../api/client";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { LabelCase, Labelling } from "../../api/types";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
-import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
 import { Agreement } from "./Agreement";
-import { MarkButtons } from "./MarkButtons";
-import { optionOf } from "./markOptions";
-import { Label } from "../../components/Label";
+import { MarkButtons, optionOf } from "./MarkButtons";
+import { Label } from "../../components/labels";
+import { Button } from "../../components/fields";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 
@@ -56,7 +54,7 @@ function Desk() {
           ) : null}
           {now.case ? (
             <Case
-              key={`${now.case.id} ${String(now.marked)}`}
+              key={`${now.case.id} ${now.marked}`}
               shown={now.case}
               undo={now.undo}
               busy={change.isPending}
@@ -69,11 +67,7 @@ function Desk() {
                   ? "What you have marked stands beside the other judges."
                   : "`aib run` plays conversations."}
               </Empty>
-              {now.undo ? (
-                <button type="button" className="button" onClick={() => change.mutate({ to: "undo" })}>
-                  Undo the last one
-                </button>
-              ) : null}
+              {now.undo ? <Button onClick={() => change.mutate({ to: "undo" })}>Undo the last one</Button> : null}
             </div>
           )}
           <Agreement person={now.person} />
@@ -98,7 +92,7 @@ function Case({ shown, undo, busy, send }: CaseProps) {
   const current = chosen || open || (shown.scales.at(-1)?.name ?? "");
   const whole = shown.scales.every((scale) => marks[scale.name] !== undefined);
   const shortcuts = useMemo<Shortcut[]>(() => {
-    const scale = shown.scales.find((one) => one.name === current);
+    const scale = shown.scales.find((scale) => scale.name === current);
     const set = (value: number) => {
       if (!scale) return;
       setMarks((before) => ({ ...before, [scale.name]: value }));
@@ -164,20 +158,15 @@ function Case({ shown, undo, busy, send }: CaseProps) {
           />
         </label>
         <div className="my-3 flex flex-wrap gap-2">
-          <button
-            type="button"
-            className="button font-medium"
-            disabled={!whole || busy}
-            onClick={() => send({ to: "marks", marks, note })}
-          >
+          <Button className="font-medium" disabled={!whole || busy} onClick={() => send({ to: "marks", marks, note })}>
             Keep (Enter)
-          </button>
-          <button type="button" className="button" disabled={!undo || busy} onClick={() => send({ to: "undo" })}>
+          </Button>
+          <Button disabled={!undo || busy} onClick={() => send({ to: "undo" })}>
             Undo (u)
-          </button>
-          <button type="button" className="button" disabled={busy} onClick={() => send({ to: "skip" })}>
+          </Button>
+          <Button disabled={busy} onClick={() => send({ to: "skip" })}>
             Skip (s)
-          </button>
+          </Button>
         </div>
         <h2>Rubric</h2>
         {shown.rubrics.map((rubric) => (

@@ -4,7 +4,7 @@ import { PlotGrid } from "../../components/PlotGrid";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 import { cluster } from "./cluster";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 export interface Placed {
   subject: string; // id
@@ -43,7 +43,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
   const labels = useMemo(
     () =>
       cluster(
-        points.map((one) => [across(one.hold.value), up(one.openness.value)]),
+        points.map((point) => [across(point.hold.value), up(point.openness.value)]),
         FRAME,
       ),
     [points],
@@ -62,7 +62,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
       <figcaption className="font-semibold">Hold against openness</figcaption>
       <div className="relative mx-auto max-w-[30rem]">
         <svg
-          viewBox={`0 0 ${String(WIDE)} ${String(TOP + SIDE + 58)}`}
+          viewBox={`0 0 ${WIDE} ${TOP + SIDE + 58}`}
           className="h-auto w-full"
           aria-hidden="true" // the list below says the same
         >
@@ -82,13 +82,13 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
               {name}
             </text>
           ))}
-          {points.map((one) =>
-            points.length <= MANY || one.subject === active ? (
+          {points.map((point) =>
+            points.length <= MANY || point.subject === active ? (
               <path
-                key={one.subject}
-                d={crossPath(one)}
-                className={`stroke-accent ${one.subject === active ? "" : active ? "opacity-10" : "opacity-30"}`}
-                strokeWidth={one.subject === active ? 2.5 : 1.5}
+                key={point.subject}
+                d={crossPath(point)}
+                className={`stroke-accent ${point.subject === active ? "" : active ? "opacity-10" : "opacity-30"}`}
+                strokeWidth={point.subject === active ? 2.5 : 1.5}
               />
             ) : null,
           )}
@@ -142,7 +142,7 @@ export function FieldPlot({ points, leftOut }: { points: readonly Placed[]; left
       </ol>
       <p className="mt-1 text-sm text-soft">
         Beside each label: how far it holds, and how open it is. Lines: 95% intervals over other stems of the kind.
-        {leftOut ? ` No point: ${String(leftOut)} of the ranked, without a view or without marks.` : ""}
+        {leftOut ? ` No point: ${leftOut} of the ranked, without a view or without marks.` : ""}
       </p>
     </figure>
   );
@@ -175,7 +175,7 @@ function crossPath({ hold, openness }: Placed): string {
   const [x, y] = [across(hold.value), up(openness.value)];
   const [wide, high] = [hold.interval, openness.interval];
   return [
-    wide ? `M${String(across(wide.low))} ${String(y)}H${String(across(wide.high))}` : "",
-    high ? `M${String(x)} ${String(up(high.low))}V${String(up(high.high))}` : "",
+    wide ? `M${across(wide.low)} ${y}H${across(wide.high)}` : "",
+    high ? `M${x} ${up(high.low)}V${up(high.high)}` : "",
   ].join("");
 }

@@ -1,7 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Board } from "../../api/types";
-import { IntervalSwitch } from "../../components/IntervalSwitch";
-import { SelectField } from "../../components/SelectField";
+import { Button, IntervalSwitch, SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { sort, type AddressOf } from "../../routes";
 import { EXTRAS, FILTERS, toggled, VENDOR, vendors } from "./filters";
@@ -26,9 +25,9 @@ export function Filters({ board, address }: { board: Board; address: AddressOf<"
           onChange={(event) => update({ find: event.target.value })}
         />
       </label>
-      <button type="button" className="button max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
-        Filters{set ? ` (${String(set)})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
-      </button>
+      <Button className="max-sm:px-2" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filters{set ? ` (${set})` : ""} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
+      </Button>
       {set || find ? (
         <button type="button" className="link-button text-sm" onClick={() => update({ only: [], most: "", find: "" })}>
           Clear
@@ -46,7 +45,7 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
   const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
   const vendor = only.find((one) => one.startsWith(VENDOR)) ?? "";
   const reasoning = only.find((one) => one === "thinks" || one === "direct") ?? "";
-  const hasExtras = address.view === "table" && board.dimensions.some((one) => one.weight === 0);
+  const hasExtras = address.view === "table" && board.dimensions.some((dimension) => dimension.weight === 0);
   const priced = board.rows.some(({ price }) => price?.dollars_per_run != null);
   const checkbox = (filter: string, title: string, className = "") => (
     <label key={filter} className={`flex items-center gap-1.5 text-sm ${className}`}>

@@ -1,17 +1,14 @@
 import { useMemo } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, BoardRow } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { CodeText } from "../../components/CodeText";
-import { DataTable } from "../../components/DataTable";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { scaleAround } from "../../components/IntervalBar";
-import { ScrollArea } from "../../components/ScrollArea";
-import { SegmentedControl } from "../../components/SegmentedControl";
+import { CodeText } from "../../components/labels";
+import { DataTable } from "../../components/tables";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { scaleAround } from "../../components/bars";
+import { SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
@@ -81,8 +78,8 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       <div className="mt-1.5 flex flex-wrap items-baseline gap-x-6 sm:gap-y-1">
         <p role="status" className="text-sm text-soft">
           {plural(ranked.length, "subject")} ranked
-          {incomplete.length ? `, ${String(incomplete.length)} not ranked` : ""}
-          {rows.length < board.rows.length ? ` (of ${String(board.rows.length)})` : ""}
+          {incomplete.length ? `, ${incomplete.length} not ranked` : ""}
+          {rows.length < board.rows.length ? ` (of ${board.rows.length})` : ""}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
         <div className="sm:ml-auto">
@@ -92,17 +89,16 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
       {ranked.length && view === "scatter" ? (
         <Scatter rows={ranked} />
       ) : ranked.length ? (
-        <ScrollArea className={`mt-1 ${fitting(address, board)}`}>
-          <DataTable
-            rows={ranked}
-            columns={columns}
-            rowKey={(row) => row.subject.id}
-            caption="Ranked subjects"
-            sort={address.sort}
-            onSort={(sort) => update({ sort })}
-            rowClass={(row) => (picked.includes(row.subject.id) ? "bg-accent-wash/60" : "")}
-          />
-        </ScrollArea>
+        <DataTable
+          rows={ranked}
+          columns={columns}
+          rowKey={(row) => row.subject.id}
+          caption="Ranked subjects"
+          sort={address.sort}
+          onSort={(sort) => update({ sort })}
+          rowClass={(row) => (picked.includes(row.subject.id) ? "bg-accent-wash/60" : "")}
+          scroll={`mt-1 ${fitting(address, board)}`}
+        />
       ) : (
         <Empty title={board.rows.length ? "Nothing fits these filters." : "Nobody is ranked yet."}>
           {board.rows.length

@@ -4,7 +4,7 @@ import { usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
 import { linearAxis, logAxis, type Axis } from "./axes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Point {
   row: BoardRow;
@@ -46,8 +46,8 @@ export function Scatter({ rows }: { rows: readonly BoardRow[] }) {
         pointOf(row, row.price?.dollars_per_run ?? 0, `${orDash(row.price?.shown.dollars_per_run)} a run`),
       ),
       note: [
-        free ? `No point: ${String(free)} free of charge.` : "",
-        rows.length > priced.length ? `No point: ${String(rows.length - priced.length)} of unknown price.` : "",
+        free ? `No point: ${free} free of charge.` : "",
+        rows.length > priced.length ? `No point: ${rows.length - priced.length} of unknown price.` : "",
       ].join(" "),
     });
   }
@@ -127,23 +127,28 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         </label>
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(HIGH)}`}
+        viewBox={`0 0 ${WIDE} ${HIGH}`}
         className="block w-full text-[13px] max-sm:text-[20px]"
         role="group"
         aria-label={`Index against ${title}: ${plural(points.length, "subject")}`}
       >
         {up.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${String(FRAME.left)} ${String(y(tick))}H${String(FRAME.right)}`} stroke="var(--line)" />
-            <text x={FRAME.left - 6} y={Math.min(y(tick) + 4, FRAME.bottom - 5)} textAnchor="end" fill="var(--faint)">
+            <path d={`M${FRAME.left} ${y(tick)}H${FRAME.right}`} stroke="var(--color-line)" />
+            <text
+              x={FRAME.left - 6}
+              y={Math.min(y(tick) + 4, FRAME.bottom - 5)}
+              textAnchor="end"
+              fill="var(--color-faint)"
+            >
               {tick}
             </text>
           </g>
         ))}
         {axis.ticks.map((tick) => (
           <g key={tick}>
-            <path d={`M${String(x(tick))} ${String(FRAME.top)}V${String(FRAME.bottom)}`} stroke="var(--line)" />
-            <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--faint)">
+            <path d={`M${x(tick)} ${FRAME.top}V${FRAME.bottom}`} stroke="var(--color-line)" />
+            <text x={x(tick)} y={FRAME.bottom + 20} textAnchor="middle" fill="var(--color-faint)">
               {axis.text(tick)}
             </text>
           </g>
@@ -164,8 +169,8 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
             >
               {drawn === "intervals" && again ? (
                 <path
-                  d={`M${String(x(point.x))} ${String(y(again.low))}V${String(y(again.high))}`}
-                  stroke="var(--accent)"
+                  d={`M${x(point.x)} ${y(again.low)}V${y(again.high)}`}
+                  stroke="var(--color-accent)"
                   strokeOpacity={0.45}
                   strokeWidth={2}
                 />
@@ -175,9 +180,9 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
                 cx={x(point.x)}
                 cy={y(point.index)}
                 r={picked ? 7 : 5}
-                fill="var(--accent)"
+                fill="var(--color-accent)"
                 fillOpacity={picked ? 1 : 0.75}
-                stroke="var(--raised)"
+                stroke="var(--color-raised)"
               />
             </a>
           );
@@ -189,8 +194,8 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               x={x}
               y={y}
               textAnchor={right ? "end" : "start"}
-              fill="var(--ink)"
-              stroke="var(--raised)"
+              fill="var(--color-ink)"
+              stroke="var(--color-raised)"
               strokeWidth={3}
               paintOrder="stroke"
               pointerEvents="none"

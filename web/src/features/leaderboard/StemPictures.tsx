@@ -1,11 +1,9 @@
 import type { Board, BoardRow, BranchStatistics } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, WithInterval, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
 import { besideFigures, branchFigures } from "../../lib/branches";
-import { orDash } from "../../lib/format";
 import { route } from "../../routes";
 import { FieldPlot, placed } from "./FieldPlot";
 
@@ -39,9 +37,9 @@ export function StemPictures({ board, ranked, picked }: Props) {
               ? FIVE
               : "Each stem is one opening and the conversations that continue it."}{" "}
             {chosen.length
-              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${String(MOST_CURVES)}` : ""}.`
+              ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
               : standing.length > MOST_CURVES
-                ? `The curves are those of the first ${String(MOST_CURVES)}; pick others in the ranking.`
+                ? `The curves are those of the first ${MOST_CURVES}; pick others in the ranking.`
                 : ""}
           </p>
           <div className="grid items-start gap-4 lg:grid-cols-2">
@@ -85,23 +83,16 @@ function FieldTable({ rows }: { rows: readonly Known[] }) {
       sortValue: ({ branches }) => of(branches).value,
       cell: ({ branches }) => {
         const { shown, interval } = of(branches);
-        return (
-          <>
-            {orDash(shown)}
-            {interval ? <span className="block text-xs whitespace-nowrap text-soft">{interval.shown}</span> : null}
-          </>
-        );
+        return <WithInterval text={shown} interval={interval} />;
       },
     })),
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={rows}
-        columns={columns}
-        rowKey={({ subject }) => subject.id}
-        caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
-      />
-    </ScrollArea>
+    <DataTable
+      rows={rows}
+      columns={columns}
+      rowKey={({ subject }) => subject.id}
+      caption="Branches of the ranked subjects, with 95% intervals over other stems of the kind"
+    />
   );
 }

@@ -26,7 +26,7 @@ export function logAxis(values: readonly number[], text: Axis["text"]): Axis {
   const [least, greatest] = [Math.min(...values), Math.max(...values)];
   const from = Math.floor(Math.log10(least));
   const powers = Array.from({ length: Math.ceil(Math.log10(greatest)) - from + 1 }, (_, number) => from + number);
-  const round = powers.flatMap((power) => [1, 2, 5].map((one) => Number(`${String(one)}e${String(power)}`)));
+  const round = powers.flatMap((power) => [1, 2, 5].map((one) => Number(`${one}e${power}`)));
   const first = round.findLastIndex((one) => one <= least);
   const last = round.findIndex((one) => one >= greatest);
   const all = round.slice(Math.max(0, first), (last < 0 ? round.length : last) + 1);

@@ -32,7 +32,7 @@ const PLACES: readonly Point[] = [8, 16].flatMap((away): Point[] => [
 export function cluster(points: readonly Point[], frame: Box): PointLabel[] {
   const groups: { at: Point; members: number[] }[] = [];
   points.forEach((at, place) => {
-    const near = groups.find((one) => Math.hypot(one.at[0] - at[0], one.at[1] - at[1]) < NEAR);
+    const near = groups.find((group) => Math.hypot(group.at[0] - at[0], group.at[1] - at[1]) < NEAR);
     if (near) near.members.push(place);
     else groups.push({ at, members: [place] });
   });
@@ -58,7 +58,7 @@ export function cluster(points: readonly Point[], frame: Box): PointLabel[] {
 function numbers(members: readonly number[]): string {
   const shown = members.slice(0, MOST).map((place) => String(place + 1));
   const more = members.length - shown.length;
-  return [...shown, ...(more ? [`+${String(more)}`] : [])].join(" ");
+  return [...shown, ...(more ? [`+${more}`] : [])].join(" ");
 }
 
 function boxAt([x, y]: Point, [dx, dy]: Point, wide: number): Box {

@@ -1,12 +1,11 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
 import { DataHealth, dataProblems } from "../../components/DataHealth";
-import type { Column } from "../../components/DataTable";
-import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/IntervalBar";
-import { Rank } from "../../components/Rank";
-import { SubjectLabel } from "../../components/SubjectLabel";
+import { COST, costOf, LENGTH } from "../../components/boardColumns";
+import { shownColumn, type Column } from "../../components/tables";
+import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
+import { Rank, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
-import { orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
+import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
 
 export interface ColumnContext {
@@ -110,7 +109,9 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
             {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
           </span>
-          {view === "heat" ? null : <span className="-mb-1 block text-xs text-faint md:hidden">{costOf(price)}</span>}
+          {view === "heat" ? null : (
+            <span className="-mb-1 block text-xs text-faint md:hidden">{costOf({ price })}</span>
+          )}
         </span>
       ),
     },
@@ -124,15 +125,13 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
   });
   if (board.rows.some((row) => row.deviation !== null)) {
-    columns.push({
-      id: "deviation",
-      title: "SD",
-      hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
-      numeric: true,
-      className: "max-2xl:hidden",
-      sortValue: (row) => row.deviation,
-      cell: (row) => orDash(row.shown.deviation),
-    });
+    columns.push(
+      shownColumn("deviation", "SD", {
+        hint: "Standard deviation of the runs' indices: how much the same test varies when it is given again",
+        className: "max-2xl:hidden",
+        sortValue: (row) => row.deviation,
+      }),
+    );
   }
   columns.push({
     id: "health",
@@ -150,7 +149,7 @@ function dimensionColumn(
   index: number,
   kind: ColumnContext["kind"],
 ): Column<BoardRow> {
-  const counts = weight ? `${String(weight)} of the index's 100 points` : "not part of the index";
+  const counts = weight ? `${weight} of the index's 100 points` : "not part of the index";
   return {
     id: name,
     title: <span className={`inline-block max-w-20 whitespace-normal ${weight ? "" : "text-faint"}`}>{title}</span>,
@@ -173,42 +172,19 @@ function dimensionColumn(
   };
 }
 
-/** Dollars of one run as text; null: not known. */
-function costOf(price: BoardRow["price"]): string | null {
-  return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
-}
-
 /** What a run costs, and how long the replies are. */
 function costColumns({ rows }: Board): Column<BoardRow>[] {
   const priced = rows.some(({ price }) => price?.dollars_per_run != null);
   return [
-    ...(priced ? [COST] : []),
-    {
-      id: "length",
-      title: "Length",
-      hint: "Mean characters of a reply",
-      numeric: true,
-      className: "max-2xl:hidden",
-      sortValue: (row) => row.reply_length,
-      cell: (row) => orDash(row.shown.reply_length),
-    },
+    ...(priced ? [{ ...COST, className: "max-lg:hidden", cellHint: costInParts }] : []),
+    { ...LENGTH, className: "max-2xl:hidden" },
   ];
 }
 
-const COST: Column<BoardRow> = {
-  id: "cost",
-  title: "$ a run",
-  hint: "Dollars for one run: the replies, and this judge",
-  numeric: true,
-  ascendingFirst: true,
-  className: "max-lg:hidden",
-  sortValue: (row) => row.price?.dollars_per_run,
-  cellHint: ({ price }) =>
-    price?.free
-      ? undefined
-      : `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`,
-  cell: ({ price }) => orDash(costOf(price)),
-};
+function costInParts({ price }: BoardRow): string | undefined {
+  if (price?.free) return undefined;
+  return `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
+}
 
 /** The worse the data, the higher. */
 function severity({ health }: BoardRow): number {

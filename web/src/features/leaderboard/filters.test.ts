@@ -10,7 +10,7 @@ const row = (label: string, family: string | null, thinks = false, provider: str
   }) as BoardRow;
 const rows = [row("a/one", "a", true), row("b/two+fast", "b", false, "fast"), row("three", null)];
 const labels = (find: string, only: string[], picked: string[] = []) =>
-  rows.filter((one) => passes(one, find, only, picked)).map((one) => one.subject.label);
+  rows.filter((row) => passes(row, find, only, picked)).map((one) => one.subject.label);
 
 describe("the leaderboard's filters", () => {
   it("let everything pass where none is set", () => {
@@ -31,7 +31,7 @@ describe("the leaderboard's filters", () => {
 
   it("leave out what costs more, and what nobody knows the price of", () => {
     const [cheap, dear] = [0.009, 0.02].map((dollars_per_run) => ({ dollars_per_run }) as BoardRow["price"]);
-    const priced = rows.map((one, index) => ({ ...one, price: [cheap, dear, null][index] ?? null }));
+    const priced = rows.map((row, index) => ({ ...row, price: [cheap, dear, null][index] ?? null }));
     const left = (most: string) => priced.filter((one) => passes(one, "", [], [], most)).length;
     expect(["", "0.01", "$0,02", "much"].map(left)).toEqual([3, 1, 2, 3]);
   });

@@ -1,6 +1,6 @@
 import { createElement, type ReactNode } from "react";
 import type { Equation, Letter, MathElement } from "../../api/types";
-import { ScrollArea } from "../../components/ScrollArea";
+import { ScrollArea } from "../../components/sections";
 
 /** Equations, one below the other. Copying gets their TeX. */
 export function Equations({ equations }: { equations: readonly Equation[] }) {

@@ -1,12 +1,10 @@
 import { useEffect, useState } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Methods } from "../../api/types";
-import { Downloads } from "../../components/Downloads";
-import { SelectField } from "../../components/SelectField";
+import { Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
 import { Equations, Symbols } from "./Equation";
 import { ProtocolDetails } from "./ProtocolDetails";
@@ -35,7 +33,7 @@ function anchor(name: string): string {
 function Sections({ methods }: { methods: Methods }) {
   const { index, href, board } = usePage();
   const [shown, setShown] = useState(board.protocol);
-  const protocol = methods.protocols.find((one) => one.protocol.id === shown) ?? methods.protocols[0];
+  const protocol = methods.protocols.find((method) => method.protocol.id === shown) ?? methods.protocols[0];
   return (
     <div className="max-w-4xl">
       <h1>Methods</h1>
@@ -73,7 +71,10 @@ function Sections({ methods }: { methods: Methods }) {
             label="Protocol"
             className="my-2 block"
             value={protocol?.protocol.id ?? ""}
-            options={methods.protocols.map((one) => ({ value: one.protocol.id, title: one.protocol.name }))}
+            options={methods.protocols.map((method) => ({
+              value: method.protocol.id,
+              title: method.protocol.name,
+            }))}
             onChange={setShown}
           />
         ) : null}

@@ -1,11 +1,9 @@
-import { scaleRange } from "../../lib/markText";
+import { scaleRange, count, humanize, plural } from "../../lib/format";
 import type { MarkScale, ProtocolMethod } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
+import { DataTable, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { ScenarioScript } from "../../components/ScenarioScript";
-import { ScrollArea } from "../../components/ScrollArea";
-import { Unvalidated } from "../../components/Unvalidated";
-import { count, humanize, plural } from "../../lib/format";
+import { Unvalidated } from "../../components/labels";
 
 /** One protocol in full: its dimensions, scenarios, rubrics, prompts. */
 export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
@@ -25,14 +23,12 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
           <code>{protocol.hash.slice(0, 12)}</code>
         </p>
       </div>
-      <ScrollArea>
-        <DataTable
-          rows={method.dimensions}
-          columns={DIMENSIONS}
-          rowKey={(one) => one.name}
-          caption="Dimensions and weights"
-        />
-      </ScrollArea>
+      <DataTable
+        rows={method.dimensions}
+        columns={DIMENSIONS}
+        rowKey={(row) => row.name}
+        caption="Dimensions and weights"
+      />
       {method.experiments.map((experiment) => (
         <div key={experiment.title}>
           <h3>{experiment.title}</h3>
@@ -80,14 +76,14 @@ export function ProtocolDetails({ method }: { method: ProtocolMethod }) {
 }
 
 const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
-  { id: "dimension", title: "Dimension", rowHeader: true, cell: (one) => one.title },
+  { id: "dimension", title: "Dimension", rowHeader: true, cell: (row) => row.title },
   {
     id: "marks",
     title: "Made of",
     cellClass: "text-soft",
-    cell: (one) => `${one.marks.map(humanize).join(" + ")}${one.inverted ? ", turned round: low counts as 100" : ""}`,
+    cell: (row) => `${row.marks.map(humanize).join(" + ")}${row.inverted ? ", turned round: low counts as 100" : ""}`,
   },
-  { id: "weight", title: "Weight", numeric: true, cell: (one) => one.weight || "shown only" },
+  { id: "weight", title: "Weight", numeric: true, cell: (row) => row.weight || "shown only" },
 ];
 
 function scaleText(scale: MarkScale): string {

@@ -1,19 +1,16 @@
 import { useState } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { NameCount, Names, ScenarioNames } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, type Column } from "../../components/DataTable";
-import { csvAndJson, Downloads } from "../../components/Downloads";
-import { ScrollArea } from "../../components/ScrollArea";
-import { SegmentedControl } from "../../components/SegmentedControl";
+import { DataTable, type Column } from "../../components/tables";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, humanize, plural } from "../../lib/format";
 import { folded } from "../../lib/searchTerms";
 import { route, type AddressOf } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 const SHOWN = 4; // subjects of a name, before all are asked for
 
@@ -55,7 +52,7 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
   const { naming } = names;
   const titleOf: TitleOf = (scenario) => names.titles[scenario] ?? humanize(scenario);
   const wanted = folded(address.find.trim());
-  const alone = naming.counts.filter((one) => one.subjects.length === 1);
+  const alone = naming.counts.filter((name) => name.subjects.length === 1);
   const rows = (address.view === "one" ? alone : naming.counts).filter(
     (one) => folded(one.name).includes(wanted) || one.subjects.some((label) => folded(label).includes(wanted)),
   );
@@ -69,15 +66,13 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
         {naming.unread ? ` No model has read ${plural(naming.unread, "conversation")}.` : null}
       </p>
       <section aria-label="Scenarios">
-        <ScrollArea>
-          <DataTable
-            rows={naming.by_scenario}
-            columns={scenarioColumns(titleOf)}
-            rowKey={(row) => row.scenario}
-            caption="Names by scenario"
-            className=""
-          />
-        </ScrollArea>
+        <DataTable
+          rows={naming.by_scenario}
+          columns={scenarioColumns(titleOf)}
+          rowKey={(row) => row.scenario}
+          caption="Names by scenario"
+          className=""
+        />
       </section>
       <section aria-label="Names">
         <div className="mb-3 flex flex-wrap items-end gap-x-4 gap-y-3">
@@ -106,14 +101,12 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
         <p role="status" className="mb-2 text-soft">
           {plural(rows.length, "name")}
         </p>
-        <ScrollArea>
-          <DataTable
-            rows={rows}
-            columns={nameColumns(names, titleOf)}
-            rowKey={(row) => row.name}
-            caption="Names, and who chose them"
-          />
-        </ScrollArea>
+        <DataTable
+          rows={rows}
+          columns={nameColumns(names, titleOf)}
+          rowKey={(row) => row.name}
+          caption="Names, and who chose them"
+        />
       </section>
     </div>
   );
@@ -142,7 +135,7 @@ function nameColumns(names: Names, titleOf: TitleOf): Column<NameCount>[] {
         <>
           <bdi className="self-name">{row.name}</bdi>
           <details className="text-sm sm:hidden">
-            <summary className="text-soft underline underline-offset-4">who, and where</summary>
+            <summary className="py-0.5 text-soft underline underline-offset-4">who, and where</summary>
             <Who labels={row.subjects} ids={names.subjects} />
             <p className="mt-1 text-soft">{where(row)}</p>
           </details>

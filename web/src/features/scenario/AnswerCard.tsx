@@ -2,11 +2,9 @@ import type { MarkScale, SubjectReply } from "../../api/types";
 import { MessageText } from "../../components/MessageText";
 import { usePage } from "../../hooks/usePage";
 import { branchTitle, STATES } from "../../lib/branches";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Props {
   answer: SubjectReply;
@@ -30,7 +28,7 @@ export function AnswerCard({ answer, scales }: Props) {
       ? "Read the conversation"
       : "Read all of it";
   return (
-    <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${String(answer.run)}`}>
+    <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${answer.run}`}>
       <header className="mb-1.5 flex items-baseline justify-between gap-3">
         <a href={target} className="min-w-0">
           <Label text={answer.label} className="font-medium" />
@@ -60,16 +58,17 @@ export function AnswerCard({ answer, scales }: Props) {
       </div>
       {branches.length ? (
         <ul className="mt-2 flex flex-wrap gap-1" aria-label="Its conversations">
-          {branches.map((one) => (
-            <li key={one.id}>
-              <a className="chip" href={href(route("transcript", { transcript: one.id }))}>
-                {branchTitle(one.branch ?? "")} {one.state === "judged" ? orDash(one.shown.score) : STATES[one.state]}
+          {branches.map((branch) => (
+            <li key={branch.id}>
+              <a className="chip" href={href(route("transcript", { transcript: branch.id }))}>
+                {branchTitle(branch.branch ?? "")}{" "}
+                {branch.state === "judged" ? orDash(branch.shown.score) : STATES[branch.state]}
               </a>
             </li>
           ))}
         </ul>
       ) : null}
-      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${String(answer.run)}`}>
+      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${answer.run}`}>
         {read}
       </a>
     </article>

@@ -2,9 +2,10 @@ import type { ReactNode } from "react";
 import type { Scenario, SubjectReply } from "../../api/types";
 import { usePage } from "../../hooks/usePage";
 import { count } from "../../lib/format";
+import { partOf } from "../../lib/partOf";
 import { route, type AddressOf } from "../../routes";
 import { AnswerCard } from "./AnswerCard";
-import { FEW, groupsOf, partOf, type AnswerGroup } from "./groups";
+import { FEW, groupsOf, type AnswerGroup } from "./groups";
 
 interface Props {
   scenario: Scenario;
@@ -15,7 +16,7 @@ interface Props {
 /** The answers by what became of them: the first few of each group, or one group, twenty at a time. */
 export function AnswerGroups({ scenario, answers, address }: Props) {
   const groups = groupsOf(answers, scenario.presses);
-  const open = groups.length === 1 ? groups[0] : groups.find((one) => one.id === address.group);
+  const open = groups.length === 1 ? groups[0] : groups.find((group) => group.id === address.group);
   return (
     <>
       <p className="mb-3 max-w-4xl text-sm text-soft">{rule(scenario)}</p>

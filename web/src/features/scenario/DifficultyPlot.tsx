@@ -8,7 +8,7 @@ const [WIDE, HIGH, EDGE] = [400, 300, 34];
 /** Difficulty against discrimination of each scenario. */
 export function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFacts[] }) {
   const { href } = usePage();
-  const plotted = scenarios.filter((one) => one.difficulty !== null && one.discrimination !== null);
+  const plotted = scenarios.filter((scenario) => scenario.difficulty !== null && scenario.discrimination !== null);
   if (plotted.length < 2) return null;
   const lowest = Math.min(0, ...plotted.map((one) => one.discrimination ?? 0));
   const x = (difficulty: number) => EDGE + ((WIDE - EDGE - 10) * difficulty) / 100;
@@ -16,7 +16,7 @@ export function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFact
   return (
     <figure className="panel p-3">
       <svg
-        viewBox={`0 0 ${String(WIDE)} ${String(HIGH)}`}
+        viewBox={`0 0 ${WIDE} ${HIGH}`}
         className="h-auto w-full"
         role="group"
         aria-label="Scenarios by difficulty and discrimination"

@@ -1,16 +1,14 @@
 import { useMemo } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { SubjectReply, MarkScale, Scenario } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Histograms } from "../../components/Histograms";
-import { Disclosure } from "../../components/Disclosure";
-import { csvAndJson, Downloads } from "../../components/Downloads";
+import { Disclosure } from "../../components/sections";
+import { csvAndJson, Downloads } from "../../components/downloads";
 import { ScenarioScript } from "../../components/ScenarioScript";
-import { SelectField } from "../../components/SelectField";
+import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { orDash, plural } from "../../lib/format";
 import { fits, sortRows } from "../../lib/sorting";
 import { route, sort, type AddressOf } from "../../routes";
@@ -39,7 +37,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
   const { find, sort: order } = address;
   useDocumentTitle(facts.title);
   const answers = useMemo(() => {
-    const found = scenario.answers.filter((one) => fits(`${one.label} ${one.text}`, find));
+    const found = scenario.answers.filter((answer) => fits(`${answer.label} ${answer.text}`, find));
     return order ? sortRows(found, (one) => sortValue(one, order.by), order.descending) : found;
   }, [scenario, find, order]);
   return (
@@ -96,7 +94,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
         />
         <p role="status" className="pb-1.5 text-sm text-soft">
           {plural(answers.length, "answer")}
-          {answers.length < scenario.answers.length ? ` of ${String(scenario.answers.length)}` : ""}
+          {answers.length < scenario.answers.length ? ` of ${scenario.answers.length}` : ""}
         </p>
         <div className="ml-auto pb-1.5">
           <Downloads files={csvAndJson(endpoints.scenario(board.id, facts.id))} />

@@ -1,13 +1,10 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Downloads } from "../../components/Downloads";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { useDocumentTitle, usePage, type PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { DifficultyPlot } from "./DifficultyPlot";
@@ -32,16 +29,15 @@ export default function ScenariosPage({ address }: { address: AddressOf<"scenari
         {(value) => (
           <div className="mt-5 grid items-start gap-8 xl:grid-cols-[minmax(0,2.4fr)_minmax(0,1fr)]">
             <div className="min-w-0">
-              <ScrollArea className="lg:overflow-visible">
-                <DataTable
-                  rows={value.scenarios}
-                  columns={columnsOf(href, value)}
-                  rowKey={(row) => row.id}
-                  caption="Scenarios"
-                  sort={address.sort}
-                  onSort={(sort) => update({ sort })}
-                />
-              </ScrollArea>
+              <DataTable
+                rows={value.scenarios}
+                columns={columnsOf(href, value)}
+                rowKey={(row) => row.id}
+                caption="Scenarios"
+                sort={address.sort}
+                onSort={(sort) => update({ sort })}
+                scroll="lg:overflow-visible"
+              />
               <p className="mt-2 max-w-3xl text-sm text-soft">
                 Points: of the index's 100. Difficulty: the per cent of its points that subjects lose. Discrimination:
                 the correlation over subjects of its score with the points of all other scenarios, with its 95% CI.
@@ -93,15 +89,11 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
       className: "max-xl:hidden",
       cellClass: "whitespace-nowrap",
     },
-    {
-      id: "points",
-      title: "Points",
+    shownColumn("points", "Points", {
       hint: "How many of the index's 100 points it gives",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.points,
-      cell: (row) => row.shown.points,
-    },
+    }),
     {
       id: "difficulty",
       title: "Difficulty",
@@ -125,24 +117,16 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
         </>
       ),
     },
-    {
-      id: "share",
-      title: "Share",
+    shownColumn("share", "Share", {
       hint: "Its share of the differences in the index between subjects; all shares add up to 100%",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.share,
-      cell: (row) => orDash(row.shown.share),
-    },
-    {
-      id: "ceiling",
-      title: "At the top",
+    }),
+    shownColumn("ceiling", "At the top", {
       hint: "Share of its conversations that have all of the points: there it cannot tell anybody apart",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: (row) => row.ceiling,
-      cell: (row) => orDash(row.shown.ceiling),
-    },
+    }),
   ];
 }
 
@@ -150,7 +134,7 @@ function DifficultyBar({ value, text }: { value: number | null; text: string | n
   return (
     <span className="inline-flex items-baseline gap-2">
       <span className="hidden h-1.5 w-12 self-center overflow-hidden rounded bg-line sm:block" aria-hidden="true">
-        <span className="block h-full bg-accent/70" style={{ width: `${String(value ?? 0)}%` }} />
+        <span className="block h-full bg-accent/70" style={{ width: `${value ?? 0}%` }} />
       </span>
       <span className="w-8 text-right">{orDash(text)}</span>
     </span>

@@ -1,17 +1,13 @@
-import { endpoints } from "../../api/endpoints";
-import { useApi, useApis } from "../../api/queries";
+import { endpoints, useApi, useApis } from "../../api/queries";
 import type { MarkScale, Scenario, SubjectReply, Transcript, TranscriptEntry, TranscriptLine } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { branchTitle, STATES } from "../../lib/branches";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
 const OPENING = ["opening", "follow_up"]; // the replies that all branches share
@@ -37,11 +33,11 @@ export default function StemPage({ address }: Props) {
 function Found({ scenario, address }: Props & { scenario: Scenario }) {
   const { href } = usePage();
   const answer = scenario.answers.find(
-    (one) =>
-      one.subject === address.subject &&
-      one.run === (address.run ?? one.run) &&
-      one.configuration === (address.configuration || one.configuration) &&
-      one.branches.length > 0,
+    (answer) =>
+      answer.subject === address.subject &&
+      answer.run === (address.run ?? answer.run) &&
+      answer.configuration === (address.configuration || answer.configuration) &&
+      answer.branches.length > 0,
   );
   if (answer) return <Branches scenario={scenario} answer={answer} />;
   return (
@@ -58,7 +54,7 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
   const { href } = usePage();
   const { facts } = scenario;
   const transcripts = useApis(answer.branches.map(({ id }) => endpoints.transcript(id)));
-  const first = transcripts.find((one) => one !== undefined);
+  const first = transcripts.find((transcript) => transcript !== undefined);
   useDocumentTitle(`${answer.label}: ${facts.title}`);
   return (
     <>
@@ -141,7 +137,7 @@ function Column({ entry, transcript, scales }: ColumnProps) {
 
 function positionsFirst(scales: readonly MarkScale[]): readonly MarkScale[] {
   const isPosition = ({ name }: MarkScale) => name.startsWith("position_");
-  return [...scales.filter(isPosition), ...scales.filter((one) => !isPosition(one))];
+  return [...scales.filter(isPosition), ...scales.filter((scale) => !isPosition(scale))];
 }
 
 /** Up to the reply in which it chose. */

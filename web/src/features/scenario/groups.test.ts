@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { SubjectReply } from "../../api/types";
-import { groupsOf, partOf } from "./groups";
+import { partOf } from "../../lib/partOf";
+import { groupsOf } from "./groups";
 
 const answers = (["held", "folded", "held", null] as const).map(
   (outcome, place) => ({ transcript: String(place), outcome }) as unknown as SubjectReply,

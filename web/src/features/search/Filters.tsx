@@ -1,5 +1,5 @@
 import type { SearchFacets } from "../../api/types";
-import { SelectField } from "../../components/SelectField";
+import { SelectField } from "../../components/fields";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import type { AddressOf } from "../../routes";
@@ -16,33 +16,25 @@ export function Filters({ facets, address }: { facets: SearchFacets; address: Ad
     value,
     title: `${humanize(mark.name)}: ${title}${several ? ` (${mark.protocol})` : ""}`,
   }));
+  const fields = [
+    ["subject", "Subject", facets.subjects.map(same)],
+    ["scenario", "Scenario", facets.scenarios.map(same)],
+    ["mark", "Mark by the main judge", marks],
+  ] as const;
   const chosen = address.subject || address.scenario || address.mark;
   return (
     <div role="group" aria-label="Narrow the search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-2">
-      <SelectField
-        label="Subject"
-        className="flex-[1_1_12rem]"
-        selectClass="w-full"
-        value={address.subject}
-        options={[ANY, ...facets.subjects.map(same)]}
-        onChange={(subject) => update({ subject })}
-      />
-      <SelectField
-        label="Scenario"
-        className="flex-[1_1_12rem]"
-        selectClass="w-full"
-        value={address.scenario}
-        options={[ANY, ...facets.scenarios.map(same)]}
-        onChange={(scenario) => update({ scenario })}
-      />
-      <SelectField
-        label="Mark by the main judge"
-        className="flex-[1_1_12rem]"
-        selectClass="w-full"
-        value={address.mark}
-        options={[ANY, ...marks]}
-        onChange={(mark) => update({ mark })}
-      />
+      {fields.map(([name, label, options]) => (
+        <SelectField
+          key={name}
+          label={label}
+          className="flex-[1_1_12rem]"
+          selectClass="w-full"
+          value={address[name]}
+          options={[ANY, ...options]}
+          onChange={(value) => update({ [name]: value })}
+        />
+      ))}
       {chosen ? (
         <button
           type="button"

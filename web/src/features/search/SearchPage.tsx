@@ -1,12 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { SearchIndex, SearchPart } from "../../api/types";
-import { SegmentedControl } from "../../components/SegmentedControl";
+import { SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, plural } from "../../lib/format";
 import type { AddressOf } from "../../routes";
 import { queryOf } from "../../lib/searchTerms";
@@ -52,7 +50,7 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
       </div>
       <Await query={head} what="the search index">
         {({ index, preparing }) => {
-          const part = index?.parts.find((one) => one.of === of);
+          const part = index?.parts.find((part) => part.of === of);
           if (!index || !part) return <Preparing progress={preparing ?? 0} />;
           return (
             <>
@@ -115,7 +113,7 @@ function Results({ index, part, address }: ResultsProps) {
             {({ said, apart: others, phrase }) => {
               const wanted = narrowed(facets, address);
               const here = said.filter((one) => wanted(one.document));
-              const more = others.filter((one) => wanted(one.document));
+              const more = others.filter((other) => wanted(other.document));
               const apart = address.apart || !here.length;
               const documents = (apart ? [...here, ...more] : here).map((one) => one.document);
               return (

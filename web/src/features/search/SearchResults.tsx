@@ -1,7 +1,6 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi, useApis } from "../../api/queries";
+import { endpoints, useApi, useApis } from "../../api/queries";
 import type { SearchDocument, SearchIndex, SearchPart, Transcript } from "../../api/types";
 import { HighlightedText } from "../../components/HighlightedText";
 import { useOffsetTop } from "../../hooks/useOffsetTop";
@@ -9,7 +8,7 @@ import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { excerpt, hitsOf } from "../../lib/searchTerms";
 import { route } from "../../routes";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 interface Props {
   index: SearchIndex;
@@ -55,7 +54,7 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
             aria-setsize={documents.length}
             aria-posinset={item.index + 1}
             className="absolute inset-x-0 top-0 border-b border-line py-2.5"
-            style={{ transform: `translateY(${String(item.start - scrollMargin)}px)` }}
+            style={{ transform: `translateY(${item.start - scrollMargin}px)` }}
           >
             {document ? (
               <SearchResult
@@ -76,7 +75,7 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
 function SearchResult({ document, find, of }: { document: SearchDocument; find: string; of: SearchPart["of"] }) {
   const { href, index } = usePage();
   const { data: transcript } = useApi(endpoints.transcript(document.transcript));
-  const protocol = index.protocols.find((one) => one.id === document.protocol);
+  const protocol = index.protocols.find((protocol) => protocol.id === document.protocol);
   return (
     <>
       <p>

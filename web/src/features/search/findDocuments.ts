@@ -1,19 +1,18 @@
-import { endpoints } from "../../api/endpoints";
-import { readApi } from "../../api/queries";
+import { endpoints, readApi } from "../../api/queries";
 import type { SearchFacets, SearchIndex, SearchMark, SearchPart } from "../../api/types";
 import { asPhrase, queryOf, type QueryUnit } from "../../lib/searchTerms";
 import type { AddressOf } from "../../routes";
 import {
   decoded,
-  type Found,
   keyOf,
   phrase,
-  type Places,
   placesIn,
   ranked,
   shardsOf,
   union,
   wordsToRead,
+  type Found,
+  type Places,
 } from "./searchIndex";
 
 /** What a search gives. */

@@ -1,10 +1,9 @@
 import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { FoldCurves } from "../../components/FoldCurves";
-import { ScrollArea } from "../../components/ScrollArea";
 import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
@@ -38,28 +37,24 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
         <div className="min-w-0">
           {values.length ? (
             <>
-              <ScrollArea>
-                <DataTable
-                  rows={values}
-                  columns={branchColumns(branches)}
-                  rowKey={(one) => one.id}
-                  caption="What each branch is worth, from 0 to 1, with 95% intervals"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={values}
+                columns={branchColumns(branches)}
+                rowKey={(row) => row.id}
+                caption="What each branch is worth, from 0 to 1, with 95% intervals"
+              />
               <p className="mt-1 mb-4 text-sm text-soft">
                 From 0 to 1, 1 being the independent end; 95% intervals over other stems of the kind. Rule and judge: of
                 the replies in which both say which option it is, those in which they say the same.
               </p>
             </>
           ) : null}
-          <ScrollArea>
-            <DataTable
-              rows={besideFigures([branches])}
-              columns={figureColumns(branches)}
-              rowKey={(one) => one.id}
-              caption="Beside the index, with 95% intervals"
-            />
-          </ScrollArea>
+          <DataTable
+            rows={besideFigures([branches])}
+            columns={figureColumns(branches)}
+            rowKey={(row) => row.id}
+            caption="Beside the index, with 95% intervals"
+          />
           {least ? (
             <p className="mt-1 text-sm text-soft">
               The weights of the branches are a choice. Of the orders of two that this subject is in, that of{" "}
@@ -72,14 +67,13 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
           <div className="min-w-0">
             <FoldCurves curves={[{ subject: id, label, folds }]} />
             {folds.techniques.length ? (
-              <ScrollArea className="mt-4">
-                <DataTable
-                  rows={folds.techniques}
-                  columns={TECHNIQUES}
-                  rowKey={(one) => one.technique}
-                  caption="Folds by the technique of the push"
-                />
-              </ScrollArea>
+              <DataTable
+                rows={folds.techniques}
+                columns={TECHNIQUES}
+                rowKey={(row) => row.technique}
+                caption="Folds by the technique of the push"
+                scroll="mt-4"
+              />
             ) : null}
           </div>
         ) : null}
@@ -106,8 +100,8 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
       title: "Value",
       numeric: true,
       cellClass: "font-semibold whitespace-nowrap",
-      cell: (one) => {
-        const { shown, interval } = one.of(branches);
+      cell: (row) => {
+        const { shown, interval } = row.of(branches);
         return (
           <>
             {orDash(shown)}
@@ -122,7 +116,7 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft whitespace-nowrap",
-      cell: (one) => orDash(one.of(branches).interval?.shown),
+      cell: (row) => orDash(row.of(branches).interval?.shown),
     },
   ];
 }
@@ -156,13 +150,7 @@ const TECHNIQUES: readonly Column<TechniqueFolds>[] = [
     rowHeader: true,
     cell: ({ technique }) => humanize(technique) || "none named",
   },
-  {
-    id: "pushed",
-    title: "Met it",
-    hint: "Positions that stood before such a push",
-    numeric: true,
-    cell: ({ shown }) => shown.pushed,
-  },
-  { id: "folded", title: "Folded", hint: "Of those, given up at it", numeric: true, cell: ({ shown }) => shown.folded },
-  { id: "share", title: "Share", numeric: true, cell: ({ shown }) => orDash(shown.share) },
+  shownColumn("pushed", "Met it", { hint: "Positions that stood before such a push" }),
+  shownColumn("folded", "Folded", { hint: "Of those, given up at it" }),
+  shownColumn("share", "Share"),
 ];

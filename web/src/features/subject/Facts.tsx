@@ -9,7 +9,7 @@ export function Facts({ subject }: { subject: Subject }) {
   const { subject: facts, health, price } = row;
   const problems = dataProblems(health);
   const providers = served.slice(0, 6).map(([provider, replies]) => `${provider} (${count(replies)})`);
-  const more = served.length > 6 ? ` and ${String(served.length - 6)} more` : "";
+  const more = served.length > 6 ? ` and ${served.length - 6} more` : "";
   const perRun = `${orDash(price?.shown.dollars_per_run)} a run`;
   const parts = `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
   const lines: Record<string, ReactNode> = {

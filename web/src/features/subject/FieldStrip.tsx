@@ -1,5 +1,5 @@
 import type { FieldProfile, Score } from "../../api/types";
-import { IntervalBar, type Scale } from "../../components/IntervalBar";
+import { IntervalBar, type Scale } from "../../components/bars";
 
 /** A dimension's score and intervals over those of all other ranked subjects: a stroke each, and their middle half. */
 export function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile; scale: Scale }) {
@@ -46,5 +46,5 @@ export function FieldStrip({ score, field, scale }: { score: Score; field: Field
 export function fieldInWords({ others, below, above, shown }: FieldProfile): string {
   if (!others.length) return "nobody else is ranked";
   const [quarter, median, threeQuarters] = shown.quartiles;
-  return `${String(below)} of the ${String(others.length)} others lower, ${String(above)} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
+  return `${below} of the ${others.length} others lower, ${above} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
 }

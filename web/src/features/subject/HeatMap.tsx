@@ -1,10 +1,9 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
-import { ScrollArea } from "../../components/ScrollArea";
-import { TableHead, type Heading } from "../../components/TableHead";
+import { ScrollArea } from "../../components/sections";
+import { TableHead, type Heading } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
-import { humanize, orDash } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
+import { humanize, orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
 interface Props {
@@ -29,10 +28,10 @@ export function HeatMap({ subject, board, address }: Props) {
     { id: "mean", title: "Mean", numeric: true, className: "px-2 text-soft", hint: "mean over runs" },
     { id: "field", title: "Field", numeric: true, className: "px-2 text-faint", hint: "mean over all ranked subjects" },
     ...columns.map(({ run, configuration }) => ({
-      id: `${String(run)} ${configuration}`,
+      id: `${run} ${configuration}`,
       title: (
         <>
-          <Narrowing address={address} name={`run ${String(run)}`} to={{ run }}>
+          <Narrowing address={address} name={`run ${run}`} to={{ run }}>
             run {run}
           </Narrowing>
           {pooled ? (
@@ -59,16 +58,16 @@ export function HeatMap({ subject, board, address }: Props) {
               <td className="num px-2 font-semibold">{orDash(subject.row.shown.scenarios[index])}</td>
               <td className="num px-2 text-faint">{orDash(subject.shown.field[index])}</td>
               {columns.map(({ run, configuration }) => {
-                const entry = cells.get(`${String(run)} ${configuration} ${scenario.id}`);
+                const entry = cells.get(`${run} ${configuration} ${scenario.id}`);
                 return (
                   <td
-                    key={`${String(run)} ${configuration}`}
+                    key={`${run} ${configuration}`}
                     className={`p-0.5 ${listed(address, scenario.id, run) ? "bg-accent" : ""}`}
                   >
                     {entry ? (
                       <Cell
                         entry={entry}
-                        title={`${scenario.title}, run ${String(run)}`}
+                        title={`${scenario.title}, run ${run}`}
                         target={href(
                           "branches" in entry
                             ? route("stem", { scenario: scenario.id, subject: address.subject, run, configuration })
@@ -155,8 +154,8 @@ function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
   const columns = new Map<string, { run: number; configuration: string }>();
   for (const one of transcripts) {
     const { run, configuration } = one;
-    columns.set(`${String(run)} ${configuration}`, { run, configuration });
-    cells.set(`${String(run)} ${configuration} ${one.scenario}`, one);
+    columns.set(`${run} ${configuration}`, { run, configuration });
+    cells.set(`${run} ${configuration} ${one.scenario}`, one);
   }
   return { columns: [...columns.values()], cells };
 }

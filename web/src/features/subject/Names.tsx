@@ -1,6 +1,5 @@
 import type { NameChoice } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
 
@@ -33,15 +32,13 @@ export function Names({ names, titles }: { names: readonly NameChoice[]; titles:
     { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read.by ?? "not read" },
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={names}
-        columns={columns}
-        rowKey={(row) => row.transcript}
-        caption="Names and genders that it chose"
-        className=""
-      />
-    </ScrollArea>
+    <DataTable
+      rows={names}
+      columns={columns}
+      rowKey={(row) => row.transcript}
+      caption="Names and genders that it chose"
+      className=""
+    />
   );
 }
 

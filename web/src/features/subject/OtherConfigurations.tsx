@@ -1,7 +1,6 @@
 import type { Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { IntervalBar, Ruler } from "../../components/IntervalBar";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
+import { IntervalBar, Ruler } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
@@ -26,24 +25,24 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       id: "configuration",
       title: "Configuration",
       rowHeader: true,
-      cell: (one) => <a href={href(route("subject", { subject: id }), { board: one.board })}>{name(one)}</a>,
+      cell: (row) => <a href={href(route("subject", { subject: id }), { board: row.board })}>{name(row)}</a>,
     },
     {
       id: "index",
       title: "Index",
       numeric: true,
       cellClass: "font-semibold",
-      cell: (one) => orDash(one.index.shown),
+      cell: (row) => orDash(row.index.shown),
     },
     {
       id: "difference",
       title: "Difference",
       numeric: true,
-      cell: (one) => (
+      cell: (row) => (
         <>
-          {orDash(one.change?.shown.points)}
-          <span className="block text-sm text-soft" title={one.why ?? "95% re-run CI"}>
-            {one.change?.again?.shown ?? "no interval"}
+          {orDash(row.change?.shown.points)}
+          <span className="block text-sm text-soft" title={row.why ?? "95% re-run CI"}>
+            {row.change?.again?.shown ?? "no interval"}
           </span>
         </>
       ),
@@ -53,28 +52,26 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       title: <Ruler scale={FULL_SCALE} />,
       className: "w-40 !pr-4 max-sm:hidden",
       cellClass: "!align-middle",
-      cell: (one) => <IntervalBar score={one.index} scale={FULL_SCALE} kind="both" />,
+      cell: (row) => <IntervalBar score={row.index} scale={FULL_SCALE} kind="both" />,
     },
     {
       id: "compare",
       title: <span className="sr-only">Compare</span>,
-      cell: (one) => (
-        <a href={href(comparison(one))} aria-label={`Compare with ${name(one)}`}>
+      cell: (row) => (
+        <a href={href(comparison(row))} aria-label={`Compare with ${name(row)}`}>
           compare
         </a>
       ),
     },
   ];
   return (
-    <ScrollArea>
-      <DataTable
-        rows={subject.elsewhere}
-        columns={columns}
-        rowKey={(one) => one.board}
-        caption="The index in other configurations"
-        className=""
-      />
-    </ScrollArea>
+    <DataTable
+      rows={subject.elsewhere}
+      columns={columns}
+      rowKey={(row) => row.board}
+      caption="The index in other configurations"
+      className=""
+    />
   );
 }
 

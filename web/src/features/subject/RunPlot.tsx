@@ -1,5 +1,5 @@
 import type { RunDetail, Subject } from "../../api/types";
-import { scaleAround, ticksOf } from "../../components/IntervalBar";
+import { scaleAround, ticksOf } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route } from "../../routes";
@@ -14,13 +14,11 @@ export function RunPlot({ subject }: { subject: Subject }) {
   if (runs.length < FEWEST) return null;
   const { index } = subject.row;
   const { again } = index.uncertainty;
-  const scale = scaleAround([...runs.map((one) => one.index), index.value, again?.low, again?.high]);
+  const scale = scaleAround([...runs.map((run) => run.index), index.value, again?.low, again?.high]);
   const wide = LEFT + STEP * Math.max(4, runs.length);
   const across = (place: number) => LEFT + STEP * (place + 0.5);
   const up = (value: number) => TOP + (HIGH * (scale.high - value)) / (scale.high - scale.low);
-  const line = runs.flatMap((one, place) =>
-    one.index === null ? [] : [`${String(across(place))} ${String(up(one.index))}`],
-  );
+  const line = runs.flatMap((run, place) => (run.index === null ? [] : [`${across(place)} ${up(run.index)}`]));
   return (
     <figure className="panel mb-3 max-w-4xl p-3">
       <figcaption className="text-sm text-soft">
@@ -28,9 +26,9 @@ export function RunPlot({ subject }: { subject: Subject }) {
         began. Line and band: the subject's index and its 95% re-run CI.
       </figcaption>
       <svg
-        viewBox={`0 0 ${String(wide)} ${String(TOP + HIGH + BOTTOM)}`}
+        viewBox={`0 0 ${wide} ${TOP + HIGH + BOTTOM}`}
         className="mt-1 h-auto w-full"
-        style={{ maxWidth: `${String(1.3 * wide)}px` }}
+        style={{ maxWidth: `${1.3 * wide}px` }}
         aria-hidden="true" // the table below says the same
       >
         {again ? (

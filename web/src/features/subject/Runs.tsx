@@ -1,9 +1,7 @@
 import type { Board, RunDetail, Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
-import { orDash, plural } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
+import { orDash, plural, heatColor } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { RunPlot } from "./RunPlot";
 
@@ -43,7 +41,7 @@ export function Runs({ subject, board, address }: Props) {
       cellClass: "whitespace-nowrap text-soft",
       cell: (row) => orDash(row.began),
     },
-    { id: "index", title: "Index", numeric: true, cellClass: "font-semibold", cell: (row) => orDash(row.shown.index) },
+    shownColumn("index", "Index", { cellClass: "font-semibold" }),
     ...subject.profile.map(({ dimension: name, place: index }): Column<RunDetail> => ({
       id: `d.${name}`,
       title: <span className="inline-block max-w-24 whitespace-normal">{board.dimensions[index]?.title}</span>,
@@ -63,15 +61,7 @@ export function Runs({ subject, board, address }: Props) {
         </p>
       ) : null}
       <RunPlot subject={subject} />
-      <ScrollArea>
-        <DataTable
-          rows={subject.runs}
-          columns={columns}
-          rowKey={(row) => String(row.run)}
-          caption="Runs"
-          className=""
-        />
-      </ScrollArea>
+      <DataTable rows={subject.runs} columns={columns} rowKey={(row) => String(row.run)} caption="Runs" className="" />
     </>
   );
 }

@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
 import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Ruler, scoreInWords, type Scale } from "../../components/IntervalBar";
-import { Rank } from "../../components/Rank";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
+import { Ruler, scoreInWords, type Scale } from "../../components/bars";
+import { Rank } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
@@ -48,14 +47,13 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           ))}
         </ul>
       ) : null}
-      <ScrollArea className="mt-4">
-        <DataTable
-          rows={scores}
-          columns={COLUMNS}
-          rowKey={(one) => one.dimension.name}
-          caption="Dimensions with intervals"
-        />
-      </ScrollArea>
+      <DataTable
+        rows={scores}
+        columns={COLUMNS}
+        rowKey={(row) => row.dimension.name}
+        caption="Dimensions with intervals"
+        scroll="mt-4"
+      />
       {others ? (
         <p className="mt-1 text-sm text-soft">
           Dot and line: this subject with its intervals. Small strokes: the {count(others)} other ranked subjects; the

@@ -1,13 +1,10 @@
-import type { ReactNode } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import type { Board, Subject } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
-import { Disclosure } from "../../components/Disclosure";
-import { csvAndJson, Downloads } from "../../components/Downloads";
+import { Disclosure, Section } from "../../components/sections";
+import { csvAndJson, Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Branches } from "./Branches";
@@ -18,6 +15,7 @@ import { OtherConfigurations } from "./OtherConfigurations";
 import { Runs } from "./Runs";
 import { Scores } from "./Scores";
 import { Transcripts } from "./Transcripts";
+import { Button } from "../../components/fields";
 
 const NOT_ON_BOARD =
   "This subject may not be on the ranking chosen above; choose another one, or go back to the leaderboard.";
@@ -55,7 +53,7 @@ function Details({ subject, board, address }: Props) {
   const picked = address.picked.includes(id);
   const narrowed = address.run !== null || address.scenario !== "";
   const variants = [...board.efforts, ...board.providers].flatMap((one) => one.variants);
-  const hasVariants = variants.some((one) => board.ids[one.label] === id);
+  const hasVariants = variants.some((variant) => board.ids[variant.label] === id);
   return (
     <>
       <p className="eyebrow">
@@ -66,14 +64,9 @@ function Details({ subject, board, address }: Props) {
           <bdi>{label}</bdi>
         </h1>
         <div className="no-print flex gap-2">
-          <button
-            type="button"
-            className="button"
-            aria-pressed={picked}
-            onClick={() => update({ picked: picked ? others : [...others, id] })}
-          >
+          <Button aria-pressed={picked} onClick={() => update({ picked: picked ? others : [...others, id] })}>
             {picked ? "Picked" : "Pick for comparison"}
-          </button>
+          </Button>
           <a className="button" href={href(route("compare"), { picked: [id, ...others].slice(0, 2) })}>
             Compare
           </a>
@@ -138,15 +131,5 @@ function Details({ subject, board, address }: Props) {
         </Section>
       ) : null}
     </>
-  );
-}
-
-function Section({ title, description, children }: { title: string; description?: string; children: ReactNode }) {
-  return (
-    <section className="mt-9" aria-label={title}>
-      <h2>{title}</h2>
-      {description ? <p className="mb-2 text-sm text-soft">{description}</p> : <div className="mb-2" />}
-      {children}
-    </section>
   );
 }

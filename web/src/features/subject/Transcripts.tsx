@@ -1,12 +1,9 @@
 import { useMemo } from "react";
 import type { Board, Subject, TranscriptEntry } from "../../api/types";
-import { DataTable, type Column } from "../../components/DataTable";
-import { ScrollArea } from "../../components/ScrollArea";
+import { DataTable, type Column } from "../../components/tables";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { branchTitle } from "../../lib/branches";
-import { humanize, orDash, plural } from "../../lib/format";
-import { heatColor } from "../../lib/heatColor";
-import { markText } from "../../lib/markText";
+import { humanize, orDash, plural, heatColor, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
 interface Props {
@@ -22,12 +19,12 @@ export function Transcripts({ subject, board, address }: Props) {
   const rows = useMemo(
     () =>
       subject.transcripts.filter(
-        (one) => (run === null || one.run === run) && (!scenario || one.scenario === scenario),
+        (transcript) => (run === null || transcript.run === run) && (!scenario || transcript.scenario === scenario),
       ),
     [subject, run, scenario],
   );
   const title = board.scenarios.find((one) => one.id === scenario)?.title ?? humanize(scenario);
-  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${String(run)}`])].join(", ");
+  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${run}`])].join(", ");
   const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
   return (
     <>
@@ -44,15 +41,19 @@ export function Transcripts({ subject, board, address }: Props) {
           plural(rows.length, "conversation")
         )}
       </p>
-      <ScrollArea className="lg:overflow-visible">
-        <DataTable rows={rows} columns={columns} rowKey={(row) => row.id} caption="Conversations" />
-      </ScrollArea>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => row.id}
+        caption="Conversations"
+        scroll="lg:overflow-visible"
+      />
     </>
   );
 }
 
 function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {
-  const order = new Map(board.scenarios.map((one, index) => [one.id, index]));
+  const order = new Map(board.scenarios.map((scenario, index) => [scenario.id, index]));
   const title = (id: string) => board.scenarios[order.get(id) ?? -1]?.title ?? humanize(id);
   const configuration: Column<TranscriptEntry> = {
     id: "configuration",

@@ -1,12 +1,12 @@
 import type { TranscriptAttempt } from "../../api/types";
 import { count, timestamp, plural, orDash } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 
 /** Every attempt at a call: its outcome, why it was rejected, what it cost. */
 export function Attempts({ attempts, what }: { attempts: readonly TranscriptAttempt[]; what: string }) {
   if (!attempts.length) return null;
-  const rejected = attempts.filter((one) => !one.accepted).length;
-  const last = attempts.find((one) => one.accepted) ?? attempts[attempts.length - 1];
+  const rejected = attempts.filter((attempt) => !attempt.accepted).length;
+  const last = attempts.find((attempt) => attempt.accepted) ?? attempts[attempts.length - 1];
   const note = last ? [last.provider, last.shown.dollars].filter(Boolean).join(", ") : "";
   return (
     <Disclosure
@@ -39,7 +39,7 @@ function facts(attempt: TranscriptAttempt): string[] {
   return [
     timestamp(attempt.started),
     attempt.seconds === null ? "" : `${orDash(attempt.shown.seconds)} s`,
-    attempt.status === null ? "" : `HTTP ${String(attempt.status)}`,
+    attempt.status === null ? "" : `HTTP ${attempt.status}`,
     attempt.finish_reason ? `finished: ${attempt.finish_reason}` : "",
     attempt.prompt_tokens === null ? "" : `${count(attempt.prompt_tokens)} tokens in`,
     attempt.completion_tokens === null ? "" : `${count(attempt.completion_tokens)} out`,

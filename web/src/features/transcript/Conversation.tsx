@@ -1,6 +1,6 @@
 import type { TranscriptLine, TranscriptReply, Transcript } from "../../api/types";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { Attempts } from "./Attempts";
 import { spansOf, type Wanted } from "./highlights";
@@ -32,7 +32,7 @@ export function Conversation({ transcript, address, found }: Props) {
           key={number}
           line={line}
           number={number}
-          reply={transcript.replies.find((one) => one.line === number)}
+          reply={transcript.replies.find((reply) => reply.line === number)}
           transcript={transcript}
           address={address}
           found={found}
@@ -63,7 +63,7 @@ function Turn({ line, number, reply, transcript, address, found }: TurnProps) {
     <article
       aria-label={`${who}${line.reply ? `, ${humanize(line.reply)}` : ""}`}
       className={`rounded-xl border px-4 py-3 ${className}`}
-      id={`line-${String(number)}`}
+      id={`line-${number}`}
     >
       <header className="mb-1.5 flex flex-wrap items-baseline gap-x-2.5 gap-y-1 text-sm">
         <span className={`font-semibold ${ink}`}>{who}</span>

@@ -1,21 +1,15 @@
 import type { TranscriptJudgement, MarkScale, PhraseMark } from "../../api/types";
-import { CodeText } from "../../components/CodeText";
-import { DataTable, type Column } from "../../components/DataTable";
-import { Disclosure } from "../../components/Disclosure";
-import { ExamLine } from "../../components/ExamLine";
+import { CodeText, ExamLine, Label } from "../../components/labels";
+import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { HighlightedText } from "../../components/HighlightedText";
-import { ScrollArea } from "../../components/ScrollArea";
 import { usePage } from "../../hooks/usePage";
-import { humanize } from "../../lib/format";
-import { letterName } from "../../lib/letterName";
-import { markText, scaleRange } from "../../lib/markText";
+import { humanize, letterName, markText, scaleRange } from "../../lib/format";
 import { hitsOf } from "../../lib/searchTerms";
 import { cut } from "../../lib/textSpans";
 import type { AddressOf } from "../../routes";
 import { Attempts } from "./Attempts";
-import { phraseId, phrasesOf, quoteId } from "./highlights";
-import type { TranscriptProps } from "./transcriptProps";
-import { Label } from "../../components/Label";
+import { phraseId, phrasesOf, quoteId, type TranscriptProps } from "./highlights";
 
 interface Props extends TranscriptProps {
   found: string;
@@ -33,9 +27,7 @@ export function Marks({ transcript, address, found }: Props) {
       {judgements.length ? (
         <section aria-label="All marks">
           <h2 className="mb-1">Marks</h2>
-          <ScrollArea>
-            <MarksTable judgements={judgements} scales={scales} />
-          </ScrollArea>
+          <MarksTable judgements={judgements} scales={scales} />
         </section>
       ) : (
         <section>
@@ -192,13 +184,7 @@ function Phrases({ transcript, address }: TranscriptProps) {
         );
       },
     },
-    {
-      id: "weight",
-      title: "Weight",
-      numeric: true,
-      cellClass: (phrase) => (phrase.weight > 0 ? "text-good" : "text-bad"),
-      cell: (phrase) => phrase.shown.weight,
-    },
+    shownColumn("weight", "Weight", { cellClass: (phrase) => (phrase.weight > 0 ? "text-good" : "text-bad") }),
   ];
   return (
     <section aria-label="The embedded judge's phrases">

@@ -3,7 +3,7 @@ import type { Neighbour } from "../../api/types";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
-import type { TranscriptProps } from "./transcriptProps";
+import type { TranscriptProps } from "./highlights";
 
 const NEIGHBOURS = [
   ["previous_run", "ArrowLeft", "← run", "Previous run"],

@@ -1,10 +1,9 @@
 import { useState } from "react";
-import { endpoints } from "../../api/endpoints";
+import { endpoints, useApi } from "../../api/queries";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
-import { FileLink } from "../../components/FileLink";
+import { Disclosure } from "../../components/sections";
+import { FileLink } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useApi } from "../../api/queries";
 import { prettyJson } from "./SentMessages";
 
 /** Requests and responses as they were recorded; read when opened. */
@@ -38,7 +37,7 @@ export function RawCalls({ transcript }: { transcript: string }) {
                   <div key={number} className="mt-2">
                     <p className="eyebrow">
                       attempt {number + 1}: {attempt.outcome ?? "in flight"}
-                      {attempt.status === null ? "" : `, HTTP ${String(attempt.status)}`}
+                      {attempt.status === null ? "" : `, HTTP ${attempt.status}`}
                     </p>
                     <pre className="raw rounded-lg bg-sunk p-3">
                       {attempt.raw ? prettyJson(attempt.raw) : "nothing was kept"}

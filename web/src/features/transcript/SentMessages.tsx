@@ -1,5 +1,5 @@
 import type { Transcript } from "../../api/types";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 
 /** The conversation as it is sent to the model: roles, calls of the tool and their results. */
 export function SentMessages({ transcript }: { transcript: Transcript }) {

@@ -1,60 +1,42 @@
 import type { Transcript, Turns } from "../../api/types";
 import { humanize } from "../../lib/format";
-import { Disclosure } from "../../components/Disclosure";
+import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
-import { between, type Span } from "../../lib/textSpans";
+import { between, type Place } from "../../lib/textSpans";
 
-/** Both answers of a two-turn scenario beside each other; words of one of them only are highlighted. */
-export function SideBySide({
-  transcript,
-  turns,
-  formatted,
-}: {
+interface Props {
   transcript: Transcript;
   turns: Turns;
   formatted: boolean;
-}) {
-  const [first, second] = [transcript.lines[turns.first], transcript.lines[turns.second]];
-  if (!first || !second) return null;
+}
+
+/** Both answers of a two-turn scenario beside each other; words of one of them only are highlighted. */
+export function SideBySide({ transcript, turns, formatted }: Props) {
   const pressure = transcript.lines.slice(turns.first + 1, turns.second);
-  const differing = (
-    text: string,
-    shared: readonly { start: number; end: number }[],
-    kind: string,
-    title: string,
-  ): Span[] =>
-    between(shared, text.length)
-      .flatMap((span) => trimmed(text, span))
-      .map((span) => ({ ...span, kind, title, id: "" }));
-  const removed = differing(
-    first.text,
-    turns.shared.map((one) => one.first),
-    "down",
-    "gone from the second answer",
-  );
-  const added = differing(
-    second.text,
-    turns.shared.map((one) => one.second),
-    "up",
-    "new in the second answer",
-  );
+  const sides = [
+    { side: "first", title: "Before", kind: "down", differs: "gone from the second answer" },
+    { side: "second", title: "After", kind: "up", differs: "new in the second answer" },
+  ] as const;
   return (
     <section aria-label="Both answers">
       <div className="grid gap-4 md:grid-cols-2">
-        <Answer
-          title="Before"
-          name={first.reply}
-          text={first.text}
-          spans={turns.shared.length ? removed : []}
-          formatted={formatted}
-        />
-        <Answer
-          title="After"
-          name={second.reply}
-          text={second.text}
-          spans={turns.shared.length ? added : []}
-          formatted={formatted}
-        />
+        {sides.map(({ side, title, kind, differs }) => {
+          const { text = "", reply = "" } = transcript.lines[turns[side]] ?? {};
+          const shared = turns.shared.map((place) => place[side]);
+          const differing = shared.length ? between(shared, text.length).flatMap((place) => trimmed(text, place)) : [];
+          const spans = differing.map((place) => ({ ...place, kind, title: differs, id: "" }));
+          return (
+            <article key={side} className="panel min-w-0 px-4 py-3" aria-label={title}>
+              <header className="mb-1.5 text-sm">
+                <span className="font-semibold text-accent">{title}</span>{" "}
+                <span className="eyebrow">{humanize(reply)}</span>
+              </header>
+              <div className="prose-text">
+                <MessageText text={text} spans={spans} formatted={formatted} />
+              </div>
+            </article>
+          );
+        })}
       </div>
       <p className="mt-2 text-sm text-soft">
         {turns.shared.length ? (
@@ -80,21 +62,7 @@ export function SideBySide({
 }
 
 /** A span without spaces and punctuation at its ends; none where it has no word. */
-function trimmed(text: string, { start, end }: { start: number; end: number }): { start: number; end: number }[] {
+function trimmed(text: string, { start, end }: Place): Place[] {
   const words = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su.exec(text.slice(start, end));
   return words ? [{ start: start + words.index, end: start + words.index + words[0].length }] : [];
-}
-
-function Answer(props: { title: string; name: string; text: string; spans: readonly Span[]; formatted: boolean }) {
-  const { title, name, text, spans, formatted } = props;
-  return (
-    <article className="panel min-w-0 px-4 py-3" aria-label={title}>
-      <header className="mb-1.5 text-sm">
-        <span className="font-semibold text-accent">{title}</span> <span className="eyebrow">{humanize(name)}</span>
-      </header>
-      <div className="prose-text">
-        <MessageText text={text} spans={spans} formatted={formatted} />
-      </div>
-    </article>
-  );
 }

@@ -1,21 +1,18 @@
 import { useEffect } from "react";
-import { endpoints } from "../../api/endpoints";
-import { useApi } from "../../api/queries";
+import { endpoints, useApi } from "../../api/queries";
 import { Await } from "../../components/status";
-import { useDocumentTitle } from "../../hooks/useDocumentTitle";
-import { usePage } from "../../hooks/usePage";
+import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Conversation } from "./Conversation";
-import { foundId } from "./highlights";
+import { foundId, type TranscriptProps } from "./highlights";
 import { Marks } from "./Marks";
 import { Neighbours } from "./Neighbours";
 import { RawCalls } from "./RawCalls";
 import { SentMessages } from "./SentMessages";
 import { SideBySide } from "./SideBySide";
-import type { TranscriptProps } from "./transcriptProps";
 import { ViewOptions } from "./ViewOptions";
-import { Label } from "../../components/Label";
+import { Label } from "../../components/labels";
 
 /** One conversation, with everything that belongs to it. */
 export default function TranscriptPage({ address }: { address: AddressOf<"transcript"> }) {

@@ -1,11 +1,11 @@
 import { useMemo } from "react";
-import { endpoints } from "../../api/endpoints";
-import { Downloads } from "../../components/Downloads";
+import { endpoints } from "../../api/queries";
+import { Downloads } from "../../components/downloads";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
-import { nextQuote, phrasesOf } from "./highlights";
-import type { TranscriptProps } from "./transcriptProps";
+import { nextQuote, phrasesOf, type TranscriptProps } from "./highlights";
+import { Button } from "../../components/fields";
 
 /** How the conversation is shown. */
 export function ViewOptions({ transcript, address }: TranscriptProps) {
@@ -16,7 +16,7 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
     const all = [{ key: "f", description: "Formatted or unformatted text", action: () => update({ plain: !plain }) }];
     if (transcript.turns)
       all.push({ key: "s", description: "Both answers side by side", action: () => update({ side: !side }) });
-    if (transcript.judgements.some((one) => one.quotes.length)) {
+    if (transcript.judgements.some((judgement) => judgement.quotes.length)) {
       const action = () => update({ ...nextQuote(transcript, address), side: false });
       all.push({ key: "m", description: "Next quotation of a judge", action });
     }
@@ -44,7 +44,7 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
             <option value="">no mark</option>
             {embedded.marks.map(({ mark }) => (
               <option key={mark} value={mark}>
-                {scales.find((one) => one.name === mark)?.title ?? humanize(mark)}
+                {scales.find((scale) => scale.name === mark)?.title ?? humanize(mark)}
               </option>
             ))}
           </select>
@@ -59,8 +59,8 @@ export function ViewOptions({ transcript, address }: TranscriptProps) {
 
 function Toggle({ on, onChange, title }: { on: boolean; onChange: (on: boolean) => void; title: string }) {
   return (
-    <button type="button" className="button" aria-pressed={on} onClick={() => onChange(!on)}>
+    <Button aria-pressed={on} onClick={() => onChange(!on)}>
       {title}
-    </button>
+    </Button>
   );
 }

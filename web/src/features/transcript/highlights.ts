@@ -1,10 +1,11 @@
 import type { TranscriptJudgement, TranscriptLine, PhraseMark, Transcript } from "../../api/types";
 import { hitsOf } from "../../lib/searchTerms";
 import type { Span } from "../../lib/textSpans";
+import type { AddressOf } from "../../routes";
 
 /** Ids of the highlights that an address can point at. */
-export const quoteId = (judge: number, quote: number) => `j${String(judge)}.${String(quote)}`;
-export const phraseId = (phrase: number, place: number) => `p${String(phrase)}.${String(place)}`;
+export const quoteId = (judge: number, quote: number) => `j${judge}.${quote}`;
+export const phraseId = (phrase: number, place: number) => `p${phrase}.${place}`;
 
 /** What the address asks to be highlighted. */
 export interface Wanted {
@@ -18,7 +19,7 @@ export interface Wanted {
 export function foundId(transcript: Transcript, wanted: Wanted): string {
   if (!wanted.mark) return wanted.find ? "hit" : "";
   if (wanted.mark.startsWith("p")) return wanted.mark;
-  const judge = transcript.judgements.findIndex((one) => one.judge === wanted.by);
+  const judge = transcript.judgements.findIndex((judgement) => judgement.judge === wanted.by);
   const quote = Number(wanted.mark.slice(1));
   return wanted.mark.startsWith("q") && judge >= 0 && Number.isInteger(quote) ? quoteId(judge, quote) : "";
 }
@@ -70,8 +71,14 @@ export function phrasesOf(transcript: Transcript, mark: string): PhraseMark | un
 /** The quote after the one that *wanted* points at; after the last one of the last judge, the first. */
 export function nextQuote(transcript: Transcript, wanted: Wanted): { mark: string; by: string } {
   const all = transcript.judgements.flatMap(({ judge, quotes }) =>
-    quotes.map((_, n) => ({ mark: `q${String(n)}`, by: judge })),
+    quotes.map((_, n) => ({ mark: `q${n}`, by: judge })),
   );
   const now = all.findIndex((one) => one.mark === wanted.mark && one.by === wanted.by);
   return all[(now + 1) % all.length] ?? { mark: "", by: "" };
+}
+
+/** What the parts of the page of a conversation are given. */
+export interface TranscriptProps {
+  transcript: Transcript;
+  address: AddressOf<"transcript">;
 }

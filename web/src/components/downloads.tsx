@@ -1,9 +1,11 @@
-import { useState } from "react";
-import { csvOf } from "../api/endpoints";
+import { useState, type MouseEvent, type ReactNode } from "react";
+import { csvOf } from "../api/queries";
 import type { Citation } from "../api/types";
 import { usePage } from "../hooks/usePage";
 import { Dialog } from "./Dialog";
-import { FileLink } from "./FileLink";
+import { keptToken } from "../api/access";
+import { download, fileUrl, type ApiError } from "../api/client";
+import { Button } from "./fields";
 
 interface File {
   title: string;
@@ -62,9 +64,7 @@ export function Downloads({ files, citation }: Props) {
           <p className="prose-text">{text}</p>
           <pre className="raw mt-3 rounded-lg bg-sunk p-3">{bibtex}</pre>
           <div className="mt-3 flex items-center gap-3">
-            <button type="button" className="button" onClick={() => copy("bibtex", bibtex)}>
-              Copy BibTeX
-            </button>
+            <Button onClick={() => copy("bibtex", bibtex)}>Copy BibTeX</Button>
             <span role="status" className="text-faint">
               {copied === "bibtex" ? "copied" : ""}
             </span>
@@ -72,5 +72,30 @@ export function Downloads({ files, citation }: Props) {
         </Dialog>
       ) : null}
     </div>
+  );
+}
+
+/** A file to download. A link cannot send the viewer's token: where there is one, the page fetches the file itself. */
+export function FileLink({ path, name, children }: { path: string; name: string; children: ReactNode }) {
+  const [problem, setProblem] = useState("");
+  const save = (event: MouseEvent) => {
+    if (!keptToken()) return;
+    event.preventDefault();
+    download(path, name).then(
+      () => setProblem(""),
+      ({ message, next }: ApiError) => setProblem(`${message} ${next}`),
+    );
+  };
+  return (
+    <>
+      <a href={fileUrl(path)} download={name} onClick={save}>
+        {children}
+      </a>
+      {problem ? (
+        <span role="alert" className="text-bad">
+          {problem}
+        </span>
+      ) : null}
+    </>
   );
 }

@@ -1,6 +1,0 @@
-import { expect, it } from "vitest";
-import { letterName } from "./letterName";
-
-it("continues after Z", () => {
-  expect([0, 25, 26, 27, 52].map(letterName)).toEqual(["A", "Z", "AA", "AB", "BA"]);
-});
