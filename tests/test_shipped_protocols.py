@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -235,23 +236,34 @@ def test_the_same_words_are_the_same_calls(tmp_path: Path) -> None:
     assert second.index == {"rock": 100.0}, "who has played v2 only has not begun lite"
 
 
-def test_five_runs_of_v2_are_no_begun_runs_of_lite(tmp_path: Path) -> None:
-    """They share nine scenarios; the run that lite was played with is whole, and so is its index."""
-    play("v2", tmp_path / "store.db", "rock", runs=5)
+@pytest.fixture(scope="module")
+def of_v2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with five runs of v2."""
+    store = tmp_path_factory.mktemp("v2") / "store.db"
+    play("v2", store, "rock", runs=5)
+    return store
 
-    played = play("lite", tmp_path / "store.db", "rock")
+
+@pytest.fixture(scope="module")
+def of_both(of_v2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with one run of v1."""
+    store = Path(shutil.copy(of_v2, tmp_path_factory.mktemp("both")))
+    play("v1", store, "rock")
+    return store
+
+
+def test_five_runs_of_v2_are_no_begun_runs_of_lite(of_v2: Path, tmp_path: Path) -> None:
+    """They share nine scenarios; the run that lite was played with is whole, and so is its index."""
+    played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock")
 
     (row,) = played.boards[0].ranked
     assert (row.score.index, row.score.runs, row.missing) == (100.0, 1, ())
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_run_of_which_everything_is_stored_is_on_its_board(tmp_path: Path, parts: int) -> None:
-    """Two runs of v2 and one of v1 hold all of lite's first run: it costs nothing, and is begun by the asking."""
-    store = tmp_path / "store.db"
-    play("v2", store, "rock", runs=2)
-    play("v1", store, "rock")
-
+def test_a_run_of_which_everything_is_stored_is_on_its_board(of_both: Path, tmp_path: Path, parts: int) -> None:
+    """Runs of v2 and one of v1 hold all of lite's first run: it costs nothing, and is begun by the asking."""
+    store = Path(shutil.copy(of_both, tmp_path))
     shards = [Shard(number, parts) for number in range(1, parts + 1)] if parts > 1 else [None]
     played = [play("lite", store, "rock", shard=shard) for shard in shards][-1]
 
@@ -259,14 +271,12 @@ def test_a_run_of_which_everything_is_stored_is_on_its_board(tmp_path: Path, par
     assert played.index == {"rock": 100.0}
     assert played.boards[0].ranked[0].score.runs == 1
     with open_store(store) as opened:
-        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [("sim/rock", 2)]
+        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [("sim/rock", 5)]
 
 
-def test_what_a_budget_leaves_unplayed_is_not_begun(tmp_path: Path) -> None:
+def test_what_a_budget_leaves_unplayed_is_not_begun(of_v2: Path, tmp_path: Path) -> None:
     """Nine scenarios of each run of lite are stored and there is no money for the other five: no run is begun."""
-    play("v2", tmp_path / "store.db", "rock", runs=5)
-
-    played = play("lite", tmp_path / "store.db", "rock", runs=5, budget=1e-9)
+    played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock", runs=5, budget=1e-9)
 
     assert not played.report.complete
     assert played.boards == []
