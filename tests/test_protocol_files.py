@@ -585,11 +585,11 @@ def test_a_misspelt_protocol_is_answered_with_what_is_near(folder: Path) -> None
         load(folder.parent / "mien")
 
 
-@pytest.mark.parametrize("shipped", [False, True])
-def test_what_is_no_protocol_is_answered_with_those_that_there_are(tmp_path: Path, shipped: bool) -> None:
-    """A name that nobody ships, and a folder without protocol.yaml."""
-    where = "v22" if shipped else tmp_path
-    with pytest.raises(ProtocolError, match=rf"^{where}: no protocol of that name \(.*v2.*\).*`aib protocols`"):
+@pytest.mark.parametrize(("name", "mend"), [("", "`aib protocols`"), ("v22", "did you mean v2")])
+def test_what_is_no_protocol_is_answered_with_those_that_there_are(tmp_path: Path, name: str, mend: str) -> None:
+    """A folder without protocol.yaml, and a name that nobody ships."""
+    where = name or tmp_path
+    with pytest.raises(ProtocolError, match=rf"^{where}: no protocol of that name \(.*v2.*\).*{mend}"):
         load(where)
 
 

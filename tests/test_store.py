@@ -610,7 +610,9 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
         raise RuntimeError("nobody thought of this")
 
     async def all_fail() -> list[Any]:
-        async with Commits(store) as commits:
+        stopping = asyncio.Event()
+        stopping.set()  # or a minute would be waited for the server to come back
+        async with Commits(store, stopping) as commits:
             await commits.do(partial(add, "before"))
             event.listen(store.engine, "commit", refuse)
             writes = [asyncio.ensure_future(commits.do(partial(add, f"n{number}"))) for number in range(3)]
