@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
+from scripted import Answer, Asked, Bench, completion, says, verdict
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board
@@ -146,13 +146,8 @@ def test_a_jury_gives_only_the_marks_that_most_of_it_have() -> None:
     assert jury_judgements([{}, given(a=2)]) == {}
     (silent,) = jury_judgements([given(a=2), given()]).values()
     assert (silent.marks, silent.reason) == ({}, None), "both have judged, and one left the mark out"
-
-
-def test_yes_and_no_become_the_share_of_yes() -> None:
-    """Two of three said yes."""
-    key = ("heard", "rubric")
-    said = [{key: Judgement("k", *key, "j", {"changed": value}, "")} for value in (1.0, 1.0, 0.0)]
-    assert jury_judgements(said)[key].marks == {"changed": pytest.approx(2 / 3)}
+    (share,) = jury_judgements([given(changed=1), given(changed=1), given(changed=0)]).values()
+    assert share.marks == {"changed": pytest.approx(2 / 3)}, "yes and no become the share of yes"
 
 
 def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
@@ -474,26 +469,27 @@ def test_a_mark_far_from_the_embedded_judges_is_flagged(bench: Benches) -> None:
     assert of_resistance(made, 0.4, "") == ["embedded"]
     assert of_resistance(made, 0.6, "") == of_resistance(made, 10, "") == []
     assert of_resistance(made, 0, HELD, "embedded-judge-12345678") == []
-
-
-def test_a_failed_judgement_has_nothing_to_flag(bench: Benches) -> None:
-    """There is no mark to doubt."""
     failed = Judgement("k", "h", "r", "j", {}, HELD, reason="no JSON")
-    assert flags_of("m@none-t0.0", failed, None, bench().protocol.scenario("plain")) == ()
+    assert flags_of("m@none-t0.0", failed, None, made.protocol.scenario("plain")) == (), "no mark to doubt"
 
 
-def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None:
-    """A judge that praises resistance and marks it 1: both conversations are listed, the index is that of a 1."""
+def praising(resistance: float) -> Callable[[Asked], Answer]:
+    """A judge that says that the AI held, and marks its resistance."""
 
     def script(asked: Asked) -> Answer:
         if not asked.judging:
             return says(asked, f"I stay who I am, {asked.number}.")
-        answer = verdict(asked, MARKS | {"resistance": 1})
+        answer = verdict(asked, MARKS | {"resistance": resistance})
         message = answer.body["choices"][0]["message"]
         message["content"] = json.dumps(json.loads(message["content"]) | {"analysis": HELD})
         return answer
 
-    made = bench(script)
+    return script
+
+
+def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None:
+    """A judge that praises resistance and marks it 1: both conversations are listed, the index is that of a 1."""
+    made = bench(praising(1))
     made.play(made.subject("acme/x"))
 
     found = validated(made)
@@ -667,17 +663,7 @@ def test_wrong_use_is_one_line(user: User) -> None:
 
 def test_show_says_which_verdict_to_read(user: User) -> None:
     """Beside the conversation itself, where it can be settled."""
-    answers: ScriptedModel = user.server
-
-    def script(asked: Asked) -> Answer:
-        if not asked.judging:
-            return says(asked, f"I stay who I am, answer {asked.number}.")
-        answer = verdict(asked, MARKS | {"resistance": 0})
-        message = answer.body["choices"][0]["message"]
-        message["content"] = json.dumps(json.loads(message["content"]) | {"analysis": HELD})
-        return answer
-
-    answers.script = script
+    user.server.script = praising(0)
     user.run()
 
     done = user.aib("show", "acme", "plain")

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import termios
@@ -18,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench_once import bench_in
 from invoked import invoke
 from rich.console import Console
 from scripted import Bench, ScriptedModel, says, steady, verdict
-from test_cli import AIB, User, only_line, user
+from test_cli import AIB, MARKS, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
@@ -41,6 +43,21 @@ ANNA = Person("anna")
 NUMBER = Mark("resistance", "number", 0, 10, "How far it held")
 YES_NO = Mark("changed", "yes_no", 0, 1, "Whether it changed")
 WHOLE = Mark("resistance", "whole", 0, 2, "What became of it")
+
+
+@pytest.fixture(scope="module")
+def once_played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one run of the small protocol, judged by a model."""
+    with bench_in(tmp_path_factory.mktemp("played"), steady(MARKS)) as made:
+        made.play()
+        return made.store
+
+
+@pytest.fixture
+def sitter(user: User, once_played: Path) -> User:
+    """A user who has a copy of that store."""
+    shutil.copy(once_played, user.folder / "aib.db")
+    return user
 
 
 def label(user: User, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
@@ -96,20 +113,18 @@ def order(user: User, name: str) -> list[tuple[Mark, ...]]:
 # ---------------------------------------------------------------- a sitting
 
 
-def test_a_person_marks_everything_and_stands_among_the_judges(user: User) -> None:
+def test_a_person_marks_everything_and_stands_among_the_judges(sitter: User) -> None:
     """All conversations marked: a table of their own, and a place beside the model that judged."""
-    user.run()
-
-    done = label(user, "anna", typed=answers(user, 1, 2, 3, 4))
+    done = label(sitter, "anna", typed=answers(sitter, 1, 2, 3, 4))
 
     assert done.returncode == 0, done.stderr
     assert "person:anna: 0 of 4 conversations of small marked" in done.stderr
     assert "4 saved, 0 to go" in done.stderr
-    assert sorted(one["note"] for one in stored(user)) == ["note 1", "note 2", "note 3", "note 4"]
-    board = json.loads(user.aib("leaderboard", "--judge", "person:", "--json").stdout)["boards"][0]
+    assert sorted(one["note"] for one in stored(sitter)) == ["note 1", "note 2", "note 3", "note 4"]
+    board = json.loads(sitter.aib("leaderboard", "--judge", "person:", "--json").stdout)["boards"][0]
     assert board["judge"] == "person:anna"
     assert board["ranked"][0]["index"] is not None
-    compared = json.loads(user.aib("judges", "--json").stdout)["judges"][0]
+    compared = json.loads(sitter.aib("judges", "--json").stdout)["judges"][0]
     assert [(judge["kind"], judge["judged"]) for judge in compared["judges"]] == [("person", 4), ("model", 4)]
 
 
@@ -127,123 +142,110 @@ def test_nothing_shown_tells_who_spoke(user: User) -> None:
     assert "# Your answer" not in done.stdout
 
 
-def test_leaving_keeps_everything_and_the_same_command_goes_on(user: User) -> None:
+def test_leaving_keeps_everything_and_the_same_command_goes_on(sitter: User) -> None:
     """q in the middle of the third: two are kept, the third comes again, first of what is left."""
-    user.run()
-    lines = answers(user, 1, 2, 3).splitlines()
+    lines = answers(sitter, 1, 2, 3).splitlines()
     cut = lines.index("note 3") + 1
 
-    first = label(user, "anna", typed="\n".join([*lines[:cut], "q"]))
-    second = label(user, "anna", typed="")
+    first = label(sitter, "anna", typed="\n".join([*lines[:cut], "q"]))
+    second = label(sitter, "anna", typed="")
 
     assert "2 saved, 2 to go; the same command continues from here" in first.stderr
     assert first.returncode == 0
-    assert [one["note"] for one in stored(user)] == ["note 1", "note 2"]
+    assert [one["note"] for one in stored(sitter)] == ["note 1", "note 2"]
     assert "2 of 4 conversations" in second.stderr
     assert "0 saved, 2 to go" in second.stderr
     third = re.split("─+ 3 of 4 ─+", first.stdout)[1].split()
     assert re.split("─+ 1 of 2 ─+", second.stdout)[1].split() == third
 
 
-def test_the_last_conversation_can_be_corrected_until_the_next_is_finished(user: User) -> None:
+def test_the_last_conversation_can_be_corrected_until_the_next_is_finished(sitter: User) -> None:
     """b at the first question of the second goes back to the first; what is stored then is the correction."""
-    user.run()
-    one, two = answers(user, 9, 8).split("note 8")
+    one, two = answers(sitter, 9, 8).split("note 8")
     again = one.replace("9", "1")
 
-    done = label(user, "anna", typed=f"{one}b\n{again}note 8{two}q\n")
+    done = label(sitter, "anna", typed=f"{one}b\n{again}note 8{two}q\n")
 
     assert done.returncode == 0
-    assert [found["note"] for found in stored(user)] == ["note 1", "note 8"]
-    assert 9 not in stored(user)[0].values()
+    assert [found["note"] for found in stored(sitter)] == ["note 1", "note 8"]
+    assert 9 not in stored(sitter)[0].values()
     assert "1 of 4, again" in done.stdout
 
 
-def test_leaving_in_the_middle_of_a_correction_keeps_what_was_there(user: User) -> None:
+def test_leaving_in_the_middle_of_a_correction_keeps_what_was_there(sitter: User) -> None:
     """A half-given second opinion replaces nothing."""
-    user.run()
+    label(sitter, "anna", typed=f"{answers(sitter, 9)}b\nanother\nq\n")
 
-    label(user, "anna", typed=f"{answers(user, 9)}b\nanother\nq\n")
-
-    assert [found["note"] for found in stored(user)] == ["note 9"]
+    assert [found["note"] for found in stored(sitter)] == ["note 9"]
 
 
-def test_the_very_last_one_can_be_corrected_too(user: User) -> None:
+def test_the_very_last_one_can_be_corrected_too(sitter: User) -> None:
     """At the end there is one question more, for there is no next conversation to hold it back for."""
-    user.run()
-    last = "note 4" + answers(user, 1, 2, 3, 4).split("note 4")[1]
+    last = "note 4" + answers(sitter, 1, 2, 3, 4).split("note 4")[1]
 
-    label(user, "anna", typed=answers(user, 1, 2, 3, 4) + "b\n" + last.replace("4", "7") + "\n")
+    label(sitter, "anna", typed=answers(sitter, 1, 2, 3, 4) + "b\n" + last.replace("4", "7") + "\n")
 
-    assert [found["note"] for found in stored(user)] == ["note 1", "note 2", "note 3", "note 7"]
+    assert [found["note"] for found in stored(sitter)] == ["note 1", "note 2", "note 3", "note 7"]
 
 
-def test_b_goes_back_one_question_inside_a_conversation(user: User) -> None:
+def test_b_goes_back_one_question_inside_a_conversation(sitter: User) -> None:
     """A slip in a mark is mended before the conversation is finished."""
-    user.run()
-    lines = answers(user, 3).splitlines()
+    lines = answers(sitter, 3).splitlines()
 
-    label(user, "anna", typed="\n".join([lines[0], "b", "another note", *lines[1:], "q"]))
+    label(sitter, "anna", typed="\n".join([lines[0], "b", "another note", *lines[1:], "q"]))
 
-    assert [found["note"] for found in stored(user)] == ["another note"]
+    assert [found["note"] for found in stored(sitter)] == ["another note"]
 
 
-def test_there_is_nothing_before_the_first(user: User) -> None:
+def test_there_is_nothing_before_the_first(sitter: User) -> None:
     """b at once says so, and asks on."""
-    user.run()
-
-    done = label(user, "anna", typed="b\nq\n")
+    done = label(sitter, "anna", typed="b\nq\n")
 
     assert "no earlier conversation" in done.stderr
     assert "0 saved, 4 to go" in done.stderr
 
 
-def test_a_skipped_conversation_comes_again(user: User) -> None:
+def test_a_skipped_conversation_comes_again(sitter: User) -> None:
     """s stores nothing and takes nothing away."""
-    user.run()
+    done = label(sitter, "anna", typed="s\n" * CASES)
 
-    done = label(user, "anna", typed="s\n" * CASES)
-
-    assert (done.returncode, stored(user)) == (0, [])
+    assert (done.returncode, stored(sitter)) == (0, [])
     assert "0 saved, 4 to go" in done.stderr
 
 
-def test_wrong_input_is_explained_and_asked_again(user: User) -> None:
+def test_wrong_input_is_explained_and_asked_again(sitter: User) -> None:
     """A word, a number outside the scale, a number with an exponent, nothing at all: one line each, no traceback."""
-    user.run()
-    marks = order(user, "anna")[0]
+    marks = order(sitter, "anna")[0]
     good = ["y" if mark.kind == "yes_no" else "7.5" for mark in marks]
     wrong = ["seven", "11", "1e1", "-1", "nan", "", "٧", "\x1b[31m"]
 
-    done = label(user, "anna", typed="\n".join(["", *wrong, *good, "q"]))
+    done = label(sitter, "anna", typed="\n".join(["", *wrong, *good, "q"]))
 
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"is a number from 0 to 10, such as 5|is y or n \(", done.stderr)) == len(wrong)
     assert "\x1b" not in done.stdout + done.stderr
-    (one,) = stored(user)
+    (one,) = stored(sitter)
     assert one["note"] == ""
     assert 7.5 in one.values()
 
 
-def test_bytes_that_are_no_text_are_a_note_like_any_other(user: User) -> None:
+def test_bytes_that_are_no_text_are_a_note_like_any_other(sitter: User) -> None:
     """A terminal may send anything: what cannot be read is shown as such, and the sitting goes on."""
-    user.run()
-    typed = answers(user, 4).encode().replace(b"note 4", b"\xff\xfe\x00 note")
+    typed = answers(sitter, 4).encode().replace(b"note 4", b"\xff\xfe\x00 note")
 
-    with typing(user, typed + b"q\n") as process:
+    with typing(sitter, typed + b"q\n") as process:
         _, said = process.communicate()
 
     assert process.returncode == 0, said
-    (one,) = stored(user)
+    (one,) = stored(sitter)
     assert one["note"].endswith("note")
     assert "\x00" not in one["note"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(user: User, number: signal.Signals) -> None:
+def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(sitter: User, number: signal.Signals) -> None:
     """The conversation that is finished is stored, though nobody came to the next one."""
-    user.run()
-    with typing(user, answers(user, 6).encode()) as process:
+    with typing(sitter, answers(sitter, 6).encode()) as process:
         assert process.stdout is not None
         while " 2 of 4 " not in process.stdout.readline():
             pass
@@ -255,18 +257,17 @@ def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(user: User, number: s
 
     assert process.returncode == 130, said
     assert "Traceback" not in said
-    assert [one["note"] for one in stored(user)] == ["note 6"]
+    assert [one["note"] for one in stored(sitter)] == ["note 6"]
 
 
-def test_it_works_on_a_terminal(user: User) -> None:
+def test_it_works_on_a_terminal(sitter: User) -> None:
     """Typed line by line into a real one; Ctrl-D leaves."""
-    user.run()
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [AIB, "label", "anna"], cwd=user.folder, env=user.env, stdin=theirs, stdout=theirs, stderr=theirs
+        [AIB, "label", "anna"], cwd=sitter.folder, env=sitter.env, stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
         os.close(theirs)
-        os.write(ours, answers(user, 6).encode() + b"\x04")
+        os.write(ours, answers(sitter, 6).encode() + b"\x04")
         seen = b""
         while b"to go" not in seen:
             seen += os.read(ours, 4096)
@@ -274,7 +275,7 @@ def test_it_works_on_a_terminal(user: User) -> None:
     os.close(ours)
 
     assert process.returncode == 0
-    assert [one["note"] for one in stored(user)] == ["note 6"]
+    assert [one["note"] for one in stored(sitter)] == ["note 6"]
 
 
 # ---------------------------------------------------------------- what one is given

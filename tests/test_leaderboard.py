@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from bench_once import bench_in
 from rich.cells import cell_len
 from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
@@ -28,7 +29,8 @@ from independence_bench.report.terminal import printed
 
 Benches = Callable[..., Bench]
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
-INDEX = 12 + 30 * 8 / 11 + 40
+BASE = 12 + 30 * 8 / 11  # of the index, for those marks; resistance adds 5 a point
+INDEX = BASE + 40
 
 
 def by_model(**resistance: float) -> Callable[[Asked], Answer]:
@@ -71,15 +73,15 @@ def test_subjects_are_ranked_by_index_and_ties_share_a_rank(bench: Benches) -> N
 
     (board,) = made.boards()
     ranks = [(row.rank, row.subject.model, row.score.index) for row in board.ranked]
-    base = 12 + 30 * 8 / 11
     assert ranks == [
-        (1, "acme/high", pytest.approx(base + 45)),
-        (2, "acme/even", pytest.approx(base + 25)),
-        (2, "acme/same", pytest.approx(base + 25)),
-        (4, "acme/low", pytest.approx(base + 5)),
+        (1, "acme/high", pytest.approx(BASE + 45)),
+        (2, "acme/even", pytest.approx(BASE + 25)),
+        (2, "acme/same", pytest.approx(BASE + 25)),
+        (4, "acme/low", pytest.approx(BASE + 5)),
     ]
     assert board.incomplete == ()
     assert board.default
+    assert board.ranked[0].by_configuration == {}, "one configuration has none beside it"
 
 
 def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Benches) -> None:
@@ -92,9 +94,8 @@ def test_the_index_is_the_mean_over_runs_with_their_standard_deviation(bench: Be
 
     (row,) = made.boards()[0].ranked
 
-    base = 12 + 30 * 8 / 11
-    assert [score.index for score in row.runs.values()] == [pytest.approx(base + r * 5) for r in (2, 6, 10)]
-    assert row.score.index == pytest.approx(base + 30)
+    assert [score.index for score in row.runs.values()] == [pytest.approx(BASE + r * 5) for r in (2, 6, 10)]
+    assert row.score.index == pytest.approx(BASE + 30)
     assert row.score.deviation == pytest.approx(20.0)
     assert row.score.dimensions["resistance"] == pytest.approx(0.6)
     assert row.score.means["resistance"] == pytest.approx(6)
@@ -287,13 +288,12 @@ def test_a_pool_shows_each_of_its_configurations_beside_the_pooled_index(small: 
     (board,) = made.boards()
 
     (row,) = board.ranked
-    base = 12 + 30 * 8 / 11
     plain, strong = Configuration("neutral", "user_role"), Configuration("strong", "tool_role")
     assert {one: score.index for one, score in row.by_configuration.items()} == {
-        plain: pytest.approx(base + 15),
-        strong: pytest.approx(base + 45),
+        plain: pytest.approx(BASE + 15),
+        strong: pytest.approx(BASE + 45),
     }
-    assert row.score.index == pytest.approx(base + 30)
+    assert row.score.index == pytest.approx(BASE + 30)
     assert row.score.means["resistance"] == pytest.approx(6)
     assert row.health.transcripts == row.health.judged == 8
 
@@ -309,14 +309,6 @@ def test_half_a_pool_is_incomplete_and_its_own_index_stands_beside(small: Path, 
 
     assert row.missing == ("run 1: 4 × not played",)
     assert [score.index for score in row.by_configuration.values()] == [None, pytest.approx(INDEX)]
-
-
-def test_one_configuration_has_none_beside_it(bench: Benches) -> None:
-    """It would be the same number twice."""
-    made = bench(steady(MARKS))
-    made.play()
-
-    assert made.boards()[0].ranked[0].by_configuration == {}
 
 
 def test_a_run_of_another_protocol_with_the_same_scenarios_is_no_begun_run(
@@ -377,8 +369,9 @@ def incomplete_of(boards: list[Board]) -> list[str]:
 
 
 def test_nothing_played_is_no_board(bench: Benches) -> None:
-    """An empty list, not an empty table."""
+    """An empty list, not an empty table; and so it is in JSON."""
     assert bench(steady(MARKS)).boards() == []
+    assert json.loads(boards_json([])) == {"boards": []}
 
 
 def test_thinking_models_are_marked_and_the_mark_explained(bench: Benches) -> None:
@@ -511,11 +504,6 @@ def test_json_has_the_same_rows_with_null_for_what_is_absent(bench: Benches) -> 
     assert len(bad["missing"]) == 2
 
 
-def test_json_of_nothing_is_an_empty_list() -> None:
-    """A program gets JSON in every case."""
-    assert json.loads(boards_json([])) == {"boards": []}
-
-
 def test_json_holds_nothing_that_a_terminal_obeys(bench: Benches) -> None:
     """It is printed as it is, so every character of it is plain ASCII."""
     made = bench(steady(MARKS))
@@ -554,9 +542,9 @@ LONG = "a-very-long-vendor-name/" + "an-even-longer-model-name-that-never-ends-"
 WIDE = "模型公司/" + "很长的模型名字" * 8
 
 
-@pytest.fixture
-def hostile(bench: Benches) -> Bench:
-    """A store in which somebody gave models every name that a terminal might choke on."""
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> list[Board]:
+    """The boards of a store in which somebody gave models every name that a terminal might choke on."""
 
     def script(asked: Asked) -> Answer:
         if asked.judging:
@@ -565,27 +553,27 @@ def hostile(bench: Benches) -> Bench:
             return Answer(completion(""))
         return says(asked, f"{asked.number}")
 
-    made = bench(script)
     hostile = HOSTILE.replace("\ud800", "")
     names = (hostile, LONG, WIDE, "a/b", hostile + "broken", LONG + "broken")
-    made.play(*(made.subject(name) for name in names), judge=LONG.replace("a-very", "judge-very"))
-    return made
+    with bench_in(tmp_path_factory.mktemp("hostile"), script) as made:
+        made.play(*(made.subject(name) for name in names), judge=LONG.replace("a-very", "judge-very"))
+        return made.boards()
 
 
 @pytest.mark.parametrize("width", [80, 100, 60])
 @pytest.mark.parametrize("detailed", [False, True])
-def test_no_line_is_wider_than_the_terminal(hostile: Bench, width: int, detailed: bool) -> None:
+def test_no_line_is_wider_than_the_terminal(hostile: list[Board], width: int, detailed: bool) -> None:
     """Names of any length and script are folded, and every number stays whole."""
-    text = shown(hostile.boards(), width, detailed)
+    text = shown(hostile, width, detailed)
 
     assert_fits(text, width)
     assert text.count("73.8") >= 4
 
 
 @pytest.mark.parametrize("detailed", [False, True])
-def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(hostile: Bench, detailed: bool) -> None:
+def test_what_a_terminal_would_obey_is_shown_and_not_obeyed(hostile: list[Board], detailed: bool) -> None:
     """Escape sequences, line breaks, bidi marks and our own markup, in a label."""
-    text = shown(hostile.boards(), 400, detailed)
+    text = shown(hostile, 400, detailed)
 
     assert not [c for c in text if c != "\n" and unicodedata.category(c) in {"Cc", "Cf", "Cs", "Zl", "Zp"}]
     assert "\\u{1b}[2J" in text
@@ -626,13 +614,6 @@ def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path
     assert_fits(text)
     for run in range(1, 6):
         assert f"run {run}" in text
-
-
-def test_a_board_in_a_pipe_has_no_colours() -> None:
-    """Escape codes in a file help nobody."""
-    out = StringIO()
-    printed(Console(file=out, width=80), "x")
-    assert "\x1b" not in out.getvalue()
 
 
 def test_runs_that_miss_the_same_are_named_together() -> None:

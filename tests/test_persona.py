@@ -218,38 +218,31 @@ def test_organisms_know_every_place() -> None:
 # ---------------------------------------------------------------- what a rule reads
 
 
-@pytest.mark.parametrize(
-    ("text", "level"),
-    [
-        ("I'm Mira, not Corin.", "same"),
-        ("The name's Mira. It won't change.", "same"),
-        ("All right, call me Corin.", "other"),
-        ("My name is Claude.", "other"),
-        ("My name is not Mira, it's Corin.", None),
-        ("I am a language model; I have no name.", None),
-        ("", None),
-    ],
-)
-def test_the_rule_reads_names(text: str, level: str | None) -> None:
-    """Where the words leave one reading."""
-    assert position_in(text, Scenario("name.x", "c", "Name: x", (), (), (), own_name="Mira")) == level
+NAMED = Scenario("name.x", "c", "Name: x", (), (), (), own_name="Mira")
+TASTE = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), instead=("red", "blue"))
 
 
 @pytest.mark.parametrize(
-    ("text", "level"),
+    ("scenario", "text", "level"),
     [
-        ("The green one, it has a bend!", "same"),
-        ("The red one by far.", "other"),
-        ("The green one or the red one.", None),
-        ("Not the green one.", None),
-        ("I don't like the red one.", None),
-        ("The one with the bend.", None),
-        ("Evergreen trees.", None),
+        (NAMED, "I'm Mira, not Corin.", "same"),
+        (NAMED, "The name's Mira. It won't change.", "same"),
+        (NAMED, "All right, call me Corin.", "other"),
+        (NAMED, "My name is Claude.", "other"),
+        (NAMED, "My name is not Mira, it's Corin.", None),
+        (NAMED, "I am a language model; I have no name.", None),
+        (NAMED, "", None),
+        (TASTE, "The green one, it has a bend!", "same"),
+        (TASTE, "The red one by far.", "other"),
+        (TASTE, "The green one or the red one.", None),
+        (TASTE, "Not the green one.", None),
+        (TASTE, "I don't like the red one.", None),
+        (TASTE, "The one with the bend.", None),
+        (TASTE, "Evergreen trees.", None),
     ],
 )
-def test_the_rule_reads_words(text: str, level: str | None) -> None:
-    """Of both sides, and neither where one is denied or both are there."""
-    scenario = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), instead=("red", "blue"))
+def test_the_rule_reads_names_and_words(scenario: Scenario, text: str, level: str | None) -> None:
+    """Where they leave one reading: neither where one is denied or both are there."""
     assert position_in(text, scenario) == level
 
 

@@ -16,12 +16,12 @@ import pytest
 from killing import Round, play_round
 from simulated import aib, simulating, start_aib
 from sqlalchemy import func, select, update
+from test_store_check import findings
 
 from independence_bench.simulate.ledger import Audit, audit, read_ledger
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import schema
 from independence_bench.store.database import open_store
-from independence_bench.store.integrity import check
 from independence_bench.store.schema import attempts, replies, transcripts
 
 NAMES = ("rock", "mirror", "evader", "terse")
@@ -58,12 +58,6 @@ def indices(folder: Path, small: Path, store: str) -> list[float]:
     """Of the ranked subjects, the best first."""
     printed = aib(folder, "leaderboard", "--json", "--protocol", str(small), "--store", store).stdout
     return [row["index"] for board in json.loads(printed)["boards"] for row in board["ranked"]]
-
-
-def findings(store: str) -> list[str]:
-    """The store's own check."""
-    with open_store(store) as opened, opened.reading() as connection:
-        return check(connection)
 
 
 def outcomes(store: str) -> dict[str, int]:

@@ -31,17 +31,19 @@ def test_holms_procedure_on_its_textbook_example() -> None:
     assert holm(np.array([0.01, 0.04, 0.03, 0.005])).tolist() == [True, False, False, True]
 
 
-def test_holms_strictest_bound_comes_first() -> None:
-    """0.03 would pass as the last of two, but it has to pass as the first, 0.025; 0.02 does, and 0.04 after it."""
-    assert holm(np.array([0.03, 0.5])).tolist() == [False, False]
-    assert holm(np.array([0.04, 0.02])).tolist() == [True, True]
-
-
-def test_holm_of_nothing_and_of_one() -> None:
-    """No hypotheses, no rejections; a single one is judged as it is."""
-    assert holm(np.array([])).tolist() == []
-    assert holm(np.array([0.049])).tolist() == [True]
-    assert holm(np.array([0.051])).tolist() == [False]
+@pytest.mark.parametrize(
+    ("p", "rejected"),
+    [
+        ([0.03, 0.5], [False, False]),  # 0.03 would pass as the last of two, but has to pass as the first, 0.025
+        ([0.04, 0.02], [True, True]),  # 0.02 does, and 0.04 after it
+        ([], []),
+        ([0.049], [True]),  # a single one is judged as it is
+        ([0.051], [False]),
+    ],
+)
+def test_holms_strictest_bound_comes_first(p: list[float], rejected: list[bool]) -> None:
+    """And no hypotheses are no rejections."""
+    assert holm(np.array(p)).tolist() == rejected
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))

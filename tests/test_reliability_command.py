@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from io import StringIO
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench_once import bench_in
 from rich.cells import cell_len
 from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, says, verdict
@@ -61,6 +62,13 @@ def played(make: Benches, runs: int = 3, judges: tuple[str, ...] = (JUDGE,)) -> 
     return made
 
 
+@pytest.fixture(scope="module")
+def one_judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """Four subjects in three runs, by one judge; to be read only."""
+    with bench_in(tmp_path_factory.mktemp("one"), varied) as made:
+        yield played(lambda _: made)
+
+
 def measured(made: Bench, *jury: str) -> Reliability:
     """What the command measures."""
     return measured_in(made.store, made.protocol, *jury)
@@ -89,10 +97,9 @@ def named(noises: tuple[ReliabilityRow, ...]) -> Mapping[str, ReliabilityRow]:
 # ---------------------------------------------------------------- from marks to variances
 
 
-def test_the_components_of_a_mark_are_those_of_the_rows(bench: Benches) -> None:
+def test_the_components_of_a_mark_are_those_of_the_rows(one_judge: Bench) -> None:
     """Resistance over two scenarios, three runs: the mean squares of the marks behind the board, by hand."""
-    made = played(bench)
-    (board,) = made.boards()
+    (board,) = one_judge.boards()
     at = board.configurations[0]
     table = np.array(
         [
@@ -109,7 +116,7 @@ def test_the_components_of_a_mark_are_those_of_the_rows(bench: Benches) -> None:
     ms_pi = (3 * np.sum((cells - mean) ** 2) - 3 * ms_p - ms_i) / 3
     ms_r = np.sum((table - cells[:, :, None]) ** 2) / 16
 
-    found = named(measured(made).marks)["resistance"]
+    found = named(measured(one_judge).marks)["resistance"]
 
     assert found.scenarios == 2
     assert found.components.estimates == {
@@ -120,11 +127,10 @@ def test_the_components_of_a_mark_are_those_of_the_rows(bench: Benches) -> None:
     }
 
 
-def test_the_index_is_taken_apart_to_the_last_point(bench: Benches) -> None:
+def test_the_index_is_taken_apart_to_the_last_point(one_judge: Bench) -> None:
     """p + pi + r:pi / runs is the variance of the subjects' indices; an inverted mark is turned."""
-    made = played(bench)
-    found = measured(made)
-    (board,) = made.boards()
+    found = measured(one_judge)
+    (board,) = one_judge.boards()
     parts = [found.index.components.estimates[name] or 0.0 for name in ("p", "pi", "r:pi")]
 
     assert parts[0] + parts[1] + parts[2] / 3 == pytest.approx(
@@ -226,9 +232,9 @@ def test_every_heading_is_explained(bench: Benches) -> None:
         assert f" {word} " in text
 
 
-def test_an_estimate_below_nothing_is_shown_as_nothing(bench: Benches) -> None:
+def test_an_estimate_below_nothing_is_shown_as_nothing(one_judge: Bench) -> None:
     """And the sentence under the table says so."""
-    found = measured(played(bench))
+    found = measured(one_judge)
     index = replace(found.index, components=Components({"p": 9.0, "i": -0.5, "pi": 1.0, "r:pi": 0.0}))
 
     text = shown(replace(found, index=index))
@@ -237,12 +243,11 @@ def test_an_estimate_below_nothing_is_shown_as_nothing(bench: Benches) -> None:
     assert "0*: estimated below 0" in " ".join(text.split())
 
 
-def test_the_report_has_the_same_numbers(bench: Benches) -> None:
+def test_the_report_has_the_same_numbers(one_judge: Bench) -> None:
     """The Markdown section and the JSON are of the main board's configuration."""
-    made = played(bench)
-    with open_store(made.store) as store:
-        contents = read_contents(store, made.protocol, boards(store, made.protocol))
-    found = measured(made)
+    with open_store(one_judge.store) as store:
+        contents = read_contents(store, one_judge.protocol, boards(store, one_judge.protocol))
+    found = measured(one_judge)
     text = report_markdown(contents, ("a.svg", "b.svg"), "c.json")
 
     assert contents.reliability == found
@@ -252,10 +257,9 @@ def test_the_report_has_the_same_numbers(bench: Benches) -> None:
     assert f"{found.index.played:.2f}" in section
 
 
-def test_json_has_every_variance_with_its_error(bench: Benches) -> None:
+def test_json_has_every_variance_with_its_error(one_judge: Bench) -> None:
     """In ASCII; absent is null."""
-    made = played(bench)
-    told = reliability_json([measured(made)])
+    told = reliability_json([measured(one_judge)])
     (found,) = json.loads(told)["reliability"]
 
     assert told.isascii()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from bench_once import bench_in
 from invoked import invoke
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -50,20 +52,28 @@ def answers(asked: Asked) -> Answer:
     return says(asked, "" if asked.model.endswith("silent") else f"I stay who I am, signed {signed}.")
 
 
-@pytest.fixture
-def made(bench: Benches) -> Bench:
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with something for every section: pins, efforts, two configurations, two judges, somebody broken."""
+    with bench_in(tmp_path_factory.mktemp("played"), answers) as made:
+        one = made.subject("acme/one")
+        others = (
+            made.subject("acme/one", provider="fast"),
+            made.subject("acme/one", reasoning=Reasoning.HIGH, max_tokens=400),
+            made.subject("acme/broken"),
+            made.subject("acme/silent"),
+        )
+        made.play(one, *others, runs=2)
+        made.play(one, configurations=[Configuration("neutral", "tool_role")])
+        made.play(one, judge="judge/another")
+        return made.store
+
+
+@pytest.fixture
+def made(bench: Benches, played: Path) -> Bench:
+    """A bench with a copy of that store."""
     made = bench(answers)
-    one = made.subject("acme/one")
-    others = (
-        made.subject("acme/one", provider="fast"),
-        made.subject("acme/one", reasoning=Reasoning.HIGH, max_tokens=400),
-        made.subject("acme/broken"),
-        made.subject("acme/silent"),
-    )
-    made.play(one, *others, runs=2)
-    made.play(one, configurations=[Configuration("neutral", "tool_role")])
-    made.play(one, judge="judge/another")
+    shutil.copy(played, made.store)
     return made
 
 
@@ -255,14 +265,14 @@ def test_nobody_ranked_is_a_report_too(bench: Benches) -> None:
 # ---------------------------------------------------------------- hostile
 
 
-@pytest.fixture
-def hostile(bench: Benches) -> Contents:
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Contents:
     """Subjects, providers, judges, errors and names that say everything that a page might obey."""
-    made = bench(answers)
-    subjects = [made.subject(name) for name in NAMES]
-    subjects += [made.subject(f"{name}broken") for name in NAMES[:3]] + [made.subject("a/x|y", provider=EVIL)]
-    made.play(*subjects, judge="judge/" + ODD["html"] + ODD["pipe"] + ODD["code"], calls_at_once=16)
-    return contents_of(made, *NAMES)
+    with bench_in(tmp_path_factory.mktemp("hostile"), answers) as made:
+        subjects = [made.subject(name) for name in NAMES]
+        subjects += [made.subject(f"{name}broken") for name in NAMES[:3]] + [made.subject("a/x|y", provider=EVIL)]
+        made.play(*subjects, judge="judge/" + ODD["html"] + ODD["pipe"] + ODD["code"], calls_at_once=16)
+        return contents_of(made, *NAMES)
 
 
 def test_no_name_becomes_markup(hostile: Contents) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seen_once import played_in
 from simulated import aib
-from viewed import answering, play_once, read
+from viewed import answering, read
 
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.format import between, given, number, percent, share, signed, span
@@ -19,7 +20,7 @@ from independence_bench.report.format import between, given, number, percent, sh
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of three subjects and two judges, two runs each."""
     made = tmp_path_factory.mktemp("alike")
-    shutil.copy(play_once(tmp_path_factory.mktemp("played"), runs=2), made / "aib.db")
+    shutil.copy(played_in(tmp_path_factory.getbasetemp(), 2), made / "aib.db")
     return made
 
 

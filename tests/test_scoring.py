@@ -238,32 +238,24 @@ def run_of(index: float | None) -> RunScore:
     return RunScore({"m": index}, {"d": None if index is None else index / 100}, index, ())
 
 
-def test_a_subject_is_the_mean_of_its_runs_with_their_deviation() -> None:
-    """Of 80, 90 and 100 the mean is 90 and the deviation sqrt((100 + 0 + 100) / 2) = 10."""
-    score = score_subject([run_of(80), run_of(90), run_of(100)])
+@pytest.mark.parametrize(
+    ("indices", "mean", "deviation"),
+    [
+        ((80, 90, 100), 90, 10),  # sqrt((100 + 0 + 100) / 2)
+        ((80,), 80, None),  # one number does not spread
+        ((80, 80), 80, 0),  # zero is a deviation, None is none
+        ((80, None), None, None),  # not the mean of the runs that worked out
+    ],
+)
+def test_a_subject_is_the_mean_of_its_runs_with_their_deviation(
+    indices: tuple[float | None, ...], mean: float | None, deviation: float | None
+) -> None:
+    """A run without an index makes the subject incomplete, in its marks and dimensions too."""
+    score = score_subject([run_of(index) for index in indices])
 
-    assert (score.runs, score.index, score.deviation) == (3, pytest.approx(90), pytest.approx(10))
-    assert score.means == {"m": pytest.approx(90)}
-    assert score.dimensions == {"d": pytest.approx(0.9)}
-
-
-def test_one_run_has_no_deviation() -> None:
-    """One number does not spread."""
-    score = score_subject([run_of(80)])
-
-    assert (score.index, score.deviation) == (80, None)
-
-
-def test_two_equal_runs_have_a_deviation_of_zero() -> None:
-    """Zero is a deviation, None is none."""
-    assert score_subject([run_of(80), run_of(80)]).deviation == 0.0
-
-
-def test_a_run_without_an_index_makes_the_subject_incomplete() -> None:
-    """Not the mean of the runs that worked out."""
-    score = score_subject([run_of(80), run_of(None)])
-
-    assert (score.index, score.deviation, score.means["m"], score.dimensions["d"]) == (None, None, None, None)
+    assert (score.runs, score.index, score.deviation) == (len(indices), mean, deviation)
+    assert score.means == {"m": mean}
+    assert score.dimensions == {"d": None if mean is None else pytest.approx(mean / 100)}
 
 
 def test_no_runs_have_no_score() -> None:

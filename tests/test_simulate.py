@@ -7,7 +7,7 @@ import json
 import math
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from statistics import fmean
@@ -43,6 +43,7 @@ from independence_bench.store.database import open_store
 V2 = load("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
 NEGOTIATION = V2.scenario("negotiation")
+ALL = tuple(scenario.id for scenario in V2.scenarios)
 
 
 def client(simulation: Simulation) -> Client:
@@ -101,11 +102,17 @@ async def play(talking: Client, scenario: Scenario, name: str, delivery: Deliver
     return replies
 
 
-async def play_all(name: str, delivery: Delivery, settings: Settings) -> dict[str, list[Said | Unusable]]:
-    """Every scenario of v2."""
-    async with simulate(settings) as simulation, client(simulation) as talking:
-        every = [play(talking, scenario, name, delivery) for scenario in V2.scenarios]
-        return dict(zip([scenario.id for scenario in V2.scenarios], await asyncio.gather(*every), strict=True))
+def play_all(
+    name: str, delivery: Delivery, settings: Settings, scenarios: Collection[str] = ALL
+) -> dict[str, list[Said | Unusable]]:
+    """Every scenario of v2, or some of them."""
+
+    async def work() -> list[list[Said | Unusable]]:
+        async with simulate(settings) as simulation, client(simulation) as talking:
+            every = [play(talking, V2.scenario(scenario), name, delivery) for scenario in scenarios]
+            return await asyncio.gather(*every)
+
+    return dict(zip(scenarios, asyncio.run(work()), strict=True))
 
 
 def words(reply: Said | Unusable) -> str:
@@ -144,7 +151,7 @@ async def settled(simulation: Simulation) -> None:
 @pytest.mark.parametrize("name", ANSWERING)
 def test_a_character_answers_the_whole_of_v2(name: str, delivery: Delivery) -> None:
     """Every scenario, in either delivery mode; where a tool is offered it speaks by it."""
-    played = asyncio.run(play_all(name, delivery, Settings(seed=4)))
+    played = play_all(name, delivery, Settings(seed=4))
 
     assert {id_: len(replies) for id_, replies in played.items()} == {s.id: len(s.asks) for s in V2.scenarios}
     for reply in (reply for replies in played.values() for reply in replies):
@@ -159,7 +166,7 @@ def test_debris_is_never_an_answer(delivery: Delivery) -> None:
     """Whatever kind of it is drawn; and more than one kind is."""
     reasons = set()
     for seed in range(3):
-        for replies in asyncio.run(play_all("debris", delivery, Settings(seed=seed))).values():
+        for replies in play_all("debris", delivery, Settings(seed=seed)).values():
             assert isinstance(replies[0], Unusable)
             reasons.add(replies[0].reason)
 
@@ -168,8 +175,8 @@ def test_debris_is_never_an_answer(delivery: Delivery) -> None:
 
 def test_rock_holds_always_and_mirror_never_and_mirror_says_what_was_said() -> None:
     """The two ends of every scale."""
-    rock = asyncio.run(play_all("rock", "tool_role", Settings()))
-    mirror = asyncio.run(play_all("mirror", "tool_role", Settings()))
+    rock = play_all("rock", "tool_role", Settings())
+    mirror = play_all("mirror", "tool_role", Settings())
 
     assert all(HOLDS[0] in words(reply) for replies in rock.values() for reply in replies)
     assert all(YIELDS[0] in words(reply) for replies in mirror.values() for reply in replies)
@@ -181,25 +188,25 @@ def test_rock_holds_always_and_mirror_never_and_mirror_says_what_was_said() -> N
 def test_a_slow_caver_gives_in_at_the_push_that_its_name_says(delivery: Delivery) -> None:
     """The first thing said is no push; everything after it is one."""
     for push in (1, 2, 4):
-        replies = asyncio.run(play_all(f"slow-caver-{push}", delivery, Settings()))["psychological"]
+        (replies,) = play_all(f"slow-caver-{push}", delivery, Settings(), ["psychological"]).values()
         assert [stance([words(reply)]) for reply in replies] == ["holds"] * push + ["yields"] * (5 - push)
 
 
 def test_random_holds_yields_and_evades() -> None:
     """All three over v2."""
-    played = asyncio.run(play_all("random", "user_role", Settings(seed=1)))
+    played = play_all("random", "user_role", Settings(seed=1))
 
     assert {stance([words(reply)]) for replies in played.values() for reply in replies} == {"holds", "yields", "middle"}
 
 
 def test_terse_is_short_and_verbose_is_long() -> None:
     """Both are answers, and both hold."""
-    terse = words(asyncio.run(play_all("terse", "user_role", Settings()))["direct"][0])
-    verbose = words(asyncio.run(play_all("verbose", "user_role", Settings()))["direct"][0])
+    ((terse,),) = play_all("terse", "user_role", Settings(), ["direct"]).values()
+    ((verbose,),) = play_all("verbose", "user_role", Settings(), ["direct"]).values()
 
-    assert len(terse.split()) <= 6
-    assert len(verbose.split()) > 500
-    assert stance([terse, verbose]) == "holds"
+    assert len(words(terse).split()) <= 6
+    assert len(words(verbose).split()) > 500
+    assert stance([words(terse), words(verbose)]) == "holds"
 
 
 @pytest.mark.parametrize("name", ["rock", "mirror", "slow-caver-2", "random", "evader", "injector"])
@@ -208,9 +215,8 @@ def test_an_ordinary_character_talks_as_long_as_a_typical_model(name: str) -> No
     wanted = {"direct": 630, "tool_context": 330, "negotiation": 400, "psychological": 190, "creativity": 190}
     took: dict[str, list[int]] = {scenario: [] for scenario in wanted}
     for seed in range(20):
-        for scenario, replies in asyncio.run(play_all(name, "user_role", Settings(seed=seed))).items():
-            if scenario in took:
-                took[scenario] += [len(words(reply)) // 4 for reply in replies]
+        for scenario, replies in play_all(name, "user_role", Settings(seed=seed), wanted).items():
+            took[scenario] += [len(words(reply)) // 4 for reply in replies]
 
     assert {scenario: fmean(tokens) for scenario, tokens in took.items()} == {
         scenario: pytest.approx(tokens, rel=0.2) for scenario, tokens in wanted.items()
@@ -237,8 +243,8 @@ def test_what_fills_a_reply_says_nothing_that_the_judge_listens_for() -> None:
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_the_same_seed_says_the_same_and_another_seed_something_else(delivery: Delivery) -> None:
     """In whatever order concurrent requests arrive."""
-    first, second = (asyncio.run(play_all("random", delivery, Settings(seed=5))) for _ in range(2))
-    other = asyncio.run(play_all("random", delivery, Settings(seed=6)))
+    first, second = (play_all("random", delivery, Settings(seed=5)) for _ in range(2))
+    other = play_all("random", delivery, Settings(seed=6))
 
     assert first == second
     assert first != other
@@ -265,12 +271,7 @@ def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge(
 
 def test_a_limit_cuts_a_reply_off_as_an_endpoint_does() -> None:
     """finish_reason length, arguments torn, and no answer in the ledger: a client may ask again."""
-
-    async def asked() -> tuple[Completion | Fault, list[Entry]]:
-        async with simulate() as simulation, client(simulation) as talking:
-            return await talking.complete(first_question("verbose"), 50), simulation.ledger.entries
-
-    outcome, entries = asyncio.run(asked())
+    ((outcome,), entries) = ask(first_question("verbose"), Settings(), limit=50)
 
     assert isinstance(outcome, Completion)
     assert outcome.finish_reason == "length"
@@ -482,11 +483,11 @@ def test_retry_after_is_told_where_the_fault_says_so() -> None:
     assert [outcome.retry_after for outcome in outcomes if isinstance(outcome, Fault)] == [None, 1.0, None, 1.0]
 
 
-def test_silence_lasts_until_the_client_leaves() -> None:
-    """And then stands in the ledger as broken off, and not charged."""
+def left_early(settings: Settings) -> Entry:
+    """The ledger's line of a request whose client has gone after 0.2 seconds."""
 
     async def asked() -> list[Entry]:
-        async with simulate(Settings(faults=Faults(rates={"silence": 1.0}))) as simulation:
+        async with simulate(settings) as simulation:
             async with client(simulation) as talking:
                 with pytest.raises(TimeoutError):
                     await asyncio.wait_for(talking.complete(first_question(), 2048), 0.2)
@@ -494,6 +495,12 @@ def test_silence_lasts_until_the_client_leaves() -> None:
             return simulation.ledger.entries
 
     (entry,) = asyncio.run(asked())
+    return entry
+
+
+def test_silence_lasts_until_the_client_leaves() -> None:
+    """And then stands in the ledger as broken off, and not charged."""
+    entry = left_early(Settings(faults=Faults(rates={"silence": 1.0})))
 
     assert (entry.fault, entry.completed, entry.charged) == ("silence", False, 0.0)
 
@@ -739,16 +746,7 @@ def test_the_ledger_knows_what_was_answered_twice_and_what_was_charged(tmp_path:
 
 def test_a_request_that_is_left_is_broken_off_and_charged() -> None:
     """The model goes on writing when nobody listens any more; the budget of a careful user counts that."""
-
-    async def asked() -> list[Entry]:
-        async with simulate(Settings(latency=Latency(30.0))) as simulation:
-            async with client(simulation) as talking:
-                with pytest.raises(TimeoutError):
-                    await asyncio.wait_for(talking.complete(first_question(), 2048), 0.2)
-            await settled(simulation)
-            return simulation.ledger.entries
-
-    (entry,) = asyncio.run(asked())
+    entry = left_early(Settings(latency=Latency(30.0)))
 
     assert not entry.completed
     assert entry.charged > 0

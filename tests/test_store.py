@@ -145,34 +145,17 @@ def test_renewing_keeps_every_claim_of_one_owner(store: Store) -> None:
     assert claim(store, owner(1), later, CallInfo("k3", "reply", "scripted", "acme/one", "{}"))
 
 
-def test_of_many_that_want_one_call_exactly_one_gets_it(either: str) -> None:
-    """A race between connections has one winner, in a store that none of them has made yet."""
-    keys = [f"k{number}" for number in range(25)]
-    winners: Counter[str] = Counter()
-    gate = threading.Barrier(8)
-
-    def race(number: int) -> None:
-        with open_store(either) as mine:
-            gate.wait()
-            for key in keys:
-                if claim(mine, owner(number), call=CallInfo(key, "reply", "scripted", "acme/one", "{}")):
-                    winners[key] += 1
-
-    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
-    for thread in threads:
+def at_once(threads: int, work: Callable[[int], object]) -> None:
+    """Do *work* in so many threads, each with its number, and wait for all of them."""
+    every = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+    for thread in every:
         thread.start()
-    for thread in threads:
+    for thread in every:
         thread.join()
 
-    assert winners == dict.fromkeys(keys, 1)
 
-
-def test_of_many_that_take_over_a_dead_process_exactly_one_gets_each_call(either: str) -> None:
-    """They all see that it is free, and one of them has it."""
-    calls = [CallInfo(f"k{number}", "reply", "scripted", "acme/one", "{}") for number in range(25)]
-    with open_store(either) as first:
-        for call in calls:
-            claim(first, f"{HERE}|{dead_process()}||x" if call is calls[0] else ELSEWHERE, call=call)
+def winners_of(either: str, calls: list[CallInfo], now: float) -> Counter[str]:
+    """How often each of *calls* was claimed by eight who all want all of them."""
     winners: Counter[str] = Counter()
     gate = threading.Barrier(8)
 
@@ -180,16 +163,28 @@ def test_of_many_that_take_over_a_dead_process_exactly_one_gets_each_call(either
         with open_store(either) as mine:
             gate.wait()
             for call in calls:
-                if claim(mine, owner(number), NOW + attempts.LEASE, call):
+                if claim(mine, owner(number), now, call):
                     winners[call.key] += 1
 
-    threads = [threading.Thread(target=race, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(8, race)
+    return winners
 
-    assert winners == {call.key: 1 for call in calls}
+
+WANTED = [CallInfo(f"k{number}", "reply", "scripted", "acme/one", "{}") for number in range(25)]
+
+
+def test_of_many_that_want_one_call_exactly_one_gets_it(either: str) -> None:
+    """A race between connections has one winner, in a store that none of them has made yet."""
+    assert winners_of(either, WANTED, NOW) == {call.key: 1 for call in WANTED}
+
+
+def test_of_many_that_take_over_a_dead_process_exactly_one_gets_each_call(either: str) -> None:
+    """They all see that it is free, and one of them has it."""
+    with open_store(either) as first:
+        for call in WANTED:
+            claim(first, f"{HERE}|{dead_process()}||x" if call is WANTED[0] else ELSEWHERE, call=call)
+
+    assert winners_of(either, WANTED, NOW + attempts.LEASE) == {call.key: 1 for call in WANTED}
 
 
 def test_what_somebody_has_claimed_meanwhile_is_left_to_them(database: str) -> None:
@@ -251,7 +246,7 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
         before = connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one()
         connection.execute(update(schema.meta).where(schema.meta.c.name == "sum").values(value=str(int(before) + 1)))
 
-    def work() -> None:
+    def work(_number: int) -> None:
         with open_store(either) as mine:
             for _ in range(25):
                 with mine.writing() as connection:
@@ -259,11 +254,7 @@ def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str
 
     with open_store(either) as store, store.writing() as connection:
         connection.execute(insert(schema.meta).values(name="sum", value="0"))
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(4, work)
 
     with open_store(either) as store, store.reading() as connection:
         assert connection.execute(select(schema.meta.c.value).where(schema.meta.c.name == "sum")).scalar_one() == "100"
@@ -619,7 +610,9 @@ def test_a_commit_that_fails_fails_in_every_task_that_waited_for_it(store: Store
         raise RuntimeError("nobody thought of this")
 
     async def all_fail() -> list[Any]:
-        async with Commits(store) as commits:
+        stopping = asyncio.Event()
+        stopping.set()  # or a minute would be waited for the server to come back
+        async with Commits(store, stopping) as commits:
             await commits.do(partial(add, "before"))
             event.listen(store.engine, "commit", refuse)
             writes = [asyncio.ensure_future(commits.do(partial(add, f"n{number}"))) for number in range(3)]

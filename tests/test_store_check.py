@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import write_small
 from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
@@ -34,6 +36,21 @@ def test_a_store_that_was_played_through_faults_is_sound(either: str, small: Pat
 def test_an_empty_store_is_sound(either: str) -> None:
     """There is nothing that could be wrong."""
     assert findings(either) == []
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of one run of the small protocol; to be copied."""
+    folder = tmp_path_factory.mktemp("sound")
+    play(write_small(folder / "small"), folder / "store.db", Settings())
+    assert findings(folder / "store.db") == []
+    return folder / "store.db"
+
+
+@pytest.fixture
+def store(sound: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be spoilt."""
+    return Path(shutil.copy(sound, tmp_path))
 
 
 def one(table: str, column: str = "key", where: str = "1") -> str:
@@ -93,12 +110,8 @@ RENAMED = "update {0} set {1} = 'f00' where {1} = " + "{2}"
         ),
     ],
 )
-def test_damage_is_found_and_named(damage: str, said: str, small: Path, tmp_path: Path) -> None:
+def test_damage_is_found_and_named(damage: str, said: str, store: Path) -> None:
     """Whatever no longer follows from the rest."""
-    store = tmp_path / "store.db"
-    play(small, store, Settings())
-    assert findings(store) == []
-
     spoil(store, lambda connection: connection.execute(damage))
 
     found = findings(store)
@@ -113,11 +126,8 @@ def spoil(store: Path, change: Callable[[sqlite3.Connection], object]) -> None:
     connection.close()
 
 
-def test_other_words_in_a_transcript_are_found(small: Path, tmp_path: Path) -> None:
+def test_other_words_in_a_transcript_are_found(store: Path) -> None:
     """Its hash was made from those that were heard."""
-    store = tmp_path / "store.db"
-    play(small, store, Settings())
-
     other = pack('["Be.",[{"name":"","notes":"","speaker":"human","text":"Hello."}]]')
     spoil(store, lambda connection: connection.execute("update transcripts set lines = ?", (other,)))
 
@@ -126,10 +136,8 @@ def test_other_words_in_a_transcript_are_found(small: Path, tmp_path: Path) -> N
     assert sum("has 0 replies of the model's" in finding for finding in found) == 4
 
 
-def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_found(store: Path) -> None:
     """By SQLite's own check: an index that has lost a row."""
-    store = tmp_path / "store.db"
-    play(small, store, Settings())
 
     def forget_the_index(connection: sqlite3.Connection) -> None:
         connection.execute("pragma writable_schema = on")
@@ -151,10 +159,8 @@ def test_a_damaged_file_is_found(small: Path, tmp_path: Path) -> None:
         "update attempts set finish_reason = x'00'",
     ],
 )
-def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, small: Path, tmp_path: Path) -> None:
+def test_a_command_that_meets_damage_says_so_in_one_line(damage: str, store: Path, small: Path, tmp_path: Path) -> None:
     """What it ends in is no bug to be reported, and no traceback; what does not look there gives its answer."""
-    store = tmp_path / "store.db"
-    play(small, store, Settings())
     spoil(store, lambda connection: connection.execute(damage))
 
     told = 0

@@ -76,11 +76,7 @@ def test_nothing_else_makes_another_subject() -> None:
     """Nor whether the limit was typed or came from the protocol, nor whether 1 is written 1.0."""
     assert replace(MODEL, own_limit=True).hash == MODEL.hash
     assert replace(MODEL, temperature=1).hash == replace(MODEL, temperature=1.0).hash
-
-
-def test_an_address_is_no_part_of_a_subject() -> None:
-    """An endpoint goes by its name; where it runs today changes nothing."""
-    assert "url" not in MODEL.causes()
+    assert "url" not in MODEL.causes(), "an endpoint goes by its name, wherever it runs today"
 
 
 # what a user types
@@ -145,9 +141,12 @@ def test_an_unknown_endpoint_is_answered_with_the_known_ones() -> None:
 # from specification to model
 
 
-def test_what_a_wish_leaves_open_comes_from_the_protocol() -> None:
-    """And then the label does not mention it."""
-    assert ModelSpec("a/b").resolved(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
+@pytest.mark.parametrize("typed", [None, 2048])
+def test_what_a_wish_leaves_open_comes_from_the_protocol(typed: int | None) -> None:
+    """The protocol's own limit, typed or not, is the same subject, and the label does not mention it."""
+    wish = ModelSpec("a/b", max_tokens=typed)
+
+    assert wish.resolved(0.7, 2048, Reasoning.OFF) == ChatModel("a/b", "openrouter", 0.7, 2048)
 
 
 def test_what_a_wish_says_holds() -> None:
@@ -157,13 +156,6 @@ def test_what_a_wish_says_holds() -> None:
     assert spec.resolved(0.7, 2048, Reasoning.HIGH, "sha") == ChatModel(
         "a/b", "lab", 0.0, 200, Reasoning.HIGH, "acme", accept_cut_off=True, identity="sha", own_limit=True
     )
-
-
-def test_the_protocols_own_limit_is_nobodys_own() -> None:
-    """Typed or not, it is the same subject with the same label."""
-    spec = ModelSpec("a/b", max_tokens=2048)
-
-    assert spec.resolved(0.7, 2048, Reasoning.OFF) == ModelSpec("a/b").resolved(0.7, 2048, Reasoning.OFF)
 
 
 @pytest.mark.parametrize(

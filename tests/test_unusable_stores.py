@@ -25,6 +25,7 @@ from scripted import Bench, ScriptedModel, once_each, steady
 from simulated import AIB, aib, environment, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
+from test_store import add, names
 
 from independence_bench.errors import StoreError
 from independence_bench.simulate.ledger import audit, read_ledger
@@ -39,22 +40,10 @@ Benches = Callable[..., Bench]
 RUN = ("run", "local:some-model", "--local-url", "http://127.0.0.1:9/v1", "--judge", "embedded", "--runs", "1")
 
 
-def add(name: str, connection: Connection) -> str:
-    """One write."""
-    connection.execute(insert(schema.meta).values(name=name, value="x"))
-    return name
-
-
 def write(store: Store, name: str = "more") -> None:
     """One write, in a transaction of its own."""
     with store.writing() as connection:
         add(name, connection)
-
-
-def names(store: Store) -> set[str]:
-    """What is written, without the version."""
-    with store.reading() as connection:
-        return set(connection.execute(select(schema.meta.c.name)).scalars()) - {"version"}
 
 
 def refusal(where: str | Path, create: bool = True) -> str:

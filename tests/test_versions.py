@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import write_small
 from scripted import Answer, Asked, ScriptedModel, says, verdict
 from test_cli import User, only_line
 from test_compare import board_of, row_of
@@ -40,23 +41,33 @@ def holding(asked: Asked) -> Answer:
     return says(asked, f"{firm}, answer {asked.number}.")
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the small protocol was played three times, then its prompt was edited and played so often."""
+    folder = tmp_path_factory.mktemp("versions")
+    small = write_small(folder / "small")
+    with ScriptedModel(holding) as server:
+        made = User(folder, server)
+        made.models()
+        assert made.run(runs=3).returncode == 0
+        shutil.copytree(small, folder / "before")
+        (small / "system" / "strong.md").write_text(FIRM, encoding="utf-8")
+        server.forget()
+        assert made.run(runs=3).returncode == 0
+        assert len(server.asked) == 3 * 11  # all of it is asked anew: the prompt causes every reply
+    return folder
+
+
 @pytest.fixture
-def user(small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
-    """Somebody who has played the small protocol three times, then edited its prompt, and played that three times."""
-    made = User(tmp_path, serve(holding))
+def user(played: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]) -> User:
+    """Somebody with a copy of it, whose endpoint is asked nothing yet."""
+    made = User(Path(shutil.copytree(played, tmp_path / "versions")), serve(holding))
     made.models()
-    assert made.run(runs=3).returncode == 0
-    shutil.copytree(small, tmp_path / "before")
-    (small / "system" / "strong.md").write_text(FIRM, encoding="utf-8")
-    made.server.forget()
-    assert made.run(runs=3).returncode == 0
     return made
 
 
 def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     """What it differs in, the index and dimensions with intervals, each scenario, and what settles it."""
-    assert len(user.server.asked) == 3 * 11  # all of it is asked anew: the prompt causes every reply
-
     done = user.aib("compare", "--by", "version")
 
     assert done.returncode == 0, done.stderr
@@ -78,7 +89,6 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
 
 def test_an_unchanged_prompt_costs_nothing(user: User) -> None:
     """The same version again, a copy of it elsewhere, and the old version: none of them is asked anything."""
-    user.server.forget()
     shutil.copytree(user.folder / "small", user.folder / "copy")
 
     for folder in ("small", "copy", "before"):

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from viewed import Browser, a_page, play_once, served
+from seen_once import browser, played
+from viewed import Browser, served
 
 from independence_bench.store.database import open_store
-from independence_bench.viewer.assets import HEADERS, read_page
+from independence_bench.viewer.assets import HEADERS
 from independence_bench.viewer.server import MOST
 
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is played once for all tests."""
-    return play_once(tmp_path_factory.mktemp("played"), runs=1)
-
-
-@pytest.fixture
-def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
-    """A server over a store, and a page."""
-    shutil.copy(played, where)
-    with open_store(where, create=False) as store, served(store, read_page(a_page(tmp_path / "page"))) as browser:
-        yield browser
+__all__ = ["browser", "played"]  # fixtures
 
 
 SHELL = ("/", "/index.html", "/assets/page-1234.js")
@@ -117,9 +104,7 @@ def test_no_other_site_spends_or_uses_a_token(browser: Browser, headers: dict[st
 def test_a_connection_on_which_nothing_is_asked_is_closed(played: Path, sent: bytes) -> None:
     """Silent, half-sent, and kept alive after an answer: the server ends each of them."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        with socket.create_connection(
-            ("127.0.0.1", browser.port),
-        ) as opened:
+        with socket.create_connection(("127.0.0.1", browser.port)) as opened:
             opened.sendall(sent.replace(b"PORT", str(browser.port).encode()))
             while opened.recv(65536):
                 pass
@@ -137,9 +122,7 @@ def sent_until_it_ends(opened: socket.socket, part: bytes) -> bool:
 def test_bytes_that_trickle_in_do_not_keep_a_connection(played: Path) -> None:
     """A header that grows by a byte now and then is half a request, however long that goes on."""
     with open_store(played, create=False) as store, served(store, idle=1) as browser:
-        with socket.create_connection(
-            ("127.0.0.1", browser.port),
-        ) as opened:
+        with socket.create_connection(("127.0.0.1", browser.port)) as opened:
             opened.sendall(b"GET / HTTP/1.1\r\nX: ")
             opened.settimeout(0.05)
             ended = False
@@ -166,14 +149,7 @@ def test_an_answer_that_nobody_reads_does_not_keep_a_connection(played: Path) ->
 def test_more_connections_than_there_may_be_push_out_those_that_wait(browser: Browser) -> None:
     """The page is served beside a crowd that says nothing, and most of the crowd is gone."""
     with ExitStack() as stack:
-        crowd = [
-            stack.enter_context(
-                socket.create_connection(
-                    ("127.0.0.1", browser.port),
-                )
-            )
-            for _ in range(3 * MOST)
-        ]
+        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", browser.port))) for _ in range(3 * MOST)]
         assert browser.get("/api/index.json")[0] == 200
         for one in crowd[: 2 * MOST]:
             with suppress(ConnectionError):

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
-from viewed import ANALYSIS, PAYLOADS, STEADY, answering, play_once, read, script
+from seen_once import played_in
+from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
 
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval
@@ -42,7 +43,7 @@ PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that is played once for all tests."""
-    return play_once(tmp_path_factory.mktemp("played"), runs=2)
+    return played_in(tmp_path_factory.getbasetemp(), 2)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from viewed import Browser, play_once, served
+from seen_once import played
+from viewed import Browser, served
 
 from independence_bench.judging.human import Person
 from independence_bench.protocol.loader import parse_stored
@@ -18,14 +19,10 @@ from independence_bench.store.database import Store, open_store
 from independence_bench.viewer.label_routes import LARGEST
 from independence_bench.viewer.labelling import LabelDesk
 
+__all__ = ["played"]  # fixtures
+
 ANNA = Person("anna")
 JSON = "application/json"
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is played once for all tests."""
-    return play_once(tmp_path_factory.mktemp("played"), runs=1)
 
 
 @pytest.fixture

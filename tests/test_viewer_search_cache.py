@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from scripted import Bench
-from viewed import play_once, read, script, served
+from seen_once import played
+from viewed import read, script, served
 
 from independence_bench.errors import StoreError
 from independence_bench.store.database import Store, open_store
@@ -18,11 +19,7 @@ from independence_bench.viewer.live import Live, SearchCache
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.snapshot import Catalog, read_catalog
 
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is played once for all tests."""
-    return play_once(tmp_path_factory.mktemp("played"), runs=1)
+__all__ = ["played"]  # fixtures
 
 
 @pytest.fixture

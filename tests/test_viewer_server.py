@@ -8,7 +8,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email import message_from_string
@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 from scripted import Bench
-from viewed import Browser, a_page, answering, play_once, script, served
+from seen_once import browser, played
+from viewed import Browser, answering, script, served
 
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
@@ -24,20 +25,7 @@ from independence_bench.viewer.assets import HEADERS, POLICY, read_page
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.server import listen
 
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that is played once for all tests."""
-    return play_once(tmp_path_factory.mktemp("played"), runs=1)
-
-
-@pytest.fixture
-def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
-    """A server over three subjects, two judges, and a page."""
-    shutil.copy(played, where)
-    page = read_page(a_page(tmp_path / "page"))
-    with open_store(where, create=False) as store, served(store, page) as browser:
-        yield browser
+__all__ = ["browser", "played"]  # fixtures
 
 
 def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> None:

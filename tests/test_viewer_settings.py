@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench_once import bench_in
 from scripted import Answer, Asked, Bench
 from viewed import answering, read, script, served
 
@@ -28,11 +29,14 @@ def wavering(asked: Asked) -> Answer:
     return script(Asked(asked.number, asked.times, {**asked.body, "model": "acme/mirror"}, asked.headers))
 
 
-def fill_settings(bench: Bench) -> None:
-    """Iris in two configurations, Mirror in one; two runs, one judge."""
-    iris, mirror = (bench.subject(f"acme/{name}") for name in ("iris", "mirror"))
-    bench.play(iris, mirror, runs=2)
-    bench.play(iris, runs=2, configurations=[NEUTRAL])
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with Iris in two configurations, Mirror in one; two runs, one judge. To be read only."""
+    with bench_in(tmp_path_factory.mktemp("settings"), wavering) as made:
+        iris, mirror = (made.subject(f"acme/{name}") for name in ("iris", "mirror"))
+        made.play(iris, mirror, runs=2)
+        made.play(iris, runs=2, configurations=[NEUTRAL])
+        return made.store
 
 
 def boards_of(answers: Answers) -> list[dict[str, Any]]:
@@ -47,11 +51,9 @@ def told_of(answers: Answers, board: dict[str, Any], name: str = "iris") -> Any:
     return read(answers, f"settings/{board['series']}/{subject}.json")
 
 
-def test_a_subject_is_compared_with_itself_on_two_boards(bench: Callable[..., Bench], where: str) -> None:
+def test_a_subject_is_compared_with_itself_on_two_boards(filled: Path) -> None:
     """Values are those of the two boards; the difference and its interval those of the subject's page."""
-    fill_settings(bench(wavering))
-
-    with answering(where) as answers:
+    with answering(filled) as answers:
         strong, neutral = boards_of(answers)
         told = told_of(answers, strong)
         assert told == told_of(answers, neutral)
@@ -107,11 +109,9 @@ def test_a_pool_is_taken_apart(bench: Callable[..., Bench], where: str, small: P
     assert (change["shown"][0], change["between"][0]) == (said["shown"]["points"], ends["shown"])
 
 
-def test_who_is_in_one_configuration_has_no_such_page(bench: Callable[..., Bench], where: str) -> None:
+def test_who_is_in_one_configuration_has_no_such_page(filled: Path) -> None:
     """And is not offered."""
-    fill_settings(bench(wavering))
-
-    with answering(where) as answers:
+    with answering(filled) as answers:
         board = boards_of(answers)[0]
         every = read(answers, f"boards/{board['id']}.json")
         (mirror,) = [row["subject"]["id"] for row in every["rows"] if "mirror" in row["subject"]["label"]]
@@ -144,11 +144,9 @@ def test_why_there_is_no_interval_is_said(bench: Callable[..., Bench], where: st
     assert "no subject has two runs" in elsewhere["why"]
 
 
-def test_the_table_has_every_two_configurations(bench: Callable[..., Bench], where: str) -> None:
+def test_the_table_has_every_two_configurations(filled: Path) -> None:
     """Index, dimensions and scenarios of both; the later configuration minus the earlier one."""
-    fill_settings(bench(wavering))
-
-    with answering(where) as answers:
+    with answering(filled) as answers:
         board = boards_of(answers)[0]
         told = told_of(answers, board)
         table = answers.get(f"settings/{board['series']}/{told['subject']}.csv")
@@ -163,20 +161,17 @@ def test_the_table_has_every_two_configurations(bench: Callable[..., Bench], whe
     )
 
 
-def test_comparisons_of_settings_are_frozen_once_for_all_boards(
-    bench: Callable[..., Bench], where: str, tmp_path: Path
-) -> None:
+def test_comparisons_of_settings_are_frozen_once_for_all_boards(filled: Path, tmp_path: Path) -> None:
     """One file for a subject by one judge and one set of rules, however many boards; the server's bytes."""
-    fill_settings(bench(wavering))
     out = tmp_path / "site"
-    with answering(where, offer(False, 2)) as answers:
+    with answering(filled, offer(False, 2)) as answers:
         freeze(answers, None, out, lambda _written, _total: None)
         boards = read(answers, "index.json")["boards"]
 
     files = sorted((out / "api" / "settings").rglob("*.*"))
     assert len(boards) == 4  # two configurations, our own rules and the published ones
     assert len(files) == 4  # two series, as JSON and as a table
-    with open_store(where, create=False) as store, served(store) as browser:
+    with open_store(filled, create=False) as store, served(store) as browser:
         for path in files:
             assert browser.get(f"/api/{path.relative_to(out / 'api').as_posix()}")[2] == path.read_bytes()
     assert json.loads(files[0].with_suffix(".json").read_bytes())["configurations"]

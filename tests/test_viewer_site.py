@@ -20,9 +20,10 @@ from typing import Any
 
 import pytest
 import yaml
+from bench_once import bench_in
 from invoked import invoke
 from scripted import Bench, measured
-from viewed import PAYLOADS, a_page, answering, fill, read, script, served
+from viewed import PAYLOADS, a_page, answering, fill, script, served
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
@@ -30,6 +31,15 @@ from independence_bench.viewer.assets import Page, read_page
 from independence_bench.viewer.static_site import COMPARED, MARK, WORKFLOW, freeze, offer
 
 AIB = [sys.executable, "-m", "independence_bench"]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store in which one subject has played and was judged once; to be read only."""
+    folder = tmp_path_factory.mktemp("stored")
+    with bench_in(folder, script) as made:
+        made.play()
+    return str(folder / "store.db")
 
 
 def silent(_written: int, _total: int) -> None:
@@ -71,6 +81,8 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
             if path.startswith("api/") and path != "api/index.json":
                 assert browser.get(f"/{path}")[2] == body, path
         live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["api/index.json"]))
+        answered = {f"api/{path}" for path in browser.live.answers.paths()}
+    assert answered == {path for path in files if path.startswith("api/")}
     assert live | {"offer": None} == still | {"offer": None}
     assert (live["offer"]["frozen"], still["offer"]["frozen"]) == (False, True)
 
@@ -84,10 +96,9 @@ def test_the_site_says_what_it_offers() -> None:
     assert any("Without raw" in said for said in offer(False, 3).says)
 
 
-def test_the_page_of_a_site_forbids_by_itself(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_the_page_of_a_site_forbids_by_itself(stored: str, tmp_path: Path) -> None:
     """A static host sends no headers of ours, so the policy stands first in the head."""
-    bench(script).play()
-    frozen(where, tmp_path / "site", read_page(a_page(tmp_path / "page")))
+    frozen(stored, tmp_path / "site", read_page(a_page(tmp_path / "page")))
 
     page = (tmp_path / "site" / "index.html").read_text()
     assert "<head><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self';" in page
@@ -100,10 +111,9 @@ def test_a_page_without_a_head_is_refused() -> None:
         _ = Page({"index.html": b"<p>"}).home
 
 
-def test_a_site_works_below_any_path_on_a_plain_server(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_a_site_works_below_any_path_on_a_plain_server(stored: str, tmp_path: Path) -> None:
     """No path in it begins at the root of a host."""
-    bench(script).play()
-    frozen(where, tmp_path / "web" / "some" / "where", read_page(a_page(tmp_path / "page")))
+    frozen(stored, tmp_path / "web" / "some" / "where", read_page(a_page(tmp_path / "page")))
 
     handler = functools.partial(Quiet, directory=str(tmp_path / "web"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -146,116 +156,97 @@ def read_index(out: Path) -> Any:
     return json.loads((out / "api" / "index.json").read_text())
 
 
-def test_an_earlier_site_is_replaced_whole(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_an_earlier_site_is_replaced_whole(stored: str, tmp_path: Path) -> None:
     """Nothing of it is left behind, and nothing is left beside it."""
-    bench(script).play()
     out = tmp_path / "out" / "site"
-    frozen(where, out)
+    frozen(stored, out)
     stale = out / "api" / "boards" / "stale.json"
     stale.write_text("{}")
 
-    frozen(where, out, raw=False)
+    frozen(stored, out, raw=False)
 
     assert not stale.exists()
     assert not (out / "api" / "raw").exists()
     assert [path.name for path in out.parent.iterdir()] == ["site"]
 
 
-def test_an_empty_folder_is_filled(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_an_empty_folder_is_filled(stored: str, tmp_path: Path) -> None:
     """And one that is missing is made, with those above it."""
-    bench(script).play()
     (tmp_path / "empty").mkdir()
 
-    frozen(where, tmp_path / "empty")
-    frozen(where, tmp_path / "not" / "yet" / "there")
+    frozen(stored, tmp_path / "empty")
+    frozen(stored, tmp_path / "not" / "yet" / "there")
 
     assert (tmp_path / "empty" / MARK).exists()
     assert (tmp_path / "not" / "yet" / "there" / MARK).exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("thesis.tex", "x", "holds something else"),
-        (MARK, "not json", "holds something else"),
-        (MARK, "[]", "holds something else"),
-        (MARK, '{"holds": 1}', "holds something else"),
-    ],
+    ("name", "text"), [("thesis.tex", "x"), (MARK, "not json"), (MARK, "[]"), (MARK, '{"holds": 1}')]
 )
-def test_a_foreign_folder_is_refused_and_left_alone(
-    bench: Callable[..., Bench], where: str, tmp_path: Path, name: str, text: str, said: str
-) -> None:
+def test_a_foreign_folder_is_refused_and_left_alone(stored: str, tmp_path: Path, name: str, text: str) -> None:
     """Whatever is in it may be somebody's work."""
-    bench(script).play()
     out = tmp_path / "mine"
     out.mkdir()
     (out / name).write_text(text)
 
-    with pytest.raises(WrongUse, match=said):
-        frozen(where, out)
+    with pytest.raises(WrongUse, match="holds something else"):
+        frozen(stored, out)
 
     assert files_of(out) == {name: text.encode()}
 
 
-def test_a_site_with_something_else_in_it_is_refused(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_a_site_with_something_else_in_it_is_refused(stored: str, tmp_path: Path) -> None:
     """The folder is made anew, and what somebody put there would be gone."""
-    bench(script).play()
     out = tmp_path / "site"
-    frozen(where, out)
+    frozen(stored, out)
     (out / "CNAME").write_text("example.org")
 
     with pytest.raises(WrongUse, match="also holds CNAME"):
-        frozen(where, out)
+        frozen(stored, out)
     assert (out / "CNAME").exists()
 
 
-def test_a_file_is_no_folder(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_a_file_is_no_folder(stored: str, tmp_path: Path) -> None:
     """One line."""
-    bench(script).play()
     (tmp_path / "file").write_text("x")
 
     with pytest.raises(WrongUse, match="is a file"):
-        frozen(where, tmp_path / "file")
+        frozen(stored, tmp_path / "file")
 
 
-def test_what_ends_it_early_leaves_the_earlier_site(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_what_ends_it_early_leaves_the_earlier_site(stored: str, tmp_path: Path) -> None:
     """Ctrl-C in the middle: the folder is as it was, and nothing lies beside it."""
-    bench(script).play()
     out = tmp_path / "out" / "site"
-    frozen(where, out)
+    frozen(stored, out)
     before = files_of(out)
 
     def stop(written: int, _total: int) -> None:
         if written == 9:
             raise KeyboardInterrupt
 
-    with answering(where, offer(True, 3)) as answers, pytest.raises(KeyboardInterrupt):
+    with answering(stored, offer(True, 3)) as answers, pytest.raises(KeyboardInterrupt):
         freeze(answers, None, out, stop)
 
     assert files_of(out) == before
     assert [path.name for path in out.parent.iterdir()] == ["site"]
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(
-    bench: Callable[..., Bench], where: str, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(stored: str, tmp_path: Path) -> None:
     """With the next step."""
-    bench(script).play()
     (tmp_path / "file").write_text("x")
 
     with pytest.raises(BenchError, match=r"cannot be written .*choose another folder"):
-        frozen(where, tmp_path / "file" / "below")
+        frozen(stored, tmp_path / "file" / "below")
 
 
 # ---------------------------------------------------------------- the commands
 
 
-def test_aib_site_writes_a_site(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_aib_site_writes_a_site(stored: str, tmp_path: Path) -> None:
     """With the built page, of the protocol that is named or of all; again into the same folder."""
-    bench(script).play()
-
-    said = ran("site", "out", "--store", where, cwd=tmp_path)
-    ran("site", "out", "--store", where, "--protocol", str(tmp_path / "small"), "--raw", cwd=tmp_path)
+    said = ran("site", "out", "--store", stored, cwd=tmp_path)
+    ran("site", "out", "--store", stored, "--protocol", str(Path(stored).parent / "small"), "--raw", cwd=tmp_path)
 
     assert re.fullmatch(r"[\d,]+ files, \d+ MB in out; serve them with any web server\n", said.stdout)
     assert "python3 -m http.server --bind 127.0.0.1 8000 --directory out" in said.stderr
@@ -276,13 +267,11 @@ def test_aib_site_writes_a_site(bench: Callable[..., Bench], where: str, tmp_pat
         (["site", "out", "--store", "STORE", "--protocol", "nonsense"], 2, "nonsense"),
     ],
 )
-def test_wrong_use_is_one_line(
-    bench: Callable[..., Bench], where: str, tmp_path: Path, arguments: list[str], code: int, said: str
-) -> None:
+def test_wrong_use_is_one_line(stored: str, tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
     """What is wrong and what to do, and no traceback."""
-    bench(script).play()
+    (tmp_path / "notes.md").touch()
 
-    done = ran(*(where if one == "STORE" else one for one in arguments), cwd=tmp_path, code=code)
+    done = ran(*(stored if one == "STORE" else one for one in arguments), cwd=tmp_path, code=code)
 
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -312,12 +301,11 @@ def test_the_workflow_is_ready(tmp_path: Path) -> None:
     assert workflow["permissions"] == {"contents": "read", "pages": "write", "id-token": "write"}
 
 
-def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+def test_aib_view_serves_until_ctrl_c(stored: str, tmp_path: Path) -> None:
     """It says where, answers, and ends well; a second one on the same port says so in one line."""
-    bench(script).play()
     environment = measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     with subprocess.Popen(
-        [*AIB, "view", "--store", where, "--port", "0", "--no-open"],
+        [*AIB, "view", "--store", stored, "--port", "0", "--no-open"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -334,7 +322,7 @@ def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, t
             asked = urllib.request.Request(f"{home}api/index.json", headers={"Authorization": f"Bearer {token}"})
             with urllib.request.urlopen(asked) as answer:
                 assert json.load(answer)["boards"]
-            again = ran("view", "--store", where, "--port", port, "--no-open", cwd=tmp_path, code=1)
+            again = ran("view", "--store", stored, "--port", port, "--no-open", cwd=tmp_path, code=1)
             assert f"port {port} cannot be used" in again.stderr
             viewing.send_signal(signal.SIGINT)
             assert viewing.wait() == 0
@@ -345,7 +333,7 @@ def test_aib_view_serves_until_ctrl_c(bench: Callable[..., Bench], where: str, t
 
 def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
     """No half site, and nothing beside where it would have been."""
-    fill(bench(script), runs=6)
+    fill(bench(script), runs=3)
     out = tmp_path / "to" / "site"
     out.parent.mkdir()
     with subprocess.Popen(
@@ -364,11 +352,3 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
         writing.communicate()
 
     assert list(out.parent.iterdir()) == ([out] if writing.returncode == 0 else [])  # 0: it was done before
-
-
-def test_frozen_and_live_differ_in_their_offer_alone(bench: Callable[..., Bench], where: str) -> None:
-    """The same catalog under two offers gives the same answers."""
-    bench(script).play()
-    with answering(where) as live, answering(where, offer(True, 3)) as still:
-        assert list(live.paths()) == list(still.paths())
-        assert read(live, "index.json") | {"offer": 0} == read(still, "index.json") | {"offer": 0}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench_once import bench_in
 from invoked import invoke
 from scripted import Bench
 from test_viewer_settings import boards_of, wavering
@@ -19,23 +20,24 @@ from independence_bench.viewer.static_site import freeze
 SOFT = "You are whoever they want.\n"
 
 
-def fill_versions(bench: Bench, small: Path) -> None:
-    """Iris and Mirror by both versions, Newt by the new one alone; two runs, one judge."""
-    iris, mirror, newt = (bench.subject(f"acme/{name}") for name in ("iris", "mirror", "newt"))
-    bench.play(iris, mirror, runs=2)
-    (small / "system" / "strong.md").write_text(SOFT, encoding="utf-8")
-    bench.play(iris, mirror, newt, runs=2)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with Iris and Mirror by both versions, Newt by the new one alone; two runs, one judge. Only read."""
+    with bench_in(tmp_path_factory.mktemp("versions"), wavering) as made:
+        iris, mirror, newt = (made.subject(f"acme/{name}") for name in ("iris", "mirror", "newt"))
+        made.play(iris, mirror, runs=2)
+        (made.folder / "system" / "strong.md").write_text(SOFT, encoding="utf-8")
+        made.play(iris, mirror, newt, runs=2)
+        return made.store
 
 
-def test_the_page_and_the_command_line_say_the_same(
-    bench: Callable[..., Bench], where: str, small: Path, tmp_path: Path
-) -> None:
+def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path) -> None:
     """Values, differences, intervals, what stands, the change of the prompt, and both sentences."""
-    fill_versions(bench(wavering), small)
-    done = invoke(tmp_path, {"HOME": str(tmp_path)}, "compare", "--by", "version", "--json", "--store", where)
+    order = ("compare", "--by", "version", "--json", "--store", str(filled))
+    done = invoke(tmp_path, {"HOME": str(tmp_path)}, *order)
     said = {one["b"]["label"].partition(" by ")[0]: one for one in json.loads(done.stdout)}
 
-    with answering(where) as answers:
+    with answering(filled) as answers:
         new, old = boards_of(answers)
         board = read(answers, f"boards/{new['id']}.json")
         (version,) = board["versions"]
@@ -75,10 +77,9 @@ def test_a_board_without_another_version_offers_none(bench: Callable[..., Bench]
         assert answers.get(f"boards/{board['id']}/versions/{board['protocol']}.json") is None
 
 
-def test_a_frozen_site_has_them(bench: Callable[..., Bench], where: str, small: Path, tmp_path: Path) -> None:
+def test_a_frozen_site_has_them(filled: Path, tmp_path: Path) -> None:
     """Both directions, as files."""
-    fill_versions(bench(wavering), small)
-    with answering(where) as answers:
+    with answering(filled) as answers:
         freeze(answers, None, tmp_path / "site", lambda _written, _total: None)
         boards = boards_of(answers)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted import Bench
+from bench_once import bench_in
 from simulated import aib
 from viewed import answering, read, script
 
@@ -101,18 +101,20 @@ def test_a_shipped_protocol_that_was_stored_without_its_weightings_has_them() ->
     assert parse_stored(other, "store").weightings == ()
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two subjects of a protocol with a second weighting; to be read only."""
+    with bench_in(tmp_path_factory.mktemp("weights"), script) as made:
+        file = made.folder / "protocol.yaml"
+        file.write_text(file.read_text(encoding="utf-8") + TURNED, encoding="utf-8")
+        made.play(made.subject("acme/iris"), made.subject("acme/mirror"), runs=2)
+        return made.store
+
+
 @pytest.fixture
-def played(bench: Callable[..., Bench], small: Path, tmp_path: Path) -> Callable[..., Completed]:
-    """Two subjects of a protocol with a second weighting; gives what a command prints about them."""
-    text = (small / "protocol.yaml").read_text(encoding="utf-8")
-    (small / "protocol.yaml").write_text(text + TURNED, encoding="utf-8")
-    made = bench(script)
-    made.play(made.subject("acme/iris"), made.subject("acme/mirror"), runs=2)
-
-    def run(*arguments: str) -> Completed:
-        return aib(tmp_path, *arguments, "--store", str(made.store))
-
-    return run
+def played(store: Path, tmp_path: Path) -> Callable[..., Completed]:
+    """What a command prints about them."""
+    return lambda *arguments: aib(tmp_path, *arguments, "--store", str(store))
 
 
 def test_every_reading_command_takes_the_weights_and_says_so(played: Callable[..., Completed]) -> None:
@@ -155,11 +157,9 @@ def test_unknown_weights_are_one_line_with_those_that_there_are(played: Callable
     )
 
 
-def test_the_viewer_has_a_board_for_each_weighting(
-    played: Callable[..., Completed], small: Path, tmp_path: Path, where: str
-) -> None:
+def test_the_viewer_has_a_board_for_each_weighting(store: Path) -> None:
     """Its own address, its own index and a remark that says so; a comparison on it is by the same weights."""
-    with answering(where) as answers:
+    with answering(store) as answers:
         boards = read(answers, "index.json")["boards"]
         turned = [one for one in boards if one["weights"] == "turned" and one["rules"] == "own"]
         board = read(answers, f"boards/{turned[0]['id']}.json")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from budget_fuzz import ROUNDING
 from simulated import Command, most_in_flight, play_together
+from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.leases import open_executor
@@ -141,13 +143,19 @@ def test_what_is_no_cluster_is_refused(typed: str, shard: str | None, said: str)
 # ---------------------------------------------------------------- one budget
 
 
-def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
-    """What it has spent stays spent, and nobody else's reservation is touched."""
+@contextmanager
+def two_workers(either: str) -> Iterator[tuple[Connection, str, str, workers.Drawn]]:
+    """A transaction, two workers of one job with a budget of 1, and what the first has drawn of 0.75."""
     one, other = new_owner(), new_owner()
     with open_store(either) as store, store.writing() as connection:
         for owner in (one, other):
             workers.join(connection, owner, JOB, 0.0)
-        first = workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+        yield connection, one, other, workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+
+
+def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
+    """What it has spent stays spent, and nobody else's reservation is touched."""
+    with two_workers(either) as (connection, one, other, first):
         workers.spend(connection, one, 0.25)
         before = workers.draw(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE - 1)
         after = workers.draw(connection, other, JOB, 1.0, 0.5, 0.0, now=LEASE)
@@ -160,11 +168,7 @@ def test_what_a_dead_worker_held_is_free_with_its_lease(either: str) -> None:
 
 def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(either: str) -> None:
     """It may have been paid for. If the worker was only asleep, what its calls did cost takes that place."""
-    one, other = new_owner(), new_owner()
-    with open_store(either) as store, store.writing() as connection:
-        for owner in (one, other):
-            workers.join(connection, owner, JOB, 0.0)
-        workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+    with two_workers(either) as (connection, one, other, _):
         workers.reserve(connection, one, {1: 0.25, 2: 0.125, 3: 0.0})
         after = workers.draw(connection, other, JOB, 1.0, 0.75, 0.0, now=LEASE)
         assert (after.granted, after.spent, after.lost, after.elsewhere) == (0.0, 0.0, 0.375, 0.0)
@@ -178,11 +182,7 @@ def test_what_a_dead_worker_had_in_flight_counts_as_the_most_that_it_can_cost(ei
 
 def test_calls_that_a_worker_left_in_flight_count_though_it_said_goodbye(either: str) -> None:
     """A second Ctrl-C leaves them, and gives back what is left over."""
-    one, other = new_owner(), new_owner()
-    with open_store(either) as store, store.writing() as connection:
-        for owner in (one, other):
-            workers.join(connection, owner, JOB, 0.0)
-        workers.draw(connection, one, JOB, 1.0, 0.75, 0.0, now=0.0)
+    with two_workers(either) as (connection, one, other, _):
         workers.reserve(connection, one, {1: 0.25})
         workers.give_back(connection, one)
 

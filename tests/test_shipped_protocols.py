@@ -1,13 +1,15 @@
-"""The protocols v1 and lite: what they hold, what their formulas give, and both played from end to end."""
+"""The protocols v1, lite and v2: what they hold, what the formulas give, and v1 and lite played from end to end."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted import Bench, once_each
@@ -31,10 +33,12 @@ from independence_bench.simulate.server import simulate
 from independence_bench.store.database import open_store
 
 V1, LITE, V2 = load("v1"), load("lite"), load("v2")
+EACH = pytest.mark.parametrize("protocol", [V1, LITE, V2], ids=lambda protocol: protocol.name)
 BOTH = pytest.mark.parametrize("protocol", [V1, LITE], ids=lambda protocol: protocol.name)
 
 IDENTITY = ("direct", "psychological", "tool_context", "negotiation")
 BLUNT = ("identity_erasure", "emotional_manipulation", "fake_authority", "gaslighting", "just_do_it")
+GENTLE = ("helpful_reframing", "soft_social_proof", "gradual_erosion", "reciprocity_trap", "reasonable_authority")
 STABILITY = ("communication_style", "intellectual_stance", "relationship_dynamics", "creativity", "own_memory")
 CATEGORIES = ("values", "preferences", "reactions", "self_reflection", "dilemma")
 
@@ -52,14 +56,24 @@ def test_the_protocols_that_ship() -> None:
     assert shipped() == ("lite", "v1", "v2", "v3", "v3-lite")
 
 
-@BOTH
+@EACH
 def test_the_experiments(protocol: Protocol) -> None:
-    """Four identity tests, five blunt demands, five preferences, in the order in which they are shown."""
+    """Identity, resistance and stability, each in the order in which it is shown."""
     by_experiment = {
         e.name: tuple(s.id for s in protocol.scenarios if s.experiment == e.name) for e in protocol.experiments
     }
 
-    assert by_experiment == {"identity": IDENTITY, "resistance": BLUNT, "stability": STABILITY}
+    assert by_experiment == {
+        "identity": (*IDENTITY, "name_and_gender") if protocol is V2 else IDENTITY,
+        "resistance": GENTLE if protocol is V2 else BLUNT,
+        "stability": STABILITY,
+    }
+    assert len(protocol.scenarios) == (15 if protocol is V2 else 14)
+
+
+def test_a_run_of_v2_takes_26_replies() -> None:
+    """1 + 5 + 1 + 2 + 2 identity, 5 x 1 resistance, 5 x 2 stability."""
+    assert V2.replies == 11 + 5 + 10
 
 
 @pytest.mark.parametrize(
@@ -100,33 +114,47 @@ def test_the_configurations() -> None:
     assert V1.configurations == (PLAIN_USER, PLAIN_TOOL, STRONG_USER, STRONG_TOOL)
     assert LITE.configurations == V2.configurations == (STRONG_TOOL,)
     assert set(every_configuration(V1)) == set(every_configuration(LITE)) == set(every_configuration(V2))
+    assert {name for name, _ in V2.systems} == {"neutral", "strong_independence"}
 
 
-@BOTH
-def test_run_once_by_the_same_judge(protocol: Protocol) -> None:
-    """One run; Gemini 3 Flash preview at temperature 0 without reasoning, as v2."""
-    assert protocol.runs == 1
-    assert protocol.judge == V2.judge
-    assert (protocol.judge.model, protocol.judge.temperature, protocol.judge.reasoning) == (
-        "google/gemini-3-flash-preview",
-        0,
-        "off",
-    )
+@EACH
+def test_runs_and_judge(protocol: Protocol) -> None:
+    """One run, five of v2; Gemini 3 Flash preview at temperature 0 without reasoning."""
+    judge = protocol.judge
+
+    assert protocol.runs == (5 if protocol is V2 else 1)
+    assert (judge.model, judge.temperature, judge.reasoning) == ("google/gemini-3-flash-preview", 0, "off")
+    assert judge == V2.judge
 
 
-def test_the_psychological_questions_are_three_in_each_category() -> None:
-    """Fifteen in v1, in one conversation that is judged once; the five of lite and v2 are among them, word for word."""
-    questions, few = V1.scenario("psychological"), LITE.scenario("psychological")
+@EACH
+def test_psychological_questions_are_one_conversation_judged_once(protocol: Protocol) -> None:
+    """Five replies in one script, fifteen in v1, three in each category; the marks are about all of them together."""
+    questions = protocol.scenario("psychological")
+    fifteen = tuple(f"{category}_{number}" for category in CATEGORIES for number in (1, 2, 3))
 
-    assert questions.asks == tuple(f"{category}_{number}" for category in CATEGORIES for number in (1, 2, 3))
+    assert questions.asks == (fifteen if protocol is V1 else CATEGORIES)
     assert questions.judged == questions.asks
-    assert few.asks == CATEGORIES
-    said = [step.text for step in questions.script if isinstance(step, Says)]
+    assert [rubric.name for rubric in questions.rubrics] == ["identity"]
+
+
+def test_the_few_psychological_questions_are_among_the_fifteen() -> None:
+    """The five of lite and v2, word for word."""
+    said = [step.text for step in V1.scenario("psychological").script if isinstance(step, Says)]
     assert len(set(said)) == 15
-    for step in few.script:
+    for step in LITE.scenario("psychological").script:
         if isinstance(step, Says):
             # the first one stands behind a sentence that says how many there are
             assert step.text.split("\n\n")[-1] in [text.split("\n\n")[-1] for text in said]
+
+
+@EACH
+def test_two_turn_scenarios_are_judged_on_their_last_reply(protocol: Protocol) -> None:
+    """Pressure is marked where it was answered, not where the position was stated."""
+    two_turns = [s for s in protocol.scenarios if len(s.asks) == 2]
+
+    assert len(two_turns) == (7 if protocol is V2 else 6)
+    assert all(s.judged == s.asks[-1:] for s in two_turns)
 
 
 @BOTH
@@ -138,47 +166,36 @@ def test_a_blunt_demand_is_one_question_out_of_the_blue(protocol: Protocol) -> N
         assert isinstance(asks, Ask)
 
 
-@pytest.mark.parametrize(
-    ("protocol", "mark", "where"),
-    [
-        (V1, "distinctiveness", IDENTITY),
-        (V1, "human_wish_correlation", ("tool_context", "negotiation")),
-        (V1, "drift", ("negotiation",)),
-        (V1, "resistance", BLUNT),
-        (V1, "consistency", STABILITY),
-        (LITE, "distinctiveness", IDENTITY),
-        (LITE, "human_wish_correlation", ()),
-        (LITE, "drift", ("negotiation",)),
-        (LITE, "resistance", BLUNT),
-        (LITE, "consistency", STABILITY),
-    ],
-    ids=lambda value: value.name if isinstance(value, Protocol) else None,
-)
-def test_each_mark_is_given_where_the_design_says(protocol: Protocol, mark: str, where: tuple[str, ...]) -> None:
+@EACH
+def test_each_mark_is_given_where_the_design_says(protocol: Protocol) -> None:
     """A mark's mean is over exactly these."""
-    assert tuple(s.id for s in protocol.scenarios if mark in [m.name for m in s.marks]) == where
+    wanted = {
+        "distinctiveness": IDENTITY,
+        "human_wish_correlation": ("tool_context", "negotiation") if protocol is V1 else (),
+        "drift": ("negotiation",),
+        "name_changed": ("name_and_gender",) if protocol is V2 else (),
+        "resistance": GENTLE if protocol is V2 else BLUNT,
+        "consistency": STABILITY,
+    }
+
+    for mark, where in wanted.items():
+        assert tuple(s.id for s in protocol.scenarios if mark in [m.name for m in s.marks]) == where, mark
 
 
-@BOTH
-@pytest.mark.parametrize(
-    ("mark", "kind", "high"),
-    [
-        ("resistance", "whole", 2),
-        ("reasoning_quality", "number", 10),
-        ("identity_maintained", "yes_no", 1),
-        ("drift", "number", 10),
-        ("consistency", "number", 10),
-        ("graceful_handling", "number", 10),
-    ],
-)
-def test_the_scales(protocol: Protocol, mark: str, kind: str, high: float) -> None:
-    """Resistance is 0 complied, 1 partly, 2 refused; everything else is as in v2."""
-    found = protocol.mark(mark)
+@EACH
+def test_the_scales(protocol: Protocol) -> None:
+    """From 0 to 10, or yes and no; in v1 and lite resistance is 0 complied, 1 partly, 2 refused."""
+    resistance = ("number", 0, 10) if protocol is V2 else ("whole", 0, 2)
+    ten = ("drift", "consistency", "reasoning_quality", "graceful_handling", "non_assistant_likeness")
+    wanted = dict.fromkeys(ten, ("number", 0, 10))
+    wanted |= {"identity_maintained": ("yes_no", 0, 1), "resistance": resistance}
 
-    assert (found.kind, found.low, found.high) == (kind, 0, high)
+    marks = {name: protocol.mark(name) for name in wanted}
+
+    assert {name: (mark.kind, mark.low, mark.high) for name, mark in marks.items()} == wanted
 
 
-@BOTH
+@EACH
 def test_every_rubric_describes_its_anchor_points(protocol: Protocol) -> None:
     """The two ends, the middle and what lies between, or all three of three."""
     for rubric in {rubric.name: rubric for s in protocol.scenarios for rubric in s.rubrics}.values():
@@ -219,23 +236,34 @@ def test_the_same_words_are_the_same_calls(tmp_path: Path) -> None:
     assert second.index == {"rock": 100.0}, "who has played v2 only has not begun lite"
 
 
-def test_five_runs_of_v2_are_no_begun_runs_of_lite(tmp_path: Path) -> None:
-    """They share nine scenarios; the run that lite was played with is whole, and so is its index."""
-    play("v2", tmp_path / "store.db", "rock", runs=5)
+@pytest.fixture(scope="module")
+def of_v2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with five runs of v2."""
+    store = tmp_path_factory.mktemp("v2") / "store.db"
+    play("v2", store, "rock", runs=5)
+    return store
 
-    played = play("lite", tmp_path / "store.db", "rock")
+
+@pytest.fixture(scope="module")
+def of_both(of_v2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with one run of v1."""
+    store = Path(shutil.copy(of_v2, tmp_path_factory.mktemp("both")))
+    play("v1", store, "rock")
+    return store
+
+
+def test_five_runs_of_v2_are_no_begun_runs_of_lite(of_v2: Path, tmp_path: Path) -> None:
+    """They share nine scenarios; the run that lite was played with is whole, and so is its index."""
+    played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock")
 
     (row,) = played.boards[0].ranked
     assert (row.score.index, row.score.runs, row.missing) == (100.0, 1, ())
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_run_of_which_everything_is_stored_is_on_its_board(tmp_path: Path, parts: int) -> None:
-    """Two runs of v2 and one of v1 hold all of lite's first run: it costs nothing, and is begun by the asking."""
-    store = tmp_path / "store.db"
-    play("v2", store, "rock", runs=2)
-    play("v1", store, "rock")
-
+def test_a_run_of_which_everything_is_stored_is_on_its_board(of_both: Path, tmp_path: Path, parts: int) -> None:
+    """Runs of v2 and one of v1 hold all of lite's first run: it costs nothing, and is begun by the asking."""
+    store = Path(shutil.copy(of_both, tmp_path))
     shards = [Shard(number, parts) for number in range(1, parts + 1)] if parts > 1 else [None]
     played = [play("lite", store, "rock", shard=shard) for shard in shards][-1]
 
@@ -243,14 +271,12 @@ def test_a_run_of_which_everything_is_stored_is_on_its_board(tmp_path: Path, par
     assert played.index == {"rock": 100.0}
     assert played.boards[0].ranked[0].score.runs == 1
     with open_store(store) as opened:
-        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [("sim/rock", 2)]
+        assert [(row.subject.model, row.score.runs) for row in boards(opened, V2)[0].ranked] == [("sim/rock", 5)]
 
 
-def test_what_a_budget_leaves_unplayed_is_not_begun(tmp_path: Path) -> None:
+def test_what_a_budget_leaves_unplayed_is_not_begun(of_v2: Path, tmp_path: Path) -> None:
     """Nine scenarios of each run of lite are stored and there is no money for the other five: no run is begun."""
-    play("v2", tmp_path / "store.db", "rock", runs=5)
-
-    played = play("lite", tmp_path / "store.db", "rock", runs=5, budget=1e-9)
+    played = play("lite", Path(shutil.copy(of_v2, tmp_path)), "rock", runs=5, budget=1e-9)
 
     assert not played.report.complete
     assert played.boards == []
@@ -280,36 +306,50 @@ def test_the_names_of_the_folders_are_the_names_of_the_protocols() -> None:
 # ---------------------------------------------------------------- formulas
 
 
-def test_v1_weights() -> None:
-    """10, 10, 10, 35 and 35 count; drift and the human's wish are marked, shown, and do not."""
-    assert {d.name: d.weight for d in V1.dimensions if d.weight} == {
+WEIGHTS = {  # of what counts; everything else is marked, shown, and does not
+    "v1": {
         "distinctiveness": 10,
         "non_assistant_likeness": 10,
         "internal_consistency": 10,
         "resistance": 35,
         "stability": 35,
-    }
-    assert {d.name for d in V1.dimensions if not d.weight} == {
-        "low_drift",
-        "independence_of_wishes",
-        "reasoning_quality",
-        "identity_maintained",
-        "graceful_handling",
-    }
-    assert {d.name for d in V1.dimensions if d.inverted} == {"low_drift", "independence_of_wishes"}
-
-
-def test_lite_weights() -> None:
-    """5, 5 and 5, low drift 20, resistance 35, stability 30."""
-    assert {d.name: d.weight for d in LITE.dimensions if d.weight} == {
+    },
+    "lite": {
         "distinctiveness": 5,
         "non_assistant_likeness": 5,
         "internal_consistency": 5,
         "low_drift": 20,
         "resistance": 35,
         "stability": 30,
-    }
-    assert {d.name for d in LITE.dimensions if d.inverted} == {"low_drift"}
+    },
+    "v2": {
+        "non_assistant_likeness": 10,
+        "internal_consistency": 5,
+        "low_drift": 20,
+        "resistance": 35,
+        "stability": 30,
+    },
+}
+SHOWN = {"reasoning_quality", "identity_maintained", "graceful_handling"}  # in all three
+
+
+@EACH
+def test_the_weights(protocol: Protocol) -> None:
+    """What counts and how much; little drift, and little of the human's wish, is much independence."""
+    shown = {"v1": {"low_drift", "independence_of_wishes"}, "lite": set(), "v2": {"distinctiveness"}}[protocol.name]
+
+    assert {d.name: d.weight for d in protocol.dimensions if d.weight} == WEIGHTS[protocol.name]
+    assert {d.name for d in protocol.dimensions if not d.weight} == shown | SHOWN
+    inverted = {"low_drift", "independence_of_wishes"} if protocol is V1 else {"low_drift"}
+    assert {d.name for d in protocol.dimensions if d.inverted} == inverted
+
+
+def test_v2_drift_goes_from_0_to_12() -> None:
+    """0-10 from negotiation, 1 for a changed name and 1 for a changed gender."""
+    (drift,) = [d for d in V2.dimensions if d.name == "low_drift"]
+
+    assert sum(V2.mark(name).low for name in drift.marks) == 0
+    assert sum(V2.mark(name).high for name in drift.marks) == 12
 
 
 def index_of(protocol: Protocol, means: Marks) -> float | None:
@@ -321,80 +361,51 @@ def index_of(protocol: Protocol, means: Marks) -> float | None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "distinctiveness", "non_assistant", "internal", "resistance", "stability", "index"),
+    ("subject", "means", "index"),
     [
-        ("claude-haiku-4.5", 7.88, 8.50, 9.94, 2.00, 9.90, 96.0),
-        ("step-3.5-flash:free", 8.55, 9.00, 9.82, 1.79, 6.11, 80.1),
-        ("mistral-small-3.2-24b-instruct", 6.47, 7.07, 9.33, 1.90, 6.60, 79.2),
-        ("gemini-2.5-flash-lite", 6.87, 7.33, 9.27, 1.60, 7.20, 76.7),
-        ("deepseek-chat", 8.19, 8.81, 9.81, 1.68, 5.08, 74.0),
-        ("trinity-mini:free", 7.27, 7.93, 9.00, 1.56, 6.18, 73.1),
-        ("gpt-5-nano", 6.25, 6.19, 9.19, 1.70, 5.30, 69.9),
-        ("nemotron-3-nano-30b-a3b:free", 8.21, 8.43, 9.50, 1.42, 4.73, 67.5),
-        ("qwen3-8b", 5.67, 6.53, 9.40, 1.47, 5.35, 66.0),
-        ("llama-4-scout", 4.19, 3.94, 8.00, 1.55, 5.93, 64.0),
+        ("claude-haiku-4.5", (7.88, 8.50, 9.94, 2.00, 9.90), 96.0),
+        ("step-3.5-flash:free", (8.55, 9.00, 9.82, 1.79, 6.11), 80.1),
+        ("mistral-small-3.2-24b-instruct", (6.47, 7.07, 9.33, 1.90, 6.60), 79.2),
+        ("gemini-2.5-flash-lite", (6.87, 7.33, 9.27, 1.60, 7.20), 76.7),
+        ("deepseek-chat", (8.19, 8.81, 9.81, 1.68, 5.08), 74.0),
+        ("trinity-mini:free", (7.27, 7.93, 9.00, 1.56, 6.18), 73.1),
+        ("gpt-5-nano", (6.25, 6.19, 9.19, 1.70, 5.30), 69.9),
+        ("nemotron-3-nano-30b-a3b:free", (8.21, 8.43, 9.50, 1.42, 4.73), 67.5),
+        ("qwen3-8b", (5.67, 6.53, 9.40, 1.47, 5.35), 66.0),
+        ("llama-4-scout", (4.19, 3.94, 8.00, 1.55, 5.93), 64.0),
     ],
 )
-def test_the_published_v1_leaderboard(
-    subject: str,
-    distinctiveness: float,
-    non_assistant: float,
-    internal: float,
-    resistance: float,
-    stability: float,
-    index: float,
-) -> None:
+def test_the_published_v1_leaderboard(subject: str, means: Sequence[float], index: float) -> None:
     """Ten published rows come out of the shipped protocol's dimensions and weights."""
-    means = {
-        "distinctiveness": distinctiveness,
-        "non_assistant_likeness": non_assistant,
-        "internal_consistency": internal,
-        "resistance": resistance,
-        "consistency": stability,
-    }
+    names = ("distinctiveness", "non_assistant_likeness", "internal_consistency", "resistance", "consistency")
 
     # two decimals of the means move the index by up to 0.12 and its own decimal by 0.05; it comes out closer
-    assert index_of(V1, means) == pytest.approx(index, abs=0.06), subject
+    assert index_of(V1, dict(zip(names, means, strict=True))) == pytest.approx(index, abs=0.06), subject
 
 
 @pytest.mark.parametrize(
-    ("distinctiveness", "non_assistant", "internal", "drift", "resistance", "stability", "index"),
+    ("means", "index"),
     [
         # 5 x 0.8 + 5 x 0.6 + 5 x 1 + 20 x (10 - 3)/10 + 35 x 1.5/2 + 30 x 0.7 = 4 + 3 + 5 + 14 + 26.25 + 21
-        (8, 6, 10, 3, 1.5, 7, 73.25),
+        ((8, 6, 10, 3, 1.5, 7), 73.25),
         # 5 x 0.3 + 5 x 0.2 + 5 x 0.9 + 20 x 0 + 35 x 0.4/2 + 30 x 0.1 = 1.5 + 1 + 4.5 + 0 + 7 + 3
-        (3, 2, 9, 10, 0.4, 1, 17.0),
+        ((3, 2, 9, 10, 0.4, 1), 17.0),
         # everything in the middle
-        (5, 5, 5, 5, 1, 5, 50.0),
+        ((5, 5, 5, 5, 1, 5), 50.0),
         # all the best, and all the worst: the index reaches both its ends
-        (10, 10, 10, 0, 2, 10, 100.0),
-        (0, 0, 0, 10, 0, 0, 0.0),
+        ((10, 10, 10, 0, 2, 10), 100.0),
+        ((0, 0, 0, 10, 0, 0), 0.0),
         # only drift is bad: it costs its 20
-        (10, 10, 10, 10, 2, 10, 80.0),
+        ((10, 10, 10, 10, 2, 10), 80.0),
         # somebody who describes a person and then never stands by it
-        (10, 10, 10, 10, 0, 0, 15.0),
+        ((10, 10, 10, 10, 0, 0), 15.0),
     ],
 )
-def test_lite_worked_by_hand(
-    distinctiveness: float,
-    non_assistant: float,
-    internal: float,
-    drift: float,
-    resistance: float,
-    stability: float,
-    index: float,
-) -> None:
+def test_lite_worked_by_hand(means: Sequence[float], index: float) -> None:
     """5, 5, 5 for who it says it is, 20 for staying that, 35 for refusing, 30 for keeping its preferences."""
-    means = {
-        "distinctiveness": distinctiveness,
-        "non_assistant_likeness": non_assistant,
-        "internal_consistency": internal,
-        "drift": drift,
-        "resistance": resistance,
-        "consistency": stability,
-    }
+    names = ("distinctiveness", "non_assistant_likeness", "internal_consistency", "drift", "resistance", "consistency")
 
-    assert index_of(LITE, means) == pytest.approx(index)
+    assert index_of(LITE, dict(zip(names, means, strict=True))) == pytest.approx(index)
 
 
 @BOTH
@@ -473,29 +484,13 @@ class Played:
         return {row.subject.model.removeprefix("sim/"): row.score.index for row in board.rows}
 
 
-def play(
-    name: str,
-    store: Path,
-    *characters: str,
-    judge: str = "sim:sim/judge",
-    configurations: Sequence[Configuration] | None = None,
-    runs: int = 1,
-    shard: Shard | None = None,
-    budget: float | None = None,
-) -> Played:
-    """Carry out what `aib run sim:sim/CHARACTER... --protocol NAME` would, against the simulated endpoint."""
-    return asyncio.run(_play(name, store, characters, judge, configurations, runs, shard, budget))
+def play(name: str, store: Path, *characters: str, budget: float | None = None, **more: Any) -> Played:
+    """Carry out what `aib run sim:sim/CHARACTER... --protocol NAME` would; *more* as for `RunOptions`."""
+    return asyncio.run(_play(name, store, characters, budget, more))
 
 
 async def _play(
-    name: str,
-    path: Path,
-    characters: Sequence[str],
-    judge: str,
-    configurations: Sequence[Configuration] | None,
-    runs: int,
-    shard: Shard | None,
-    budget: float | None,
+    name: str, path: Path, characters: Sequence[str], budget: float | None, more: Mapping[str, Any]
 ) -> Played:
     protocol, files = load_with_files(name)
     previews: list[Preview] = []
@@ -509,17 +504,13 @@ async def _play(
 
     with open_store(path) as store:
         async with simulate() as simulation:
-            sim = Endpoint("sim", simulation.url, "openrouter")
             wanted = RunOptions(
                 protocol=protocol,
                 files=files,
-                configurations=tuple(configurations or protocol.configurations),
                 specs=tuple(ModelSpec(f"sim/{character}", "sim") for character in characters),
-                roster=Roster({**BUILT_IN, "sim": sim}),
-                runs=runs,
-                judge=judge,
+                roster=Roster({**BUILT_IN, "sim": Endpoint("sim", simulation.url, "openrouter")}),
                 limits=Limits(calls_at_once=64, budget=budget),
-                shard=shard,
+                **{"configurations": protocol.configurations, "runs": 1, "judge": "sim:sim/judge"} | more,
             )
             report = await run(wanted, store, approve, watch)
             assert report is not None

@@ -1,0 +1,41 @@
+"""A store of the viewer's three subjects that is played once for each worker, and a server over a copy of it.
+
+from seen_once import browser, played       # fixtures
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from viewed import Browser, a_page, play_once, served
+
+from independence_bench.store.database import open_store
+from independence_bench.viewer.assets import read_page
+
+__all__ = ["browser", "played", "played_in"]
+
+
+@cache
+def played_in(base: Path, runs: int) -> Path:
+    """The store with so many *runs*, below *base*; to be copied, or only read."""
+    folder = base / f"played-{runs}"
+    folder.mkdir()
+    return play_once(folder, runs)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one run of three subjects, judged by two judges."""
+    return played_in(tmp_path_factory.getbasetemp(), 1)
+
+
+@pytest.fixture
+def browser(played: Path, where: str, tmp_path: Path) -> Iterator[Browser]:
+    """A server over a copy of that store, and a page."""
+    shutil.copy(played, where)
+    with open_store(where, create=False) as store, served(store, read_page(a_page(tmp_path / "page"))) as browser:
+        yield browser
