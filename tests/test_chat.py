@@ -250,6 +250,8 @@ def test_thoughts_stand_at_the_beginning_or_nowhere() -> None:
     assert split_thoughts("x <think>a</think>b") == ("x <think>a</think>b", "")
     assert split_thoughts("<think>a") == ("", "a")
     assert split_thoughts("<thinking>a</think>b") == ("", "a</think>b")
+    assert split_thoughts("\n<thinking>a</thinking>b") == ("b", "a")
+    assert split_thoughts("<think></think>\n\nb") == ("b", "")
 
 
 # usage
@@ -391,11 +393,14 @@ def test_a_200_that_is_no_reply_is_unavailable(data: bytes) -> None:
     assert len(fault.message) <= 26, "no more of it than the same fault has in common: equal reasons are one line"
 
 
-def test_a_fault_keeps_what_came_with_it() -> None:
-    """A rejected attempt can have cost money."""
-    fault = failed(body(error={"message": "x"}, usage={"cost": 0.3}, model="m", provider="P", id="g"), 502)
+@pytest.mark.parametrize("status", [200, 502])
+def test_a_fault_keeps_what_came_with_it(status: int) -> None:
+    """A rejected attempt can have cost money, an error inside a 200 too."""
+    usage = {"cost": 0.3, "prompt_tokens": 7}
+    fault = failed(body(error={"message": "x"}, usage=usage, model="m", provider="P", id="g"), status)
 
-    assert (fault.usage.cost, fault.served_model, fault.served_provider, fault.response_id) == (0.3, "m", "P", "g")
+    assert fault.usage == Usage(prompt_tokens=7, cost=0.3)
+    assert (fault.served_model, fault.served_provider, fault.response_id) == ("m", "P", "g")
 
 
 @pytest.mark.parametrize(

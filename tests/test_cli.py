@@ -33,6 +33,7 @@ from scripted import (
     once_each,
     says,
     steady,
+    untold,
     verdict,
 )
 
@@ -611,13 +612,7 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
 
 def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user: User) -> None:
     """No prices, no costs: a note before the first call, and a line that says why it went no further."""
-
-    def silent(asked: Asked) -> Answer:
-        answer = steady(MARKS)(asked)
-        del answer.body["usage"]["cost"]
-        return answer
-
-    user.server.script = silent
+    user.server.script = lambda asked: untold(steady(MARKS)(asked))
 
     done = user.run("--budget", "1", "-pt", "1")
 
