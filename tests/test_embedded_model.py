@@ -151,7 +151,7 @@ def soon(true: Callable[[], bool]) -> bool:
 def children() -> list[int]:
     """The hosts that this process started and that still run."""
     found = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
     )
     return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.host" in line]
 
