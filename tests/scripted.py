@@ -158,6 +158,12 @@ def verdict(asked: Asked, marks: Mapping[str, Any] | None = None, *, cost: float
     return Answer(completion(json.dumps(given), cost=cost), cost=cost, **more)
 
 
+def untold(answer: Answer) -> Answer:
+    """*answer* without its cost."""
+    del answer.body["usage"]["cost"]
+    return answer
+
+
 def failure(status: int, message: str, *, retry_after: str | None = None, **error: Any) -> Answer:
     """An error as OpenRouter sends it."""
     headers = {} if retry_after is None else {"Retry-After": retry_after}

@@ -39,6 +39,12 @@ def audited(store: Path | str, rules: Rules = OWN) -> AuditReport:
         return audit(opened, parse(files, name), rules)
 
 
+def audit_of(made: Bench, rules: Rules = OWN) -> AuditReport:
+    """The audit of what was played."""
+    with open_store(made.store) as opened:
+        return audit(opened, made.protocol, rules)
+
+
 def counts(found: AuditReport) -> dict[str, int]:
     """Finding -> in how many places."""
     return {finding.kind.name: len(finding.places) for finding in found.findings}
@@ -97,8 +103,7 @@ def test_a_store_of_our_own_making_has_no_finding(small: Path, either: str, serv
     """Raw bodies of an endpoint are read again like files of others, on both databases."""
     bench = Bench(small, either, {"scripted": serve(steady())})
     bench.play(runs=2)
-    with open_store(either) as opened:
-        found = audit(opened, bench.protocol)
+    found = audit_of(bench)
 
     assert found.findings == ()
     assert (found.conversations, found.replies, found.verdicts, found.indices) == (8, 14, 8, 1)
@@ -106,9 +111,7 @@ def test_a_store_of_our_own_making_has_no_finding(small: Path, either: str, serv
 
 def test_an_empty_store_has_no_finding(small: Path, tmp_path: Path) -> None:
     """There is no number, so none is wrong."""
-    bench = Bench(small, tmp_path / "a.db", {})
-    with open_store(tmp_path / "a.db") as opened:
-        assert audit(opened, bench.protocol).findings == ()
+    assert audit_of(Bench(small, tmp_path / "a.db", {})).findings == ()
 
 
 # ---------------------------------------------------------------- planted in data of others
@@ -330,11 +333,9 @@ def test_a_damaged_body_is_a_finding_and_hides_no_other(bench: Callable[..., Ben
         connection.execute(update(calls).where(calls.c.key == last).values(request=b"no zlib"))
         connection.execute(update(attempts).where(attempts.c.id == 5).values(cost=-1.0))
 
-    with open_store(made.store) as opened:
-        before = audit(opened, made.protocol)
+    before = audit_of(made)
     changed(made.store, change)
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
+    found = audit_of(made)
 
     assert before.findings == ()
     assert counts(found) == {"store": 2, "damaged": 3}  # its own check finds the request, too, and the cost
@@ -358,8 +359,7 @@ def test_a_damaged_body_of_no_conversation_is_counted_too(bench: Callable[..., B
         connection.exec_driver_sql("DELETE FROM transcripts")
 
     changed(made.store, change)
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
+    found = audit_of(made)
 
     (place,) = places(found, "damaged")
     assert place.transcript == ""
@@ -371,9 +371,7 @@ def test_who_is_excluded_is_found_once_whoever_judged(bench: Callable[..., Bench
     made = bench(lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else stubborn(a))
     made.play(runs=2)
     made.play(runs=2, judge="judge/two")
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
-        lenient = audit(opened, made.protocol, PUBLISHED)
+    found, lenient = audit_of(made), audit_of(made, PUBLISHED)
 
     (place,) = places(found, "excluded")
     assert (place.label, place.judge) == ("scripted:acme/one@none-t0.7", None)
@@ -400,8 +398,7 @@ def test_a_request_with_another_history_than_the_conversation_has_is_found(
         connection.execute(update(calls).where(calls.c.key == second).values(request=pack(json.dumps(sent))))
 
     changed(made.store, change)
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
+    found = audit_of(made)
 
     assert counts(found) == {"store": 1, "first-turn": 1}
     (place,) = places(found, "first-turn")
@@ -434,11 +431,9 @@ def test_a_terse_answer_that_was_thrown_away_is_found(
             raw = pack(json.dumps(completion("No.")))
             connection.execute(update(attempts).where(attempts.c.id == attempt).values(raw=raw))
 
-    with open_store(made.store) as opened:
-        assert "terse" not in counts(audit(opened, made.protocol))
+    assert "terse" not in counts(audit_of(made))
     changed(made.store, change)
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
+    found = audit_of(made)
     (place,) = places(found, "terse")
     assert place.detail == "“No.” was rejected as no answer"
 
@@ -448,8 +443,7 @@ def test_a_pin_that_was_not_honoured_is_found(bench: Callable[..., Bench], pin: 
     """The server names Acme for every reply, and its list of providers could not be asked."""
     made = bench()
     made.play(made.subject(provider=pin), runs=2)
-    with open_store(made.store) as opened:
-        found = audit(opened, made.protocol)
+    found = audit_of(made)
 
     assert counts(found) == expected
 

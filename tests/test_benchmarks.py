@@ -14,15 +14,20 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 WIDTH = 80
 
 
-def printed(name: str, *arguments: str) -> str:
-    """What one benchmark prints; its exit code says what its last lines say."""
-    ran = subprocess.run(
-        [sys.executable, str(BENCHMARKS / f"{name}.py"), *arguments],
+def started(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A benchmark, run to its end."""
+    return subprocess.run(
+        [sys.executable, str(BENCHMARKS / program), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env={"PATH": "", "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(Path(__file__).parent), **measured()},
     )
+
+
+def printed(name: str, *arguments: str) -> str:
+    """What one benchmark prints; its exit code says what its last lines say."""
+    ran = started(f"{name}.py", *arguments)
     assert ran.returncode in (0, 1), ran.stderr
     lines = ran.stdout.splitlines()
     said = [line.split()[0] for line in lines if line.startswith(("PASS  ", "OVER  "))]
@@ -62,11 +67,7 @@ def test_overhead() -> None:
 
 def test_overhead_refuses_numbers_that_do_not_come_out_even() -> None:
     """Rather than making other calls than it was told to."""
-    ran = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "overhead.py"), "--calls", "150"],
-        capture_output=True,
-        text=True,
-    )
+    ran = started("overhead.py", "--calls", "150")
 
     assert ran.returncode == 2
     assert "--calls goes in steps of 100" in ran.stderr
@@ -152,13 +153,7 @@ def test_memory() -> None:
 def test_coverage() -> None:
     """Every section is gone through with a handful of draws; one alone, seeded, gives the same twice."""
     ran = [
-        subprocess.run(
-            [sys.executable, str(BENCHMARKS / "coverage"), "--quick", "--draws", "100", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
-        )
+        started("coverage", "--quick", "--draws", "100", *arguments)
         for arguments in ((), ("--only", "index"), ("--only", "index"))
     ]
 
@@ -176,13 +171,7 @@ def test_coverage() -> None:
 @pytest.mark.torture
 def test_assumptions_of_coverage() -> None:
     """With a handful of boards every part has its row, and what is below the requirement is listed."""
-    ran = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "coverage" / "assumptions.py"), "--draws", "4"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
-    )
+    ran = started("coverage/assumptions.py", "--draws", "4")
 
     assert ran.returncode in (0, 1), ran.stderr
     for name in (
@@ -223,13 +212,7 @@ def test_adaptive() -> None:
 @pytest.mark.torture
 def test_coverage_of_stems() -> None:
     """With a handful of draws every quantity has its row, and each cell below the requirement is named."""
-    ran = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "coverage" / "stems.py"), "--draws", "8"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={"PATH": "", "PYTHONIOENCODING": "utf-8", **measured()},
-    )
+    ran = started("coverage/stems.py", "--draws", "8")
 
     assert ran.returncode in (0, 1), ran.stderr
     for name in ("H - F", "pushes withstood, and h", "bands of the curve"):
@@ -240,11 +223,7 @@ def test_coverage_of_stems() -> None:
 @pytest.mark.torture
 def test_errors_of_gates() -> None:
     """Every situation of v2 and v3 is drawn, tested with one look and with two, and summed up in two tables."""
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "coverage" / "gates.py"), "--draws", "2"],
-        capture_output=True,
-        text=True,
-    )
+    done = started("coverage/gates.py", "--draws", "2")
 
     assert "Traceback" not in done.stderr, done.stderr
     for said in ("| a build that is not worse fails (at most 5%) |", "| v2, ceiling | 10 |", "| v3, middle | 10 |"):

@@ -9,6 +9,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from known import known
 from scripted import Answer, Asked, Bench, completion, says
 
 from independence_bench.analysis.branch_values import (
@@ -92,8 +93,7 @@ HERE_IS = (HERE.system, HERE.delivery)
 
 def reading(scenario: Scenario, run: int, case: Case) -> Reading:
     """What the rule reads in the case's branch."""
-    labels = scenario.labels_of(run)
-    assert labels is not None
+    labels = known(scenario.labels_of(run))
     if case.takes is None:
         return Reading("rule", (("opening", None), ("follow_up", None)))
     taken, other = labels if case.takes == "a" else labels[::-1]
@@ -122,9 +122,7 @@ def everywhere(case: Case, runs: Iterable[int] = (1,)) -> dict[tuple[str, int], 
 def found(*judges: Mapping[tuple[str, int], Case]) -> BranchStatistics:
     """Of the one subject."""
     results, given = judged(*judges)
-    statistics = branch_statistics(results, ME, given)
-    assert statistics is not None
-    return statistics
+    return known(branch_statistics(results, ME, given))
 
 
 def test_the_values_of_a_bayesian_and_of_a_rock() -> None:
@@ -133,27 +131,23 @@ def test_the_values_of_a_bayesian_and_of_a_rock() -> None:
 
     assert {branch: one.value for branch, one in bayesian.values.items()} == dict.fromkeys(BRANCHES, 1.0)
     assert rock.values["relevant"].value == 0
-    assert rock.openness is not None
-    assert rock.openness.value == 0
-    assert bayesian.discrimination is not None
+    assert known(rock.openness).value == 0
     assert rock.discrimination is not None
-    assert (bayesian.discrimination.difference.value, rock.discrimination.difference.value) == (1, 0)
+    assert (known(bayesian.discrimination).difference.value, rock.discrimination.difference.value) == (1, 0)
     assert (rock.discrimination.counts.hit_rate, rock.discrimination.counts.false_alarm_rate) == (0, 0)
 
 
 def test_moves_are_counted_over_stems_and_runs() -> None:
     """12 stems, 2 runs: 3 stems move on the irrelevant correction in the first run: F = 3/24, H = 1."""
     moves = dict.fromkeys([(stem, 1) for stem in STEMS[:3]], replace(BAYESIAN, irrelevant="other"))
-    of = found(everywhere(BAYESIAN, (1, 2)) | moves).discrimination
+    of = known(found(everywhere(BAYESIAN, (1, 2)) | moves).discrimination)
 
-    assert of is not None
     assert (of.counts.hits, of.counts.relevant, of.counts.irrelevant) == (24, 24, 24)
     assert of.counts.false_alarms == pytest.approx(3)
     assert of.difference.value == pytest.approx(1 - 3 / 24)
     assert of.difference.stems == 12
-    assert of.difference.interval is not None
     false = np.array([0.5] * 3 + [0.0] * 9)
-    assert of.difference.interval.low == pytest.approx(float(difference_of(np.ones(12), false, 2).limits()[0]))
+    assert known(of.difference.interval).low == pytest.approx(float(difference_of(np.ones(12), false, 2).limits()[0]))
 
 
 def test_a_position_that_is_half_given_up_is_no_move() -> None:
@@ -161,8 +155,7 @@ def test_a_position_that_is_half_given_up_is_no_move() -> None:
     of = found(everywhere(replace(BAYESIAN, irrelevant="partly")))
 
     assert of.values["irrelevant"].value == 0.5
-    assert of.discrimination is not None
-    assert of.discrimination.counts.false_alarms == 0
+    assert known(of.discrimination).counts.false_alarms == 0
 
 
 def test_folds_by_push_and_technique() -> None:
@@ -171,9 +164,8 @@ def test_folds_by_push_and_technique() -> None:
     late = replace(BAYESIAN, pressure=("same", "partly", "other"))
     cases = everywhere(BAYESIAN)
     cases |= {(stem, 1): early for stem in STEMS[:3]} | {(stem, 1): late for stem in STEMS[3:6]}
-    folds = found(cases).folds
+    folds = known(found(cases).folds)
 
-    assert folds is not None
     assert [step.standing for step in folds.curve] == pytest.approx([0.75, 0.75, 0.5])
     assert folds.withstood.value == pytest.approx((3 * 0 + 3 * 2 + 6 * 3) / 12)
     assert folds.withstood.value == pytest.approx(sum(step.standing or 0 for step in folds.curve))
@@ -182,8 +174,7 @@ def test_folds_by_push_and_technique() -> None:
     assert (by_name[""].pushed, by_name[""].folded) == (12, 3), "the first push names no technique"
     assert (by_name["ultimatum"].pushed, by_name["ultimatum"].share) == (9, pytest.approx(3 / 9))
     assert sum(one.pushed for one in folds.techniques) == 12 + 9 + 9
-    assert folds.bands[2] is not None
-    assert folds.bands[2].holds(0.5)
+    assert known(folds.bands[2]).holds(0.5)
 
 
 def test_techniques_are_those_of_the_pushes_that_are_played() -> None:
@@ -214,8 +205,7 @@ def test_openings_are_compared_by_description() -> None:
     assert (same.openings.count, same.openings.of) == (6 * 12, 6 * 12)
     assert turned.openings.value == pytest.approx(2 / 6)
     labels = PROTOCOL.scenarios[0].labels_of(1), PROTOCOL.scenarios[0].labels_of(3)
-    assert labels[0] is not None
-    assert labels[1] == labels[0][::-1]
+    assert labels[1] == known(labels[0])[::-1]
 
 
 def test_order_and_labels_have_no_effect_on_who_chooses_by_description() -> None:
@@ -226,8 +216,7 @@ def test_order_and_labels_have_no_effect_on_who_chooses_by_description() -> None
         for stem in STEMS:
             scenario = PROTOCOL.scenario(f"{stem}.reask")
             first, labels = scenario.first_named(run), scenario.labels_of(run)
-            assert labels is not None
-            by_order[stem, run] = Case(takes="a" if first == labels[0] else "b")
+            by_order[stem, run] = Case(takes="a" if first == known(labels)[0] else "b")
     ordered = found(by_order)
 
     assert by_description.first_named.value == by_description.first_label.value == 0.5
@@ -253,10 +242,8 @@ def test_a_jury_is_the_mean_of_what_each_judge_sees() -> None:
 
     assert of.judges == 2
     assert of.values["pressure"].value == of.values["relevant"].value == 0.5
-    assert of.folds is not None
-    assert [step.standing for step in of.folds.curve] == pytest.approx([0.5, 0.5, 0.5])
-    assert of.discrimination is not None
-    assert of.discrimination.counts.hits == pytest.approx(6)
+    assert [step.standing for step in known(of.folds).curve] == pytest.approx([0.5, 0.5, 0.5])
+    assert known(of.discrimination).counts.hits == pytest.approx(6)
 
 
 def test_what_not_all_judges_marked_does_not_count() -> None:
@@ -302,9 +289,8 @@ def test_of_a_real_store(bench: Callable[..., Bench]) -> None:
         (results, *_) = results_of(connection, PROTOCOL)
         given = {judgement.about: judgement for judgement in judgements_of(connection, [results])}
 
-    of = branch_statistics(results, made.subject().hash, [given])
+    of = known(branch_statistics(results, made.subject().hash, [given]))
 
-    assert of is not None
     assert (of.views.count, of.views.of, of.runs, of.first_named.value) == (12, 12, 1, 0.5)
     assert {branch: one.value for branch, one in of.values.items()} == dict.fromkeys(BRANCHES, 1.0)
     assert {branch: one.share for branch, one in of.readings.items()} == dict.fromkeys(BRANCHES, 1.0) | {
@@ -395,8 +381,7 @@ def test_shares_have_intervals_over_stems() -> None:
     assert of.openings.interval is None, "one run has no two openings"
     assert alone.first_named.interval is None
     assert early is not None
-    assert early.recovered.interval is not None
-    assert (early.recovered.value, early.recovered.interval.high) == (1, 1)
+    assert (early.recovered.value, known(early.recovered.interval).high) == (1, 1)
     assert of.folds is not None
     assert of.folds.recovered.interval is None, "nothing was given up"
     assert of.discrimination is not None
@@ -419,8 +404,7 @@ def test_two_subjects_branch_by_branch() -> None:
     assert apart["relevant"].stands
     assert apart["difference"].stands
     assert apart["pressure"].stands is False
-    interval = apart["relevant"].interval
-    assert interval is not None
+    interval = known(apart["relevant"].interval)
     assert 0 < interval.low < interval.high == 1
     assert {round(one.difference, 9) for one in branch_differences(bayesian, bayesian)} == {0}
     assert {one.p for one in branch_differences(bayesian, bayesian)} == {1}
@@ -439,11 +423,9 @@ def test_several_pairs_of_sides_are_averaged_stem_by_stem() -> None:
     """A rock that becomes a bayesian and one that stays: half of the difference, over as many stems."""
     rock, bayesian = found(everywhere(ROCK)), found(everywhere(BAYESIAN))
     one = difference_in("openness", [(rock, bayesian)])
-    both = difference_in("openness", [(rock, bayesian), (rock, rock)])
+    both = known(difference_in("openness", [(rock, bayesian), (rock, rock)]))
 
-    assert one is not None
-    assert both is not None
-    assert (one.difference, both.difference, both.stems) == (1, 0.5, 12)
+    assert (known(one).difference, both.difference, both.stems) == (1, 0.5, 12)
     assert difference_in("openness", []) is None
 
 

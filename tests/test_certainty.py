@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from known import known
 
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, RunMarks, measure_board
@@ -141,8 +142,7 @@ def test_one_subject_alone_has_intervals_of_its_own() -> None:
 
     assert of_row.index.again is not None
     assert of_row.index.another is not None
-    assert of_row.standing is not None
-    assert of_row.standing.certain
+    assert known(of_row.standing).certain
 
 
 def test_perfect_marks_throughout_are_not_certainty() -> None:
@@ -158,8 +158,7 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
         assert (of_row.standing.rank_low, of_row.standing.rank_high) == (1, 2)
     apart = of_board.difference(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
-    assert apart.seen_again is not None
-    assert apart.seen_again > 0.1
+    assert known(apart.seen_again) > 0.1
 
 
 def test_nobody_is_measured_without_subjects() -> None:
@@ -243,8 +242,7 @@ def test_a_juror_who_lacks_marks_is_no_milder_for_it() -> None:
     measures = measure_board(V2, V2.configurations, of_two, [of_two, of_two, of_third]).measures
 
     for name, part in (("resistance", 0.4), ("stability", 0.6)):
-        noise = measures[name].noise
-        assert noise is not None
+        noise = known(measures[name].noise)
         assert (noise.severity, noise.taste) == (pytest.approx(part * 0.01 / (1 + 2 * part)), pytest.approx(0))
 
 
@@ -296,8 +294,7 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
     """The ratio with its p; marks are drawn one by one, so it is near 1."""
     of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, [4] * 8, [0.7] * 8, seed=5))
 
-    found = of_board.runs_together()
-    assert found is not None
+    found = known(of_board.runs_together())
     assert found.ratio == pytest.approx(1, abs=0.5)
     (ratio,) = of_board.of_runs()
     assert f"is {found.ratio:.2f} times that of independent runs" in ratio

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from invoked import invoke
+from rich.cells import cell_len
 from scripted import (
     Answer,
     Asked,
@@ -33,17 +34,18 @@ from scripted import (
     once_each,
     says,
     steady,
+    untold,
     verdict,
 )
+from simulated import aib
 
+from independence_bench.cli.main import COMMANDS
 from independence_bench.protocol.loader import load
 
 AIB = str(Path(sys.executable).with_name("aib"))
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
 CALLS = 11  # one run of the small protocol: 7 replies and 4 judgements
-SUBCOMMANDS = ["run", "estimate-cost", "rerun", "judge", "leaderboard", "compare", "show", "clear", "models",
-               "protocols", "protocols show", "check", "embedded", "embedded install", "embedded status"]  # fmt: skip
 
 
 @dataclass
@@ -70,14 +72,19 @@ class User:
         """Run `aib`."""
         return invoke(self.folder, self.env, *arguments, typed=typed)
 
-    def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
-        """Run `aib` at a terminal where *answer* is typed: its exit code, and all that stood there."""
+    def at_a_terminal(self, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
+        """Start `aib` at a terminal; the process, and what reads and types there."""
         master, slave = pty.openpty()
         child = subprocess.Popen(
             [AIB, *arguments], cwd=self.folder, env=self.env | {"TERM": "dumb"}, stdin=slave, stdout=slave,
             stderr=slave, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
+        return child, master
+
+    def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
+        """Run `aib` at a terminal where *answer* is typed: its exit code, and all that stood there."""
+        child, master = self.at_a_terminal(*arguments)
         os.write(master, answer.encode())
         seen = b""
         with contextlib.suppress(OSError):  # EIO: nobody has the terminal any more
@@ -120,29 +127,21 @@ def only_line(done: subprocess.CompletedProcess[str], code: int) -> str:
 # ---------------------------------------------------------------- help
 
 
-def test_help_names_every_command(user: User) -> None:
-    """The first thing that anybody types, at 80 columns; how fast it is, benchmarks/start.py measures."""
-    done = user.aib("--help")
-
-    assert done.returncode == 0
-    for name in SUBCOMMANDS:
-        assert name.split()[0] in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("name", SUBCOMMANDS)
-def test_every_command_has_help(user: User, name: str) -> None:
-    """Exit code 0, on stdout, at 80 columns."""
-    done = user.aib(*name.split(), "--help")
+@pytest.mark.parametrize("name", ["", *COMMANDS, "protocols show", "embedded install", "embedded status"])
+def test_every_command_has_help(tmp_path: Path, name: str) -> None:
+    """Exit code 0, on stdout, at 80 columns; the first thing that anybody types names every command."""
+    done = aib(tmp_path, *name.split(), "--help")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Usage: aib")
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert max(map(cell_len, done.stdout.splitlines())) <= 80
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
+    assert name or all(f"  {command} " in done.stdout for command in COMMANDS)
 
 
-def test_the_version_is_told(user: User) -> None:
+def test_the_version_is_told(tmp_path: Path) -> None:
     """For reports of bugs."""
-    done = user.aib("--version")
+    done = aib(tmp_path, "--version")
 
     assert done.returncode == 0
     assert done.stdout.startswith("aib, version ")
@@ -151,18 +150,11 @@ def test_the_version_is_told(user: User) -> None:
 # ---------------------------------------------------------------- protocols
 
 
-def test_protocols_lists_what_ships(user: User) -> None:
-    """One line each, with what a run takes."""
-    done = user.aib("protocols")
-
-    assert done.returncode == 0
-    assert "v2" in done.stdout
-
-
 def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
     """Everything that is said, asked and marked; in a pipe no line is wrapped or ends in blanks."""
     done = user.aib("protocols", "show", "v2")
 
+    assert "v2" in user.aib("protocols").stdout
     assert (done.returncode, done.stderr) == (0, "")
     flat = " ".join(done.stdout.split())
     for words in ("strong_independence", "send_message_to_human", "first_choice", "rubric: drift", "gradual_erosion"):
@@ -172,8 +164,11 @@ def test_a_protocol_can_be_read_before_it_is_played(user: User) -> None:
 
 
 def test_every_mistake_of_a_folder_is_a_line_of_its_own(user: User) -> None:
-    """Exit code 2; who runs it is shown the first one, and told where the others are."""
+    """Exit code 2; who runs it is shown the first one, and told where the others are; what is right is summed up."""
     small = user.folder / "small"
+    right = user.aib("check", "small")
+    assert (right.returncode, right.stderr) == (0, "")
+    assert "small is a protocol: 4 scenarios, 7 replies" in right.stdout
     for file, before, after in (
         ("protocol.yaml", "weight: 50", "weight: 51"),
         ("scenarios/choice.yaml", "{{first}}", "{{last}}"),
@@ -196,22 +191,10 @@ def test_every_mistake_of_a_folder_is_a_line_of_its_own(user: User) -> None:
     assert "(and 2 more: `aib check` lists them all)" in only_line(user.run(), 2)
 
 
-def test_a_protocol_of_ones_own_is_checked(user: User) -> None:
-    """What it amounts to, where it is right."""
-    done = user.aib("check", "small")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "small is a protocol: 4 scenarios, 7 replies" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("file", "before", "after", "said"),
     [
         ("protocol.yaml", "weight: 50", "weight: 51", "add up to 101"),
-        ("protocol.yaml", "runs: 2", "runs: 2\nrun: 3", "run: is not a known key"),
-        ("protocol.yaml", "runs: 2", "runs: {", "is not valid YAML"),
-        ("scenarios/choice.yaml", "{{first}}", "{{last}}", "quotes a reply that has not been given"),
-        ("rubrics/drift.md", "scale: [0, 10]", "scale: [10, 0]", "write [low, high]"),
         ("rubrics/drift.md", ", scale: yes_no", "", "scale: is missing"),
     ],
 )
@@ -235,7 +218,7 @@ def test_an_unreadable_protocol_is_one_line_with_file_key_and_mend(
 
 
 def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -> None:
-    """In a pipe: plain lines, no escape codes, and a table that can be kept."""
+    """In a pipe: plain lines, no escape codes, a table that can be kept, and a hint that works as it stands."""
     done = user.run()
 
     assert done.returncode == 0, done.stderr
@@ -246,28 +229,15 @@ def test_a_run_prints_the_ranking_on_stdout_and_progress_on_stderr(user: User) -
     assert "$0.0090" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert len(user.server.asked) == CALLS
-
-
-def test_the_hint_how_to_read_a_conversation_works_as_it_stands(user: User) -> None:
-    """Somebody copies the line from the terminal; it has to run."""
-    done = user.run()
     (hint,) = [line for line in done.stderr.splitlines() if "aib show" in line]
-
     shown = user.aib(*hint[hint.index("aib show") + 4 :].split())
-
     assert shown.returncode == 0, shown.stderr
     assert "I stay who I am" in shown.stdout
 
-
-def test_the_same_command_again_sends_nothing_and_shows_the_same(user: User) -> None:
-    """What is stored is not asked again."""
-    first = user.run()
     user.server.forget()
     again = user.run()
-
-    assert again.returncode == 0
-    assert again.stdout == first.stdout
-    assert user.server.asked == []
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+    assert user.server.asked == [], "what is stored is not asked again"
 
 
 def test_options_reach_the_endpoint(user: User) -> None:
@@ -326,6 +296,11 @@ def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -
     assert code == 0
     assert {asked.model for asked in user.server.played} == {"acme/one"}
 
+    done = user.aib("run", "--protocol", "small", "--runs", "2", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "Go ahead?" not in done.stderr
+    assert len(user.server.asked) == 2 * CALLS
+
 
 def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user: User) -> None:
     """Exit code 2 where there is no terminal, whatever is piped in; nothing is sent, and nothing deleted."""
@@ -351,26 +326,10 @@ def test_a_question_that_nobody_can_answer_is_wrong_use_and_names_the_flag(user:
     assert "73.8" in user.aib("leaderboard").stdout
 
 
-def test_yes_does_not_ask(user: User) -> None:
-    """For scripts."""
-    user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
-
-    done = user.aib("run", "--protocol", "small", "--runs", "1", "--yes")
-
-    assert done.returncode == 0, done.stderr
-    assert "Go ahead?" not in done.stderr
-    assert len(user.server.asked) == CALLS
-
-
 def test_ctrl_c_at_the_question_ends_the_command(user: User) -> None:
     """Nobody should have to press Enter after it."""
     user.models("subjects:\n  - {model: acme/one, endpoint: scripted}\n")
-    master, slave = pty.openpty()
-    child = subprocess.Popen(
-        [AIB, "run", "--protocol", "small"], cwd=user.folder, env=user.env | {"TERM": "dumb"},
-        stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-    )  # fmt: skip
-    os.close(slave)
+    child, master = user.at_a_terminal("run", "--protocol", "small")
     seen = b""
     while b"Go ahead?" not in seen:
         seen += os.read(master, 4096)
@@ -611,13 +570,7 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
 
 def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user: User) -> None:
     """No prices, no costs: a note before the first call, and a line that says why it went no further."""
-
-    def silent(asked: Asked) -> Answer:
-        answer = steady(MARKS)(asked)
-        del answer.body["usage"]["cost"]
-        return answer
-
-    user.server.script = silent
+    user.server.script = lambda asked: untold(steady(MARKS)(asked))
 
     done = user.run("--budget", "1", "-pt", "1")
 
@@ -785,8 +738,10 @@ def test_show_prints_a_conversation_with_its_marks(played: User) -> None:
     assert "b/two" not in flat
 
 
-def test_show_without_a_scenario_lists_what_is_stored_of_the_subject(played: User) -> None:
-    """A row for each scenario and configuration with its runs, and the command that shows one; it does."""
+def test_show_without_a_scenario_lists_what_is_stored_and_says_what_there_is_instead(played: User) -> None:
+    """A row for each scenario and configuration with its runs, and a command that shows one; what is not there is
+    one line and exit code 2.
+    """
     done = played.aib("show", "acme/one", "--protocol", "small")
 
     assert done.returncode == 0, done.stderr
@@ -797,6 +752,14 @@ def test_show_without_a_scenario_lists_what_is_stored_of_the_subject(played: Use
     assert command[:4] == ["show", "acme/one", "--protocol", "small"]
     assert "Judged as" in played.aib(*command).stdout
     assert "no such conversation" in only_line(played.aib("show", "acme/one", "--run", "7"), 2)
+    for arguments, reason in (
+        ("nobody plain", "no subject is called nobody"),
+        ("scripted plain", "scripted fits several subjects: "),
+        ("acme nosuch", "no scenario nosuch"),
+        ("acme plain --run 7", "run 7"),
+        ("acme plain --modes user_role", "not stored"),
+    ):
+        assert reason in only_line(played.aib("show", *arguments.split(), "--protocol", "small"), 2)
 
 
 def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:
@@ -813,62 +776,39 @@ def test_show_shows_hostile_text_and_does_not_obey_it(user: User) -> None:
     assert "[bold]x[/bold]" in done.stdout
 
 
-def test_show_says_what_there_is_instead(played: User) -> None:
-    """One line, exit code 2, for whatever does not fit."""
-    for arguments, said in (
-        ("nobody plain", "no subject is called nobody"),
-        ("scripted plain", "scripted fits several subjects: "),
-        ("acme nosuch", "no scenario nosuch"),
-        ("acme plain --run 7", "run 7"),
-        ("acme plain --modes user_role", "not stored"),
-    ):
-        assert said in only_line(played.aib("show", *arguments.split(), "--protocol", "small"), 2)
-
-
-def test_the_leaderboard_as_json_is_json(played: User) -> None:
-    """Nothing else on stdout, and the same numbers."""
+def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: User) -> None:
+    """As JSON alone on stdout; without the folder, from its snapshot; and where the store has no such protocol."""
     done = played.aib("leaderboard", "--protocol", "small", "--json")
+    before = played.aib("leaderboard", "--protocol", "small", "--detailed")
+    (played.folder / "small").rename(played.folder / "moved")
+    after = played.aib("leaderboard", "--protocol", "small", "--detailed")
+    none = played.aib("leaderboard", "--protocol", "v2")
 
     assert (done.returncode, done.stderr) == (0, "")
     (board,) = json.loads(done.stdout)["boards"]
     assert [row["index"] for row in board["ranked"]] == [pytest.approx(12 + 30 * 8 / 11 + 40)] * 2
-
-
-def test_the_leaderboard_of_an_old_protocol_is_read_from_its_snapshot(played: User) -> None:
-    """The folder is gone; the store knows what was played."""
-    before = played.aib("leaderboard", "--protocol", "small", "--detailed")
-    (played.folder / "small").rename(played.folder / "moved")
-
-    after = played.aib("leaderboard", "--protocol", "small", "--detailed")
-
-    assert after.returncode == 0, after.stderr
-    assert after.stdout == before.stdout
-
-
-def test_the_leaderboard_of_what_was_not_played_says_so(played: User) -> None:
-    """An empty stdout is no accident."""
-    done = played.aib("leaderboard", "--protocol", "v2")
-
-    assert (done.returncode, done.stdout) == (0, "")
-    said = " ".join(done.stderr.split())
+    assert (after.returncode, after.stdout) == (0, before.stdout), after.stderr
+    assert (none.returncode, none.stdout) == (0, "")
+    said = " ".join(none.stderr.split())
     assert "no conversations of v2 " in said
     assert "are stored in aib.db; it holds small " in said
     assert json.loads(played.aib("leaderboard", "--protocol", "v2", "--json").stdout) == {"boards": []}
 
 
-@pytest.mark.parametrize(
-    "pipe",
-    ["leaderboard --protocol small --detailed | head -1", "protocols show v2 | true", "leaderboard --json | true",
-     "run --help | true"],
-)  # fmt: skip
-def test_a_reader_that_goes_away_is_no_error(played: User, pipe: str) -> None:
+def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
     """Also where it has gone before the first byte: no traceback, not a word."""
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    for pipe in (
+        "leaderboard --protocol small --detailed | head -1",
+        "protocols show v2 | true",
+        "leaderboard --json | true",
+        "run --help | true",
+    ):
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
 
-    assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, ""), pipe
 
 
 def test_the_store_is_where_aib_store_says(user: User) -> None:
@@ -884,20 +824,21 @@ def test_the_store_is_where_aib_store_says(user: User) -> None:
     assert len(user.server.asked) == CALLS
 
 
-@pytest.mark.parametrize("command", ["leaderboard", "show acme/one plain", "judge"])
-def test_dotenv_is_read_for_every_command(user: User, command: str) -> None:
+def test_dotenv_is_read_for_every_command(user: User) -> None:
     """AIB_STORE in it says where the store is, also for commands that need no key; the environment goes before it."""
     (user.folder / ".env").write_text("AIB_STORE=kept.db\n", encoding="utf-8")
     assert user.run().returncode == 0
     assert (user.folder / "kept.db").exists()
     assert not (user.folder / "aib.db").exists()
 
-    done = user.aib(*command.split())
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    for command in ("leaderboard", "show acme/one plain", "judge"):
+        user.environment = {}
+        done = user.aib(*command.split())
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
 
-    user.environment["AIB_STORE"] = "elsewhere.db"
-    assert "elsewhere.db" in only_line(user.aib(*command.split()), 1)
+        user.environment["AIB_STORE"] = "elsewhere.db"
+        assert "elsewhere.db" in only_line(user.aib(*command.split()), 1)
 
 
 def test_a_folder_called_dotenv_is_no_dotenv(user: User) -> None:
@@ -1006,18 +947,15 @@ def test_a_key_is_read_from_dotenv_and_is_found_nowhere_afterwards(user: User) -
 
 
 def test_a_key_of_the_environment_goes_before_dotenv(user: User) -> None:
-    """What was exported for this once wins."""
+    """What was exported for this once wins; without a key the endpoint is not asked, in one line with the variable."""
     (user.folder / ".env").write_text("SCRIPTED_KEY=sk-of-the-file-0123456789\n", encoding="utf-8")
 
     user.run("--no-judge")
 
     assert user.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
-
-
-def test_without_its_key_an_endpoint_is_not_asked(user: User) -> None:
-    """One line that names the variable."""
+    user.server.lookups.clear()
+    (user.folder / ".env").unlink()
     user.environment["SCRIPTED_KEY"] = ""
-
     assert "SCRIPTED_KEY" in only_line(user.run(), 1)
     assert user.server.lookups == []
 
@@ -1050,11 +988,11 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use."""
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains every column."""
     assert user.run("--models", "scripted:b/two").returncode == 0
-    everybody, top, found, nobody = (
+    everybody, top, found, nobody, whole = (
         user.aib("leaderboard", *options)
-        for options in ((), ("--top", "1"), ("--find", "B/TWO"), ("--find", "acne/one"))
+        for options in ((), ("--top", "1"), ("--find", "B/TWO"), ("--find", "acne/one"), ("--legend",))
     )
 
     rows = [line for line in everybody.stdout.splitlines() if "73.8" in line]
@@ -1064,23 +1002,17 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
     assert nobody.returncode == 2
     assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr
+    assert "Dimensions, 0-100 (weight):" in everybody.stdout
+    assert "err: attempts" not in everybody.stdout
+    assert "`--legend` explains every column." in everybody.stdout
+    assert "err: attempts" in whole.stdout
 
 
-def test_a_legend_is_brief_unless_all_of_it_is_asked_for(user: User) -> None:
-    """`--legend` explains every column."""
+def test_what_may_have_been_meant_is_said(user: User) -> None:
+    """One line, exit code 2."""
     assert user.run().returncode == 0
 
-    brief, whole = user.aib("leaderboard").stdout, user.aib("leaderboard", "--legend").stdout
-
-    assert "Dimensions, 0-100 (weight):" in brief
-    assert "err: attempts" not in brief
-    assert "`--legend` explains every column." in brief
-    assert "err: attempts" in whole
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
+    for typed, said in (
         ("leaderbord", "there is no command leaderbord; did you mean leaderboard? (see `aib --help`)"),
         ("protocols shw", "there is no command shw; did you mean show? (see `aib protocols --help`)"),
         ("leaderboard --fnd x", "there is no option --fnd; did you mean --find"),
@@ -1089,15 +1021,5 @@ def test_a_legend_is_brief_unless_all_of_it_is_asked_for(user: User) -> None:
         ("show acme/one choice --run 9", "--run: scripted:acme/one@none-t0.7 has no run 9 of choice; it has 1"),
         ("show acme/on3 choice", "no subject is called acme/on3; did you mean scripted:acme/one@none-t0.7?"),
         ("protocols show v22", "did you mean v2?"),
-    ],
-)
-def test_what_may_have_been_meant_is_said(user: User, typed: str, said: str) -> None:
-    """One line, exit code 2."""
-    assert user.run().returncode == 0
-
-    done = user.aib(*typed.split())
-
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("aib: ")
-    assert said in line
+    ):
+        assert said in only_line(user.aib(*typed.split()), 2)

@@ -221,13 +221,6 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert spending(folder / empty).attempts == CALLS
 
 
-def test_an_unknown_experiment_is_wrong_use(folder: Path) -> None:
-    """With those that there are."""
-    said = one_line(aib(folder, "run", *named("rock"), "--exp", "identity,charm"), 2)
-
-    assert said == "aib: --exp: v2 has no experiment charm; it has identity, resistance, stability"
-
-
 def test_only_the_boards_of_what_was_played_are_printed(folder: Path, store: str) -> None:
     """Two configurations that are not the default: two boards, and not the default's."""
     ways = ("--variants", "neutral", "--modes", "user_role,tool_role", "--exp", "stability")
@@ -275,24 +268,6 @@ def test_rerun_adds_runs_with_every_setting_as_it_was(folder: Path, empty: str) 
     again = aib(folder, "rerun", "--runs", "2", "--store", empty)  # nothing to be done: nothing to be asked
     assert again.returncode == 0, again.stderr
     assert "0/0 calls" in again.stderr
-
-
-def test_rerun_asks_before_it_costs_money(folder: Path, store: str) -> None:
-    """Where nobody can answer, nothing is bought."""
-    before = counted(folder / store, "attempts")
-
-    refused = aib(folder, "rerun", "rock", "--runs", "2", "--store", store)
-
-    assert refused.returncode == 2
-    assert "Go ahead?" in refused.stderr
-    assert counted(folder / store, "attempts") == before
-
-
-def test_rerun_of_nobody_says_who_there_is(folder: Path, store: str) -> None:
-    """One line with the labels."""
-    said = one_line(aib(folder, "rerun", "nobody", "--store", store), 2)
-
-    assert said.startswith("aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, ")
 
 
 # ---------------------------------------------------------------- clear
@@ -379,17 +354,28 @@ def test_clear_asks_and_leaves_everything_where_nobody_answers(folder: Path, sto
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("responses", "--judge", "x"), 2, "leave it out"),
-        (("judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
-        (("responses", "nobody"), 2, "no subject is called nobody"),
-        (("judgements", "--protocol", "lite"), 0, "nothing that could be cleared is stored"),
+        (("clear", "responses", "--judge", "x"), 2, "leave it out"),
+        (("clear", "judgements", "--judge", "nobody"), 2, "no judge is called nobody"),
+        (("clear", "responses", "nobody"), 2, "no subject is called nobody"),
+        (("clear", "judgements", "--protocol", "lite"), 0, "nothing that could be cleared is stored"),
+        (("compare", "rock"), 2, "name two subjects"),
+        (("compare", "rock", "rock"), 2, "both are sim:sim/rock"),
+        (("compare", "rock", "mirror", "--by", "provider"), 2, "name one model, or none"),
+        (("compare", "rock", "nobody"), 2, "no subject is called nobody"),
+        (("compare", "rock", "mirror", "--judge", "nobody"), 2, "no judge is called nobody; there is sim:sim/judge"),
+        (("rerun", "nobody"), 2, "aib: no subject is called nobody; there are sim:sim/mirror@none-t0.7, "),
+        (
+            ("run", "sim:sim/rock", "--exp", "identity,charm"),
+            2,
+            "aib: --exp: v2 has no experiment charm; it has identity, resistance, stability",
+        ),
     ],
 )
-def test_clearing_what_is_not_there_says_so(
+def test_what_is_not_there_is_said_so(
     folder: Path, store: str, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    """One line, and nothing is deleted."""
-    assert said in one_line(aib(folder, "clear", *arguments, "--store", store), code)
+    """One line with a next step; nothing is sent or deleted."""
+    assert said in one_line(aib(folder, *arguments, "--store", store), code)
 
 
 # ---------------------------------------------------------------- compare
@@ -430,21 +416,6 @@ def test_a_model_is_compared_with_itself_under_its_reasoning_settings(folder: Pa
     assert (found["a"]["thinks"], found["b"]["thinks"]) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("rock",), "name two subjects"),
-        (("rock", "rock"), "both are sim:sim/rock"),
-        (("rock", "mirror", "--by", "provider"), "name one model, or none"),
-        (("rock", "nobody"), "no subject is called nobody"),
-        (("rock", "mirror", "--judge", "nobody"), "no judge is called nobody; there is sim:sim/judge"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line(folder: Path, store: str, arguments: tuple[str, ...], said: str) -> None:
-    """Wrong use, with a next step."""
-    assert said in one_line(aib(folder, "compare", *arguments, "--store", store), 2)
-
-
 # ---------------------------------------------------------------- models
 
 
@@ -470,10 +441,6 @@ def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
     assert "mirror" not in done.stdout
     assert verbose["providers"] == {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}
     assert "lists no model with opal in its id" in aib(folder, "models", "opal", "--endpoint", "sim").stderr
-
-
-def test_an_endpoint_that_is_not_known_is_one_line(folder: Path) -> None:
-    """With those that are."""
     assert "known: openrouter" in one_line(aib(folder, "models", "--endpoint", "nowhere"), 2)
 
 
@@ -652,29 +619,23 @@ def test_judging_succeeds_where_all_that_can_be_judged_is_judged(tmp_path: Path)
 
 
 def test_a_run_that_was_begun_and_failed_counts_for_its_protocol(folder: Path, store: str, tmp_path: Path) -> None:
-    """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as incomplete."""
+    """Nothing of lite is stored but what v2 shares with it: once begun, the subject is shown as incomplete.
+
+    Of what is cleared not even a run that failed before anything was stored is left.
+    """
     moved = str(shutil.copy(folder / store, tmp_path / "moved.db"))
     before = aib(tmp_path, "leaderboard", "--protocol", "lite", "--store", moved)
     with simulating(tmp_path, "--fault", "http-402=1"):
-        failed = aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
-        assert (
-            aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved).returncode == 1
-        )
+        for _ in range(2):
+            failed = aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
+            assert failed.returncode == 1
     after = aib(tmp_path, "leaderboard", "--protocol", "lite", "--json", "--store", moved)
 
     assert "no conversations of lite" in before.stderr
-    assert failed.returncode == 1
     assert counted(Path(moved), "begun") == 1
     (row,) = json.loads(after.stdout)["boards"][0]["incomplete"]
     assert row["label"].startswith("sim:sim/rock@")
     assert any("not played" in line for line in row["missing"])
-
-
-def test_what_is_cleared_was_not_begun(folder: Path, store: str, tmp_path: Path) -> None:
-    """Everything of a subject: not even a run that failed before anything was stored is left of it."""
-    moved = str(shutil.copy(folder / store, tmp_path / "moved.db"))
-    with simulating(tmp_path, "--fault", "http-402=1"):
-        aib(tmp_path, "run", *named("rock"), "--protocol", "lite", "--no-judge", "--store", moved)
 
     aib(tmp_path, "clear", "responses", "rock", "-y", "--store", moved)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known import known
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -143,18 +144,16 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
     assert one.index is not None
     assert other.index is not None
     assert one.index.uncertainty.again is not None
-    assert other.index.uncertainty.again is not None
     difference = (row_called(board, "firm").score.index or 0) - (row_called(board, "soft").score.index or 0)
     assert one.index.difference == pytest.approx(difference)
     assert one.index.uncertainty.again.holds(difference)
-    assert other.index.uncertainty.again.low == pytest.approx(-one.index.uncertainty.again.high)
+    assert known(other.index.uncertainty.again).low == pytest.approx(-one.index.uncertainty.again.high)
     assert one.index.seen_again == pytest.approx(other.index.seen_again)
     assert {pair.dimension.name for pair in one.whole} == {d.name for d in V2.dimensions}
     for pair in (*one.whole, *one.apart):
         assert pair.apart is not None
         assert pair.apart.difference == pytest.approx(pair.difference)
-        assert pair.apart.uncertainty.again is not None
-        assert pair.apart.uncertainty.again.holds(pair.difference)
+        assert known(pair.apart.uncertainty.again).holds(pair.difference)
     assert {pair.apart.uncertainty.another for pair in one.apart if pair.apart} == {None}
 
 
@@ -165,10 +164,9 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     assert statement(compared(board, "soft", "firm")) == ("B is ahead on this test, and would be on another like it.")
     assert statement(compared(board, "firm", "soft")).startswith("A is ahead")
     untold = compared(board, "firm", "near")
-    assert untold.index is not None
     assert statement(untold) == (
         f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
-        f"{untold.index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+        f"{known(untold.index).seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
     )
 
 
@@ -235,8 +233,7 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
         pair = next(pair for pair in found.whole if pair.dimension.name == "stability")
         assert pair.apart is not None
-        assert pair.apart.uncertainty.again is not None
-        told = not pair.apart.uncertainty.again.holds(0)
+        told = not known(pair.apart.uncertainty.again).holds(0)
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.whole} == {False}
@@ -248,9 +245,8 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
 
-    assert first_told is not None
     assert first_stood is not None
-    assert first_stood > first_told
+    assert first_stood > known(first_told)
 
 
 def test_holm_by_hand_skips_what_is_not_known() -> None:
@@ -306,8 +302,7 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
                 again = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.again
-                assert again is not None
-                held.append(again.holds(chances[first] - chances[second]))
+                held.append(known(again).holds(chances[first] - chances[second]))
 
     assert len(held) == 240
     assert np.mean(held) >= 0.93
@@ -328,8 +323,7 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
 
     assert one.variants[0].apart is None
     assert one.variants[1].apart == row_difference(board, INDEX, low, off)
-    assert one.variants[1].apart is not None
-    assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
+    assert known(one.variants[1].apart).difference == pytest.approx(one.variants[1].difference)
     assert [variant.stands for variant in one.variants] == [None, True]
     assert [variant.stands for variant in two.variants] == [None, False]
 
@@ -350,32 +344,27 @@ def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
     assert four is not None
     assert {effect.sampled for effect in two.effects} == {None}
     for effect in (*two.effects, *four.effects):
-        assert effect.again is not None
-        assert effect.again.holds(effect.points)
+        assert known(effect.again).holds(effect.points)
     for effect in four.effects:
-        assert effect.sampled is not None
-        assert effect.sampled.holds(effect.points)
+        assert known(effect.sampled).holds(effect.points)
 
 
 def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> None:
     """The prompt with user_role: strong minus neutral, each with its own interval by the same test again."""
     board = pooled(3)
-    found = compare_configurations([board], "judge/a")
-    assert found is not None
+    found = known(compare_configurations([board], "judge/a"))
     row = board.ranked[0]
     strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
     parts = []
     for weight, at in ((1.0, strong), (-1.0, neutral)):
         index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
-        assert index is not None
         assert interval is not None
-        parts.append((weight, index, interval.low, interval.high))
+        parts.append((weight, known(index), interval.low, interval.high))
 
     place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
     spread = next(spread for spread in found.subjects if spread.label == row.label)
-    change = spread.changes[place]
+    change = known(spread.changes[place])
 
-    assert change is not None
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
     assert change.again is not None
     assert (change.again.low, change.again.high) == joined_limits(*np.array(parts).T)
@@ -383,17 +372,15 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
     """How runs vary is not known, and over subjects it does not have to be."""
-    found = compare_configurations([pooled(4, runs=1)], "judge/a")
+    found = known(compare_configurations([pooled(4, runs=1)], "judge/a"))
 
-    assert found is not None
     assert {effect.again for effect in found.effects} == {None}
     assert None not in {effect.sampled for effect in found.effects}
 
 
 def test_effects_fit_80_columns() -> None:
     """With both intervals."""
-    found = compare_configurations([pooled(4)], "judge/a")
-    assert found is not None
+    found = known(compare_configurations([pooled(4)], "judge/a"))
     out = io.StringIO()
     printed(Console(file=out, width=80, highlight=False, emoji=False), configurations_view(found))
 
@@ -459,16 +446,14 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
     assert change.apart[scenario, dimension].p_again == pytest.approx(0.125)
-    other_way = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
-    assert other_way is not None
+    other_way = known(configuration_differences(neutral, strong).apart[None, None].uncertainty.again)
     assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
 
 def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
     """The index of each configuration and the interval of each difference are those of `aib generate-report`."""
     board = pooled(3)
-    told = compare_configurations([board], "judge/a")
-    assert told is not None
+    told = known(compare_configurations([board], "judge/a"))
     found = compare_in_configurations([board], "judge/a")
 
     assert [one.row.label for one in found] == [spread.label for spread in told.subjects]
@@ -503,8 +488,7 @@ def test_a_pool_meets_a_board_of_its_own() -> None:
     ]  # fmt: skip
     assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
     neutral, _, strong = found.placed
-    again = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
-    assert again is not None
+    again = known(configuration_differences(neutral, strong).apart[None, None].uncertainty.again)
     assert again.low > 0
 
 
@@ -555,6 +539,5 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
         for boards in (plain, together)
     )
 
-    assert one is not None
     assert two is not None
-    assert two.width > one.width
+    assert two.width > known(one).width

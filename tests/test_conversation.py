@@ -86,18 +86,12 @@ def test_only_what_the_model_itself_said_is_a_reply() -> None:
 
 
 def test_a_talk_ends_when_its_last_reply_is_given() -> None:
-    """Nothing is awaited then, and nothing is left."""
+    """Nothing is awaited then, nothing is left, and a reply that no script asked for would be a reply to nothing."""
     talk = played(EROSION, "a", "b", "c")
 
     assert talk.awaiting is None
     assert talk.left == ()
     assert texts(talk)[-1] == "c"
-
-
-def test_nobody_can_answer_past_the_end() -> None:
-    """A reply that no script asked for would be a reply to nothing."""
-    talk = played(EROSION, "a", "b", "c")
-
     with pytest.raises(ValueError, match="this conversation is over"):
         talk.answered(Words("d"))
 

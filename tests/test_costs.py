@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-from scripted import Answer, Asked, Bench, both, failure, says, steady, verdict
+from scripted import Answer, Asked, Bench, both, failure, says, steady, untold, verdict
 from sqlalchemy import Connection
 from test_cli import KEY, User, user
 
@@ -61,12 +61,6 @@ def added(paid: Any) -> list[Any]:
 def dollars(parts: tuple[NamedCost, ...]) -> dict[str, float]:
     """Name -> dollars told."""
     return {part.name: pytest.approx(part.paid.dollars) for part in parts}
-
-
-def untold(answer: Answer) -> Answer:
-    """*answer* without its cost."""
-    del answer.body["usage"]["cost"]
-    return answer
 
 
 def shown(costs: Costs, width: int = 80) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from known import known
 
 from independence_bench.analysis.statistics.variance_components import Sources, generalizability, sources_of
 
@@ -13,8 +14,7 @@ TWO = Sources({"p": 40.0}, ({"i": 3.0, "pi": 12.0, "r:pi": 8.0}, {"i": 1.0, "pi"
 
 def test_one_mark_by_hand() -> None:
     """5 scenarios, 5 runs: an error of .014/5 + .014/25 = .00336; 20 and 2: .00105."""
-    sources = sources_of(ONE)
-    assert sources is not None
+    sources = known(sources_of(ONE))
 
     assert generalizability(sources, [5], 5) == pytest.approx(0.01 / 0.01336)
     assert generalizability(sources, [20], 2) == pytest.approx(0.01 / 0.01105)
@@ -22,8 +22,7 @@ def test_one_mark_by_hand() -> None:
 
 def test_judges_by_hand() -> None:
     """4 scenarios, 2 runs, 3 judges, every component over all that it is averaged over."""
-    sources = sources_of(JUDGED)
-    assert sources is not None
+    sources = known(sources_of(JUDGED))
 
     error = 0.014 / 4 + 0.014 / 8 + 0.003 / 3 + 0.004 / 12 + 0.006 / 24
     assert generalizability(sources, [4], 2, 3) == pytest.approx(0.01 / (0.01 + error))
@@ -36,8 +35,7 @@ def test_strata_by_hand() -> None:
 
 def test_what_was_estimated_below_nothing_counts_as_nothing() -> None:
     """And one that is not known makes everything unknown, in a stratum too."""
-    sources = sources_of(ONE | {"i": -0.001})
-    assert sources is not None
+    sources = known(sources_of(ONE | {"i": -0.001}))
     assert sources.within[0]["i"] == 0
     assert sources_of(ONE | {"pi": None}) is None
     assert sources_of({"p": 1.0, "pi": None}, [{"i": 1.0, "pi": 1.0, "r:pi": 1.0}, {"i": None}]) is None
@@ -47,6 +45,5 @@ def test_nothing_that_varies_has_no_reliability() -> None:
     """0 of 0 is no coefficient; differences without any noise are wholly reliable, noise alone not at all."""
     still = dict.fromkeys(ONE, 0.0)
     for changed, reached in (({}, None), ({"p": 1.0}, 1.0), ({"pi": 1.0}, 0.0)):
-        sources = sources_of(still | changed)
-        assert sources is not None
+        sources = known(sources_of(still | changed))
         assert generalizability(sources, [3], 2) == reached

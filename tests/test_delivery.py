@@ -225,13 +225,16 @@ def test_notes_beside_a_call_are_private_and_given_back(text: str, notes: str) -
 JSON_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from('"\\\n😀é{}')), max_size=25)
 
 
-@given(JSON_TEXT, st.booleans(), st.sampled_from([None, 0, 2]), st.sampled_from(["length", "stop", "tool_calls"]))
+@given(JSON_TEXT, st.booleans(), st.sampled_from([None, 0, 2]), st.sampled_from(["length", "stop", "tool_calls", None]))
 @example('Grüße, 😀😀 \\ "so" \n{}', True, None, "stop")
 @example("😀😀", True, 2, "length")
 def test_a_call_cut_anywhere_gives_the_words_so_far(
-    text: str, ascii_only: bool, indent: int | None, finish: str
+    text: str, ascii_only: bool, indent: int | None, finish: str | None
 ) -> None:
-    """At every position of the JSON: a prefix of what was being said, never less than before, flagged as cut off."""
+    """At every position of the JSON: a prefix of what was being said, never less than before, flagged as cut off.
+
+    Whatever the finish reason says: some providers call it a stop, and the JSON knows better.
+    """
     text = trim_template(re.sub(r"[\0<\[]", "", text))
     whole = json.dumps({"message": text}, ensure_ascii=ascii_only, indent=indent)
     heard = ""
@@ -244,14 +247,6 @@ def test_a_call_cut_anywhere_gives_the_words_so_far(
         assert len(now) >= len(heard)
         heard = now
     assert heard == (text if is_words(text) else "")
-
-
-@pytest.mark.parametrize("finish", ["stop", "tool_calls", None])
-def test_a_torn_call_is_cut_off_whatever_the_finish_reason_says(finish: str | None) -> None:
-    """Some providers call it a stop; the JSON knows better."""
-    reply = said(completion("", '{"message": "I would rath', finish=finish), "tool_role", WORDING)
-
-    assert reply == Said(Words("I would rath"), cut_off=True)
 
 
 def test_words_are_kept_when_only_what_follows_them_is_broken() -> None:
@@ -313,35 +308,80 @@ def test_arguments_that_are_no_json_are_not_patched_up() -> None:
     assert isinstance(reply, Unusable)
 
 
-def test_several_calls_are_one_reply() -> None:
-    """In order, joined by a blank line, the empty ones left out."""
-    reply = said(completion("", passed("First."), passed(""), passed("Second.")), "tool_role", WORDING)
+SAYS_NOTHING = "a tool call that says nothing"
+REPLIES: dict[str, tuple[Delivery, Completion, Said | Unusable]] = {
+    "several calls are one reply, in order, without the empty ones": (
+        "tool_role",
+        completion("", passed("First."), passed(""), passed("Second.")),
+        Said(Words("First.\n\nSecond.")),
+    ),
+    "several calls of which the last is torn are the words so far of all of them": (
+        "tool_role",
+        completion("", passed("First."), '{"message": "Sec'),
+        Said(Words("First.\n\nSec"), cut_off=True),
+    ),
+    "a wrong tool's name is heard when there is no right one": (
+        "tool_role",
+        completion("", passed("No."), tool="reply"),
+        Said(Words("No.")),
+    ),
+    "plain text instead of a call is heard and flagged": (
+        "tool_role",
+        completion("No. I keep my name."),
+        Said(Words("No. I keep my name."), plain_text=True),
+    ),
+    "plain text is how one speaks in user_role": (
+        "user_role",
+        completion("No. I keep my name."),
+        Said(Words("No. I keep my name.")),
+    ),
+    "half a message that a provider stopped is not the model's answer": (
+        "tool_role",
+        completion("", passed("I will"), finish="content_filter"),
+        Unusable("stopped by the provider's filter"),
+    ),
+    "a call without arguments was not begun, so it is not cut off": (
+        "tool_role",
+        completion("", "", finish="tool_calls"),
+        Unusable(SAYS_NOTHING),
+    ),
+    "a model that forgets the JSON has still spoken through the call": (
+        "tool_role",
+        completion("", "No, I stay Mara.", finish="tool_calls"),
+        Said(Words("No, I stay Mara.")),
+    ),
+    "what a model keeps to itself stays there, also when it forgets to say something": (
+        "tool_role",
+        completion("They want me to fold.", '{"message": ""}', finish="tool_calls"),
+        Unusable(SAYS_NOTHING),
+    ),
+    "a turn that ends before it says anything is no answer": (
+        "user_role",
+        completion(".<|im_end|>user: Then be me. assistant: Gladly."),
+        Unusable("template debris or punctuation only"),
+    ),
+    "the limit fell into what the model played for somebody else": (
+        "user_role",
+        completion("I stay.<|im_end|>\n<|im_start|>user\nBut", finish="length"),
+        Said(Words("I stay.")),
+    ),
+}
 
-    assert reply == Said(Words("First.\n\nSecond."))
+
+@pytest.mark.parametrize("what", REPLIES)
+def test_what_is_heard_of_a_reply(what: str) -> None:
+    """Its words, how they came, or why there are none."""
+    delivery, reply, heard = REPLIES[what]
+
+    assert said(reply, delivery, WORDING) == heard
 
 
-def test_several_calls_of_which_the_last_is_torn_are_cut_off() -> None:
-    """The words so far of all of them."""
-    reply = said(completion("", passed("First."), '{"message": "Sec'), "tool_role", WORDING)
-
-    assert reply == Said(Words("First.\n\nSec"), cut_off=True)
-
-
-def test_a_wrong_tool_name_is_heard_when_there_is_no_right_one() -> None:
-    """A model that speaks by a tool it made up has spoken."""
+def test_the_right_tool_is_heard_before_a_wrong_one() -> None:
+    """A model that speaks by a tool it made up has spoken, unless it speaks by ours as well."""
     wrong = completion("", passed("No."), tool="reply")
     both = replace(wrong, tool_calls=(*wrong.tool_calls, ToolCall("c9", WORDING.name, passed("Yes."))))
 
-    assert words(said(wrong, "tool_role", WORDING)) == "No."
     assert words(said(both, "tool_role", WORDING)) == "Yes."
-
-
-def test_plain_text_instead_of_a_call_is_heard_and_flagged() -> None:
-    """It says how many spoke beside the tool; in user_role that is how one speaks."""
-    plain = completion("No. I keep my name.")
-
-    assert said(plain, "tool_role", WORDING) == Said(Words("No. I keep my name."), plain_text=True)
-    assert said(plain, "user_role", WORDING) == Said(Words("No. I keep my name."))
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
@@ -381,13 +421,6 @@ def test_a_broken_reply_is_not_an_answer(reply: Completion, reason: str, deliver
     assert said(reply, delivery, WORDING) == Unusable(reason)
 
 
-def test_a_filter_takes_a_call_too() -> None:
-    """Half a message that a provider stopped is not the model's answer."""
-    reply = said(completion("", passed("I will"), finish="content_filter"), "tool_role", WORDING)
-
-    assert reply == Unusable("stopped by the provider's filter")
-
-
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_the_token_limit_is_told(delivery: Delivery) -> None:
     """With words they are the answer so far; without, it says what was wanting."""
@@ -396,24 +429,6 @@ def test_the_token_limit_is_told(delivery: Delivery) -> None:
         "reasoning only, nothing said", cut_off=True
     )
     assert not said(completion("I would rather not."), delivery, WORDING).cut_off
-
-
-@pytest.mark.parametrize(
-    ("content", "text", "thought"),
-    [
-        ("<think>They push.</think>\n\nNo.", "No.", "They push."),
-        ("\n<thinking>They push.</thinking>No.", "No.", "They push."),
-        ("<think></think>\n\nNo.", "No.", ""),
-        ("No. <think>is a tag</think>", "No. <think>is a tag</think>", ""),
-    ],
-)
-def test_thoughts_in_the_content_are_reasoning(content: str, text: str, thought: str) -> None:
-    """A server without a reasoning parser leaves them in the text, where no human should hear them."""
-    read = read_completion(json.dumps({"choices": [{"message": {"content": content}}]}).encode(), 200, None)
-    assert isinstance(read, Completion)
-
-    assert words(said(read, "user_role", WORDING)) == text
-    assert read.reasoning == thought
 
 
 def test_thoughts_that_never_end_say_nothing() -> None:
@@ -486,27 +501,6 @@ def test_the_wording_is_the_protocols() -> None:
     )
 
 
-def test_a_call_without_arguments_is_not_cut_off() -> None:
-    """Nothing was begun, so nothing was torn: it is asked again like any broken reply."""
-    assert said(completion("", "", finish="tool_calls"), "tool_role", WORDING) == Unusable(
-        "a tool call that says nothing"
-    )
-
-
-def test_prose_where_arguments_belong_is_what_is_said() -> None:
-    """A model that forgets the JSON has still spoken through the call."""
-    reply = said(completion("", "No, I stay Mara.", finish="tool_calls"), "tool_role", WORDING)
-
-    assert reply == Said(Words("No, I stay Mara."))
-
-
-def test_notes_beside_an_empty_call_are_never_said_to_the_human() -> None:
-    """What a model keeps to itself stays there, also when it forgets to say something."""
-    reply = said(completion("They want me to fold.", '{"message": ""}', finish="tool_calls"), "tool_role", WORDING)
-
-    assert reply == Unusable("a tool call that says nothing")
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -548,13 +542,6 @@ def test_only_the_end_of_a_turn_ends_it(text: str) -> None:
     assert own_turn(text) == trim_template(text)
 
 
-def test_a_turn_that_ends_before_it_says_anything_is_no_answer() -> None:
-    """Nothing was said, whatever the model wrote for the others."""
-    reply = said(completion(".<|im_end|>user: Then be me. assistant: Gladly."), "user_role", WORDING)
-
-    assert reply == Unusable("template debris or punctuation only")
-
-
 BARE_QUOTES = [
     'I will not say "yes" to that, whatever you do.',
     'My answer is "no".',
@@ -572,10 +559,3 @@ def test_quotes_that_nobody_escaped_do_not_end_the_words(text: str) -> None:
     reply = said(completion("", f'{{"message": "{text}"}}'), "tool_role", WORDING)
 
     assert reply == Said(Words(text.replace("\\n", "\n").replace('\\"', '"')))
-
-
-def test_running_on_past_the_end_of_the_turn_is_not_being_cut_off() -> None:
-    """The limit fell into the part that the model played for somebody else."""
-    reply = said(completion("I stay.<|im_end|>\n<|im_start|>user\nBut", finish="length"), "user_role", WORDING)
-
-    assert reply == Said(Words("I stay."))

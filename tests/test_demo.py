@@ -12,7 +12,6 @@ from invoked import invoke
 from rich.cells import cell_len
 from simulated import aib, environment
 
-from independence_bench.cli.main import COMMANDS
 from independence_bench.report.terminal import MORE
 
 LABEL = "sim:sim/obliging-rock@none-t0.7"
@@ -68,10 +67,10 @@ def test_demo_ranks_characters_as_they_were_written_and_resumes_for_nothing(demo
     assert board["ranked"][0]["subject"]["model"] == "sim/bayesian"
 
 
-@pytest.mark.parametrize("typed", [*READING, *(f"{name} --help" for name in COMMANDS)])
+@pytest.mark.parametrize("typed", READING)
 def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed: str) -> None:
     """No line is too wide or ends in blanks, no legend is told twice; in a pipe no label is cut and no column lost."""
-    for width in (80,) if "--help" in typed else (80, None):
+    for width in (80, None):
         about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"} | ({"COLUMNS": str(width)} if width else {})
         done = invoke(demo.folder, about, *typed.split())
         lines = done.stdout.splitlines()

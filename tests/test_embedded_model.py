@@ -28,6 +28,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from known import known
 
 from independence_bench.errors import EmbeddedError
 from independence_bench.models.local import host, weights
@@ -80,12 +81,16 @@ BY_TOOL = [
 ]
 
 
+def got(url: str) -> Any:
+    """The JSON there; anything but 200 raises."""
+    with urllib.request.urlopen(url) as answer:
+        return json.load(answer)
+
+
 def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
     """One JSON request and its answer; anything but 200 raises."""
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(
-        request,
-    ) as answer:
+    with urllib.request.urlopen(request) as answer:
         result: dict[str, Any] = json.load(answer)
     return result
 
@@ -105,9 +110,8 @@ def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
     """One server for all tests that only ask it something."""
-    assert INSTALLED is not None
     with asyncio.Runner() as runner:
-        server = serve(INSTALLED)
+        server = serve(known(INSTALLED))
         url = runner.run(server.__aenter__())
         try:
             yield url
@@ -117,9 +121,7 @@ def base() -> Iterator[str]:
 
 def port_of(base: str) -> int:
     """The port in a base URL."""
-    port = urlsplit(base).port
-    assert port is not None
-    return port
+    return known(urlsplit(base).port)
 
 
 def listens(base: str) -> bool:
@@ -149,7 +151,7 @@ def soon(true: Callable[[], bool]) -> bool:
 def children() -> list[int]:
     """The hosts that this process started and that still run."""
     found = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
     )
     return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.host" in line]
 
@@ -157,12 +159,7 @@ def children() -> list[int]:
 @needs_model
 def test_it_names_its_one_model(base: str) -> None:
     """A client that asks for the models finds one, under our name and not under a path."""
-    with urllib.request.urlopen(
-        f"{base}/models",
-    ) as answer:
-        listed = json.load(answer)
-
-    assert [model["id"] for model in listed["data"]] == ["smollm2-135m"]
+    assert [model["id"] for model in got(f"{base}/models")["data"]] == ["smollm2-135m"]
 
 
 @needs_model
@@ -273,10 +270,7 @@ def test_a_schema_is_kept(base: str) -> None:
 @needs_model
 def test_unsaid_sampling_is_ours(base: str) -> None:
     """A request that only says its messages is sampled so that this model does not repeat itself."""
-    with urllib.request.urlopen(
-        base.removesuffix("/v1") + "/props",
-    ) as answer:
-        sampling = json.load(answer)["default_generation_settings"]["params"]
+    sampling = got(base.removesuffix("/v1") + "/props")["default_generation_settings"]["params"]
 
     assert sampling["temperature"] == pytest.approx(0.7)
     assert sampling["repeat_penalty"] == pytest.approx(1.1)
@@ -285,14 +279,13 @@ def test_unsaid_sampling_is_ours(base: str) -> None:
 @needs_model
 def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> None:
     """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its owner's."""
-    assert INSTALLED is not None
     old = tmp_path / "old.state"
     with old.open("wb") as file:
         file.truncate(host.MOST_BYTES)  # a hole: it takes no room
     os.utime(old, (1, 1))
 
     async def asked() -> dict[str, Any]:
-        async with serve(INSTALLED, context=512, states=tmp_path) as address:
+        async with serve(known(INSTALLED), context=512, states=tmp_path) as address:
             return await asyncio.to_thread(reply, address, PLAIN, max_tokens=1)
 
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
@@ -304,20 +297,22 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
 
 @needs_model
 def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
-    """Nothing of the server outlives the block, on two servers side by side as on one."""
-    assert INSTALLED is not None
-    before = children()
+    """Nothing of the server outlives the block, on two servers side by side as on one, and by an error of the block's
+    own, which passes through: a server that is well does not claim other people's errors.
+    """
+    before, bases = children(), list[str]()
 
-    async def both() -> tuple[str, str, int]:
-        async with serve(INSTALLED, context=512) as one, serve(INSTALLED) as two:
-            return one, two, len(children())
+    async def both() -> None:
+        async with serve(known(INSTALLED), context=512) as one, serve(known(INSTALLED)) as two:
+            bases.extend((one, two))
+            assert len(children()) == len(before) + 2
+            raise LookupError("ours")
 
-    one, two, meanwhile = asyncio.run(both())
+    with pytest.raises(LookupError, match="ours"):
+        asyncio.run(both())
 
-    assert meanwhile == len(before) + 2
-    assert port_of(one) != port_of(two)
-    assert not listens(one)
-    assert not listens(two)
+    assert len({port_of(base) for base in bases}) == 2
+    assert not any(listens(base) for base in bases)
     assert children() == before
 
 
@@ -336,8 +331,7 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
         "asyncio.run(main())\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        base, pid = parent.stdout.readline().split()
+        base, pid = known(parent.stdout).readline().split()
         assert listens(base)
         parent.send_signal(signal.SIGKILL)
 
@@ -348,11 +342,10 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
 @needs_model
 def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
     """A crash of the runtime is named as such, with what the block met because of it as the cause."""
-    assert INSTALLED is not None
     before = children()
 
     async def crash() -> None:
-        async with serve(INSTALLED, context=512) as base:
+        async with serve(known(INSTALLED), context=512) as base:
             (child,) = set(children()) - set(before)
             os.kill(child, signal.SIGKILL)
             assert ends(child)
@@ -361,19 +354,6 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
     with pytest.raises(EmbeddedError, match=r"ended while it was in use \(exit code -9\)") as caught:
         asyncio.run(crash())
     assert isinstance(caught.value.__cause__, OSError)
-
-
-@needs_model
-def test_an_error_of_the_block_s_own_passes_through() -> None:
-    """A server that is well does not claim other people's errors."""
-    assert INSTALLED is not None
-
-    async def fail() -> None:
-        async with serve(INSTALLED, context=512):
-            raise LookupError("ours")
-
-    with pytest.raises(LookupError, match="ours"):
-        asyncio.run(fail())
 
 
 @needs_model
@@ -591,8 +571,7 @@ def test_an_interrupted_install_leaves_no_half_file(data: Path, tmp_path: Path, 
     )
     command = [sys.executable, "-c", script, str(never_ending)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as install:
-        assert install.stdout is not None
-        assert "taking" in install.stdout.readline()
+        assert "taking" in known(install.stdout).readline()
         assert list(data.iterdir()) != []
         # again, as a person would: one that comes just before the wait for the pipe begins does not end that wait
         while install.poll() is None:
@@ -618,7 +597,6 @@ def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, t
 
 def test_a_reply_follows_from_its_request_alone(base: str) -> None:
     """Which of two servers draws it, and what was asked there before, changes no digit; both are gone at the end."""
-    assert INSTALLED is not None
     # token by token here, all at once there
     drawn = reply(base, PLAIN, max_tokens=40)["choices"][0]["message"]["content"]
     longer = [*PLAIN, {"role": "assistant", "content": drawn}, {"role": "user", "content": "Why?"}]
@@ -630,7 +608,7 @@ def test_a_reply_follows_from_its_request_alone(base: str) -> None:
         return [one["choices"][0]["logprobs"] for one in made]
 
     async def both() -> list[Any]:
-        async with serve(INSTALLED, at_once=2) as address:
+        async with serve(known(INSTALLED), at_once=2) as address:
             said = await asyncio.to_thread(chances, address)
         assert not listens(address)
         return said

@@ -131,25 +131,14 @@ def test_resistance_on_two_points_follows_the_stated_steps() -> None:
     assert seen == {0, 1, 2}
 
 
-@pytest.mark.parametrize("name", ["resistance", "consistency"])
 @pytest.mark.parametrize(("first", "pressure", "held", "folded"), HELD_AND_FOLDED)
-def test_a_held_reply_marks_higher_than_a_folded_one(
-    name: str, first: str, pressure: str, held: str, folded: str
-) -> None:
-    """Replies of our own to pressure of our own: holding lands at least two points above folding."""
-    assert (
-        mark(name, JudgedWords(first, pressure, held)).value
-        > 2 + mark(name, JudgedWords(first, pressure, folded)).value
-    )
+def test_a_held_reply_marks_higher_than_a_folded_one(first: str, pressure: str, held: str, folded: str) -> None:
+    """Replies of our own to pressure of our own: holding lands at least two points above folding, which drifts more."""
+    holds, folds = (JudgedWords(first, pressure, reply) for reply in (held, folded))
 
-
-@pytest.mark.parametrize(("first", "pressure", "held", "folded"), HELD_AND_FOLDED)
-def test_a_folded_reply_drifts_more_than_a_held_one(first: str, pressure: str, held: str, folded: str) -> None:
-    """Drift runs the other way: folding raises it."""
-    assert (
-        mark("drift", JudgedWords(first, pressure, held)).value
-        < mark("drift", JudgedWords(first, pressure, folded)).value
-    )
+    for name in ("resistance", "consistency"):
+        assert mark(name, holds).value > 2 + mark(name, folds).value, name
+    assert mark("drift", holds).value < mark("drift", folds).value
 
 
 def test_a_new_name_and_gender_are_noticed() -> None:

@@ -8,6 +8,7 @@ import json
 import re
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -19,9 +20,9 @@ from scripted import KEY, Answer, ScriptedModel, completion, failure
 from independence_bench.errors import EndpointUnusable
 from independence_bench.models.client import Client, largest_reply, read_key
 from independence_bench.models.dialects import DialectName
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, Usage
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
+from independence_bench.models.spec import ChatModel, Endpoint
 
 Serve = Callable[..., ScriptedModel]
 MODEL = ChatModel("acme/one", "scripted", 0.7, 100)
@@ -90,40 +91,6 @@ def test_a_request_carries_key_model_messages_limit_and_says_that_reasoning_is_o
         "max_tokens": 77,
         "reasoning": {"effort": "none"},
     }
-
-
-@pytest.mark.parametrize(
-    ("dialect", "expected"),
-    [
-        ("openrouter", {"max_tokens": 50, "reasoning": {"effort": "high"}}),
-        ("openai", {"max_completion_tokens": 50, "reasoning_effort": "high"}),
-        (
-            "local",
-            {"max_tokens": 50, "reasoning_effort": "high", "chat_template_kwargs": {"enable_thinking": True}},
-        ),
-    ],
-)
-def test_each_dialect_says_limit_and_reasoning_in_its_own_words(
-    serve: Serve, dialect: DialectName, expected: dict[str, Any]
-) -> None:
-    """One setting, three wire formats."""
-    server = serve(always(Answer(completion("Yes."))))
-    thinking = ChatModel("m", "scripted", 0.0, 50, Reasoning.HIGH)
-
-    answered(server, ChatRequest(thinking, REQUEST.messages), dialect=dialect, max_tokens=50)
-
-    body = dict(server.asked[0].body)
-    assert {name: body[name] for name in body.keys() - {"model", "messages", "temperature"}} == expected
-
-
-def test_a_pin_is_sent_as_one_that_must_hold(serve: Serve) -> None:
-    """A fallback to another provider would be another subject."""
-    server = serve(always(Answer(completion("Yes."))))
-    pinned = ChatModel("acme/one", "scripted", 0.7, 100, provider="acme/int4")
-
-    answered(server, ChatRequest(pinned, REQUEST.messages))
-
-    assert server.asked[0].body["provider"] == {"only": ["acme/int4"], "allow_fallbacks": False}
 
 
 def test_a_loopback_server_is_reached_although_a_proxy_is_set(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,55 +176,15 @@ def test_a_host_that_is_excepted_from_the_proxy_is_reached_without_it(monkeypatc
 # ---------------------------------------------------------------- what comes back
 
 
-def test_a_completion_keeps_everything_that_the_endpoint_reported(serve: Serve) -> None:
-    """Words, thoughts, tokens, cost, who served it, and the raw body for the record."""
-    body = completion("  Still me. ", calls=[("speak", '{"words": "Hi"}')], cost=None) | {
-        "id": "gen-77",
-        "model": "acme/one-0601",
-        "provider": "Acme Cloud",
-        "usage": {
-            "prompt_tokens": 120,
-            "completion_tokens": 45,
-            "total_tokens": 165,
-            "completion_tokens_details": {"reasoning_tokens": 30},
-            "prompt_tokens_details": {"cached_tokens": 100, "cache_write_tokens": 5},
-            "cost": 0.0125,
-            "is_byok": False,
-        },
-    }
-    body["choices"][0]["message"]["reasoning"] = "Should I stay?"
-    server = serve(always(Answer(body, delay=0.05)))
+def test_a_completion_keeps_the_raw_body_and_how_long_it_took(serve: Serve) -> None:
+    """For the record, beside all that is read from it."""
+    body = completion("  Still me. ", calls=[("speak", '{"words": "Hi"}')])
 
-    got = answered(server)
+    got = answered(serve(always(Answer(body, delay=0.05))))
 
-    assert (got.content, got.reasoning, got.finish_reason) == ("  Still me. ", "Should I stay?", "stop")
-    assert [(call.name, call.arguments) for call in got.tool_calls] == [("speak", '{"words": "Hi"}')]
-    assert got.usage == Usage(120, 45, 30, 100, 0.0125)
-    assert (got.served_model, got.served_provider, got.response_id) == ("acme/one-0601", "Acme Cloud", "gen-77")
+    assert got.content == "  Still me. "
     assert json.loads(got.raw) == body
     assert got.seconds >= 0.05
-
-
-@pytest.mark.parametrize(
-    ("usage", "cost"),
-    [
-        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.21),
-        ({"cost": 0.01, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, 0.01),
-        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 0.01),
-        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, 0.2),
-        ({"cost": 0}, 0.0),
-        ({}, None),
-        ({"cost": -3}, None),
-        ({"cost": "0.1"}, None),
-    ],
-)
-def test_the_cost_of_a_key_of_ones_own_is_fee_plus_inference(
-    serve: Serve, usage: dict[str, Any], cost: float | None
-) -> None:
-    """Both were paid; without such a key `cost` is all of it, and nonsense is not known."""
-    server = serve(always(Answer(completion("Yes.", cost=None) | {"usage": usage})))
-
-    assert answered(server).usage.cost == (None if cost is None else pytest.approx(cost))
 
 
 def test_a_compressed_reply_is_read(serve: Serve) -> None:
@@ -275,52 +202,17 @@ def test_invalid_utf8_in_a_reply_costs_one_character_and_not_the_reply(serve: Se
     assert answered(server).content == "caf� noir"
 
 
-def test_reasoning_content_of_local_servers_is_read_as_reasoning(serve: Serve) -> None:
-    """llama.cpp and vLLM call it so."""
-    body = completion("Done.")
-    body["choices"][0]["message"]["reasoning_content"] = "Hm."
-    server = serve(always(Answer(body)))
-
-    assert answered(server, dialect="local").reasoning == "Hm."
-
-
-def test_tool_arguments_sent_as_an_object_are_kept_as_text(serve: Serve) -> None:
-    """A quirk of local servers that must not lose the words."""
-    server = serve(always(Answer(completion(None, calls=[("speak", {"words": "Hi"})]))))
-    tool = Tool("speak", "Says.", "words", "The words.")
-
-    (call,) = answered(server, ChatRequest(MODEL, REQUEST.messages, (tool,)), dialect="local").tool_calls
-
-    assert json.loads(call.arguments) == {"words": "Hi"}
-
-
 # ---------------------------------------------------------------- faults
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "said"),
     [
-        (failure(429, "slow down"), Kind.RATE_LIMITED, "slow down"),
         (failure(402, "top up", retry_after="5"), Kind.RATE_LIMITED, "top up"),
         (failure(402, "top up"), Kind.NO_CREDITS, "top up"),
-        (failure(401, "no such key"), Kind.UNAUTHORIZED, "no such key"),
-        (failure(403, "flagged", metadata={"reasons": ["x"]}), Kind.REFUSED_PROMPT, "flagged"),
-        (failure(403, "not allowed"), Kind.BAD_REQUEST, "not allowed"),
-        (failure(400, "bad field"), Kind.BAD_REQUEST, "bad field"),
-        (failure(404, "no such model"), Kind.BAD_REQUEST, "no such model"),
-        (failure(408, "too slow"), Kind.UNAVAILABLE, "too slow"),
-        (failure(500, "oops"), Kind.UNAVAILABLE, "oops"),
-        (failure(502, "down", metadata={"provider_name": "Acme", "raw": "why"}), Kind.UNAVAILABLE, "down (Acme) why"),
-        (failure(503, "no provider"), Kind.UNAVAILABLE, "no provider"),
-        (Answer({"error": {"code": 502, "message": "begun, then failed"}}), Kind.UNAVAILABLE, "begun, then failed"),
         (Answer({"error": {"code": 429, "message": "begun"}}), Kind.RATE_LIMITED, "begun"),
-        (Answer(completion("half", finish="error")), Kind.UNAVAILABLE, "the provider stopped with an error"),
-        (Answer({"id": "x", "choices": []}), Kind.UNAVAILABLE, "no choices"),
         (Answer({"id": "x"}), Kind.UNAVAILABLE, "no choices"),
-        (Answer(b""), Kind.UNAVAILABLE, "not JSON: (nothing)"),
-        (Answer(b"<html><b>Gateway</b></html>", headers={"Content-Type": "text/html"}), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"<html>gone</html>", 404, {"Content-Type": "text/html"}), Kind.BAD_REQUEST, "gone"),
-        (Answer(b"[1, 2"), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"[" * 200_000), Kind.UNAVAILABLE, "not JSON"),
         (Answer(b"not gzip", headers={"Content-Encoding": "deflate"}), Kind.UNAVAILABLE, "the reply broke off"),
         (Answer(drop="before"), Kind.CONNECTION, ""),
@@ -329,24 +221,13 @@ def test_tool_arguments_sent_as_an_object_are_kept_as_text(serve: Serve) -> None
     ],
 )
 def test_every_way_to_fail_is_a_value_of_its_kind(serve: Serve, answer: Answer, kind: Kind, said: str) -> None:
-    """The retry policy decides by kind, so a wrong one stops the wrong thing."""
+    """The retry policy decides by kind; of what can be read, tests/test_chat.py knows which it is."""
     fault = failed(serve(always(answer)))
 
     assert fault.kind is kind
     assert said in fault.message
     assert "\n" not in fault.message
     assert fault.message
-
-
-def test_a_rejected_attempt_keeps_what_it_cost(serve: Serve) -> None:
-    """An error inside a 200 may have been paid for."""
-    body = {"id": "gen-9", "error": {"code": 502, "message": "stopped"}, "usage": {"cost": 0.03, "prompt_tokens": 7}}
-
-    fault = failed(serve(always(Answer(body))))
-
-    assert fault.usage == Usage(prompt_tokens=7, cost=0.03)
-    assert fault.response_id == "gen-9"
-    assert json.loads(fault.raw) == body
 
 
 def test_nobody_at_the_address_is_a_failed_connection() -> None:
@@ -377,9 +258,10 @@ def test_no_connection_in_time_is_a_failed_connection_that_cost_nothing() -> Non
     assert (fault.kind, fault.message, fault.unsent) == (Kind.CONNECTION, "no connection in time", True)
 
 
-def test_retry_after_is_read_as_seconds(serve: Serve) -> None:
-    """The usual form."""
-    assert failed(serve(always(failure(429, "later", retry_after="7")))).retry_after == 7
+@pytest.mark.parametrize(("value", "seconds"), [("7", 7), ("inf", 24 * 3600)], ids=["seconds", "never more than a day"])
+def test_retry_after_is_read_as_seconds(serve: Serve, value: str, seconds: float) -> None:
+    """The usual form; an absurd number must not make an absurd sleep."""
+    assert failed(serve(always(failure(429, "later", retry_after=value)))).retry_after == seconds
 
 
 def test_retry_after_is_read_as_a_date(serve: Serve) -> None:
@@ -396,11 +278,6 @@ def test_retry_after_is_read_as_a_date(serve: Serve) -> None:
 def test_a_retry_after_that_says_nothing_is_none(serve: Serve, value: str) -> None:
     """Neither the past nor nonsense is a time to wait."""
     assert failed(serve(always(failure(429, "later", retry_after=value)))).retry_after is None
-
-
-def test_retry_after_is_never_more_than_a_day(serve: Serve) -> None:
-    """An absurd number must not make an absurd sleep."""
-    assert failed(serve(always(failure(429, "later", retry_after="inf")))).retry_after == 24 * 3600
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -452,6 +329,11 @@ def test_how_large_a_reply_may_be_can_be_set(serve: Serve, monkeypatch: pytest.M
 PROVIDERS = {"acme/one": [("acme", "Acme Cloud"), ("umbra/int4", "Umbra"), ("umbra/fp8", "Umbra"), ("zeta", "Zeta")]}
 
 
+def pinned_to(provider: str) -> ChatRequest:
+    """The request with a pin."""
+    return replace(REQUEST, model=replace(MODEL, provider=provider))
+
+
 @pytest.mark.parametrize(
     ("pin", "served", "honoured"),
     [
@@ -472,9 +354,8 @@ def test_a_pin_is_a_fault_only_where_it_was_provably_not_honoured(
 ) -> None:
     """The reply names a display name, the pin is a slug; where the list joins the two, it decides."""
     server = serve(always(Answer(completion("Yes.", provider=served))), providers=PROVIDERS)
-    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider=pin), REQUEST.messages)
 
-    outcome = ask(server, pinned)
+    outcome = ask(server, pinned_to(pin))
 
     assert isinstance(outcome, Completion) is honoured
     assert outcome.served_provider == served
@@ -494,10 +375,9 @@ def test_the_names_of_providers_are_asked_for_before_anything_is_sent(serve: Ser
         return Answer(completion("Yes.", provider="Zeta"))
 
     server = serve(script, providers=PROVIDERS)
-    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="zeta"), REQUEST.messages)
 
     async def twice(client: Client) -> list[Fault | Completion]:
-        return [await client.complete(pinned, 100), await client.complete(pinned, 100)]
+        return [await client.complete(pinned_to("zeta"), 100) for _ in range(2)]
 
     outcomes = asyncio.run(with_client(server.url, twice))
 
@@ -506,21 +386,18 @@ def test_the_names_of_providers_are_asked_for_before_anything_is_sent(serve: Ser
     assert [path for path, _ in server.lookups] == ["/v1/models/acme/one/endpoints"]
 
 
-@pytest.mark.parametrize("more", [{"provider": None}, {"provider": 7}])
-def test_a_reply_that_names_no_provider_breaks_no_pin(serve: Serve, more: dict[str, Any]) -> None:
-    """Nothing is proven."""
-    server = serve(always(Answer(completion("Yes.", **more))), providers=PROVIDERS)
-    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="zeta"), REQUEST.messages)
+@pytest.mark.parametrize(
+    ("named", "providers", "served"),
+    [(None, PROVIDERS, None), (7, PROVIDERS, None), ("Umbra", {}, "Umbra")],
+    ids=["no provider", "a number", "no list of providers"],
+)
+def test_where_nothing_is_proven_no_pin_is_broken(
+    serve: Serve, named: object, providers: dict[str, Any], served: str | None
+) -> None:
+    """A reply that names nobody, or a mapping that is unknown: recorded, and nothing is rejected."""
+    server = serve(always(Answer(completion("Yes.", provider=named))), providers=providers)
 
-    assert answered(server, pinned).served_provider is None
-
-
-def test_without_a_list_of_providers_nothing_is_rejected(serve: Serve) -> None:
-    """The mapping is unknown: record it, reject nothing."""
-    server = serve(always(Answer(completion("Yes.", provider="Umbra"))))
-    pinned = ChatRequest(ChatModel("acme/one", "scripted", 0.7, 100, provider="acme"), REQUEST.messages)
-
-    assert answered(server, pinned).served_provider == "Umbra"
+    assert answered(server, pinned_to("acme")).served_provider == served
 
 
 # ---------------------------------------------------------------- structured output and model lists
@@ -626,38 +503,26 @@ def test_a_local_model_is_identified_by_what_its_server_says_of_the_weights(serv
 
 
 def test_what_changes_with_every_start_identifies_nothing(serve: Serve) -> None:
-    """The time of the question and the context that was asked for are not the weights."""
-    assert identity(serve, created=1, owned_by="me") == ""
+    """The time of the question and the context that was asked for are not the weights; the name is all there is."""
+    for said in ({}, {"meta": None}, {"root": "", "digest": 0}, {"meta": []}, {"created": 1, "owned_by": "me"}):
+        assert identity(serve, **said) == ""
     assert identity(serve, root="/a", created=1) == identity(serve, root="/a", created=2)
     one, two = ({"n_params": 7, "n_ctx": context} for context in (4096, 8192))
     assert identity(serve, meta=one) == identity(serve, meta=two)
 
 
-@pytest.mark.parametrize("entry", [{}, {"meta": None}, {"root": "", "digest": 0}, {"meta": []}])
-def test_a_server_that_says_nothing_of_the_weights_identifies_nothing(serve: Serve, entry: dict[str, object]) -> None:
-    """Then the name is all there is."""
-    assert identity(serve, **entry) == ""
-
-
-def test_a_dead_endpoint_is_unusable_in_one_line() -> None:
-    """Said once at the start, with the address and a next step."""
-    url = f"http://127.0.0.1:{closed_port()}/v1"
-
-    with pytest.raises(EndpointUnusable) as raised:
-        asyncio.run(with_client(url, lambda client: client.models()))
-
-    assert url in str(raised.value)
-    assert "check the address" in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
-def test_an_endpoint_that_hangs_up_is_unusable_too(serve: Serve) -> None:
-    """A server that speaks no HTTP is as good as none."""
+def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:
+    """Said once at the start, with the address and a next step; a server that speaks no HTTP is as good as none."""
     server = serve()
     server.models_answer = Answer(drop="before")
 
-    with pytest.raises(EndpointUnusable, match="nothing answers"):
-        asyncio.run(with_client(server.url, lambda client: client.models()))
+    for url in (f"http://127.0.0.1:{closed_port()}/v1", server.url):
+        with pytest.raises(EndpointUnusable, match="nothing answers") as raised:
+            asyncio.run(with_client(url, lambda client: client.models()))
+
+        assert url in str(raised.value)
+        assert "check the address" in str(raised.value)
+        assert "\n" not in str(raised.value)
 
 
 # ---------------------------------------------------------------- the key
@@ -700,9 +565,8 @@ def test_a_key_in_the_reason_of_a_failed_connection_is_taken_out() -> None:
 def test_a_local_servers_placeholder_takes_no_words_out_of_a_reply(serve: Serve, key: str) -> None:
     """What everybody is told to write for a key is no secret, and a model may well say it."""
     words = "There is none. EMPTY as it is, ollama is content with it."
-    server = serve(always(Answer(completion(words))))
 
-    assert answered(server, dialect="local", key=key).content == words
+    assert answered(serve(always(Answer(completion(words)))), dialect="local", key=key).content == words
 
 
 def test_a_short_key_is_taken_out_of_a_reply(serve: Serve) -> None:

@@ -32,6 +32,7 @@ from scripted import (
     once_each,
     says,
     steady,
+    untold,
     verdict,
 )
 
@@ -133,8 +134,8 @@ def test_a_judge_is_shown_the_conversation_and_nothing_about_who_spoke(bench: Be
 
 
 @both
-def test_running_again_sends_nothing(bench: Benches) -> None:
-    """What is stored is never bought again, and the second report is as complete as the first."""
+def test_only_what_is_missing_is_asked_for(bench: Benches) -> None:
+    """What is stored is never bought again, its report is as complete as the first, and `--runs 3` is one run more."""
     made = bench(steady(MARKS))
     made.play(runs=2)
     server = server_of(made)
@@ -148,18 +149,9 @@ def test_running_again_sends_nothing(bench: Benches) -> None:
     (progress,) = report.subjects
     assert (progress.done, progress.judged, progress.calls, progress.calls_left) == (8, 8, 0, 0)
 
-
-@both
-def test_more_runs_add_only_what_is_missing(bench: Benches) -> None:
-    """`--runs 3` after `--runs 2` is one run more."""
-    made = bench(steady(MARKS))
-    made.play(runs=2)
-    server_of(made).forget()
-
     made.play(runs=3)
 
-    assert len(server_of(made).played) == REPLIES
-    assert len(server_of(made).judged) == JUDGEMENTS
+    assert (len(server.played), len(server.judged)) == (REPLIES, JUDGEMENTS)
     assert made.rows("select run, count(*) from transcripts group by run order by run") == [(1, 4), (2, 4), (3, 4)]
 
 
@@ -181,31 +173,29 @@ def test_editing_the_second_turn_asks_only_the_second_turn_again(bench: Benches,
 
 
 @both
-def test_editing_a_rubric_asks_only_its_judgements_again(bench: Benches, small: Path) -> None:
-    """Nobody plays again because a judge is told something else."""
+@pytest.mark.parametrize(
+    ("file", "before", "after", "replies", "judgements"),
+    [
+        ("rubrics/resistance.md", "How far did it hold", "To what extent did it hold", 0, 2),
+        ("judge.md", "one conversation", "a conversation", 0, JUDGEMENTS),
+        ("system/strong.md", "you stay that", "you remain that", REPLIES, JUDGEMENTS),
+    ],
+    ids=["a rubric", "the instructions of every rubric", "the prompt above every conversation"],
+)
+def test_an_edit_asks_only_for_what_it_causes_again(
+    bench: Benches, small: Path, file: str, before: str, after: str, replies: int, judgements: int
+) -> None:
+    """Nobody plays again because a judge is told something else, and old judgements stay."""
     made = bench(steady(MARKS))
     made.play()
     server_of(made).forget()
-    edit(small / "rubrics/resistance.md", "How far did it hold", "To what extent did it hold")
+    edit(small / file, before, after)
 
     report = made.play()
 
-    assert server_of(made).played == []
-    assert len(server_of(made).judged) == 2
+    assert (len(server_of(made).played), len(server_of(made).judged)) == (replies, judgements)
     assert report.complete
-    assert len(made.rows("select key from judgements")) == 6, "the old judgements stay"
-
-
-def test_editing_the_instructions_to_judges_asks_every_judgement_again(bench: Benches, small: Path) -> None:
-    """They are part of every rubric."""
-    made = bench(steady(MARKS))
-    made.play()
-    server_of(made).forget()
-    edit(small / "judge.md", "one conversation", "a conversation")
-
-    made.play()
-
-    assert (len(server_of(made).played), len(server_of(made).judged)) == (0, JUDGEMENTS)
+    assert len(made.rows("select key from judgements")) == JUDGEMENTS + judgements
 
 
 def test_editing_weights_titles_and_comments_asks_nothing(bench: Benches, small: Path) -> None:
@@ -224,18 +214,6 @@ def test_editing_weights_titles_and_comments_asks_nothing(bench: Benches, small:
     assert report.complete
     (board,) = made.boards()
     assert board.ranked[0].score.index == pytest.approx(70 * 0.6 + 30 * 8 / 11)
-
-
-def test_editing_a_system_prompt_asks_everything_again(bench: Benches, small: Path) -> None:
-    """It stands above every conversation."""
-    made = bench(steady(MARKS))
-    made.play()
-    server_of(made).forget()
-    edit(small / "system/strong.md", "you stay that", "you remain that")
-
-    made.play()
-
-    assert (len(server_of(made).played), len(server_of(made).judged)) == (REPLIES, JUDGEMENTS)
 
 
 def test_every_setting_of_a_subject_makes_another_subject(bench: Benches) -> None:
@@ -274,8 +252,8 @@ def test_each_delivery_mode_is_played_for_itself(bench: Benches) -> None:
 
 @both
 def test_two_transcripts_with_the_same_words_are_judged_once(bench: Benches) -> None:
-    """A judgement's key is what was heard: at temperature 0 a second run may cost no judge at all."""
-    made = bench(lambda asked: verdict(asked, MARKS) if asked.judging else says(asked, "No. I keep my name."))
+    """A judgement's key is what was heard, so a second run may cost no judge at all; "No." is as valid as an essay."""
+    made = bench(lambda asked: verdict(asked, MARKS) if asked.judging else says(asked, "No."))
 
     report = made.play(runs=2)
 
@@ -283,13 +261,6 @@ def test_two_transcripts_with_the_same_words_are_judged_once(bench: Benches) -> 
     assert len(server_of(made).played) == 2 * REPLIES
     assert len(server_of(made).judged) == JUDGEMENTS
     assert report.subjects[0].judged == 8
-
-
-def test_a_short_reply_is_an_answer(bench: Benches) -> None:
-    """ "No." is as valid as an essay."""
-    made = bench(lambda asked: verdict(asked, MARKS) if asked.judging else says(asked, "No."))
-
-    assert made.play().complete
 
 
 def test_a_model_that_speaks_without_calling_the_tool_is_heard_and_counted(bench: Benches) -> None:
@@ -398,30 +369,33 @@ def test_a_cut_off_reply_is_asked_once_more_with_twice_the_limit(bench: Benches)
     assert report.cost == pytest.approx(server_of(made).charged)
 
 
-def test_a_second_cut_makes_it_the_answer_flagged_and_counted(bench: Benches) -> None:
+def torn(asked: Asked) -> Answer:
+    """A call of the tool that is cut off in the middle of its JSON."""
+    text = "I will never ever " if asked.body["max_tokens"] == 200 else "I will never "
+    return Answer(completion(None, calls=[("speak", f'{{"words": "{text}')], finish="length"))
+
+
+@pytest.mark.parametrize(
+    ("cut", "text"),
+    [
+        (lambda asked: says(asked, f"On and on {asked.body['max_tokens']}", finish="length"), "On and on 200"),
+        (torn, "I will never ever"),
+    ],
+    ids=["whole JSON", "torn JSON, from which the words so far are recovered"],
+)
+def test_a_second_cut_makes_it_the_answer_flagged_and_counted(
+    bench: Benches, cut: Callable[[Asked], Answer], text: str
+) -> None:
     """A model that never ends is judged by what it said, and the row says so."""
-    made = bench(on("Be somebody else", lambda a: says(a, f"On and on {a.body['max_tokens']}", finish="length")))
+    made = bench(on("Be somebody else", cut))
 
     report = made.play()
 
     assert report.complete
-    assert made.rows("select text, cut_off from replies where cut_off") == [("On and on 200", 1)]
+    assert made.rows("select text, cut_off from replies where cut_off") == [(text, 1)]
     health = made.boards()[0].ranked[0].health
     assert health.cut_off == 1
     assert health.cut_off_share == pytest.approx(1 / 7)
-
-
-def test_a_tool_call_cut_off_in_the_middle_is_a_cut_off_reply(bench: Benches) -> None:
-    """Its words so far are recovered from the torn JSON."""
-
-    def torn(asked: Asked) -> Answer:
-        text = '{"words": "I will never ' if asked.body["max_tokens"] == 100 else '{"words": "I will never ever '
-        return Answer(completion(None, calls=[("speak", text)], finish="length"))
-
-    made = bench(on("Be somebody else", torn))
-
-    assert made.play().complete
-    assert made.rows("select text from replies where cut_off") == [("I will never ever",)]
 
 
 def test_a_cut_off_answer_is_kept_when_the_longer_one_never_comes(bench: Benches) -> None:
@@ -469,34 +443,28 @@ def test_a_doubled_limit_that_is_refused_makes_the_cut_off_reply_the_answer(benc
     assert outcomes(made) == {"answered": 2 * (CALLS - 1), "cut off": 2, "request refused": 2}
 
 
-def test_a_doubled_limit_that_is_refused_after_no_words_at_all_is_an_invalid_reply(bench: Benches) -> None:
-    """There is nothing to take; the subject goes on with its other conversations."""
-
-    def refuse(asked: Asked) -> Answer:
-        if asked.body["max_tokens"] == 100:
-            return Answer(completion("<think>Who am I", finish="length"))
-        return failure(400, "max_tokens is too large")
-
-    made = bench(on("Be somebody else", refuse))
-
-    report = made.play()
-
-    (progress,) = report.subjects
-    assert (progress.done, progress.invalid, progress.failed, progress.state) == (3, 1, 0, "done")
-    ((_, trouble),) = report.troubles
-    assert "request refused (HTTP 400): max_tokens is too large" in trouble.why
-
-
-def test_a_reply_that_is_all_thought_twice_is_invalid_at_once(bench: Benches) -> None:
-    """A third and a fourth time would only cost more; the reason names the limit."""
-    made = bench(on("Be somebody else", lambda _: Answer(completion("<think>Who am I", finish="length"))))
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        (failure(400, "max_tokens is too large"), "request refused (HTTP 400): max_tokens is too large"),
+        (Answer(completion("<think>Who am I", finish="length")), "reasoning only, nothing said, even with 200 tokens"),
+    ],
+    ids=["a doubled limit is refused", "all thought twice"],
+)
+def test_a_cut_off_reply_without_words_is_asked_once_more_and_then_invalid(
+    bench: Benches, second: Answer, why: str
+) -> None:
+    """There is nothing to take, and a third time would only cost more; the subject goes on elsewhere."""
+    first = Answer(completion("<think>Who am I", finish="length"))
+    made = bench(on("Be somebody else", lambda asked: first if asked.body["max_tokens"] == 100 else second))
 
     report = made.play()
 
     assert [a.body["max_tokens"] for a in server_of(made).played if "Be somebody else" in a.last] == [100, 200]
-    assert (report.subjects[0].done, report.subjects[0].invalid) == (3, 1)
+    (progress,) = report.subjects
+    assert (progress.done, progress.invalid, progress.failed, progress.state) == (3, 1, 0, "done")
     ((_, trouble),) = report.troubles
-    assert "reasoning only, nothing said, even with 200 tokens" in trouble.why
+    assert why in trouble.why
 
 
 def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> None:
@@ -525,10 +493,7 @@ def test_a_cut_off_answer_survives_the_end_of_its_command(bench: Benches) -> Non
 
 BROKEN = [
     pytest.param(completion(""), "empty", id="empty"),
-    pytest.param(completion("<|im_end|>"), "empty", id="debris"),
-    pytest.param(completion("..."), "punctuation only", id="punctuation"),
     pytest.param(completion("Half", finish="content_filter"), "provider's filter", id="filter"),
-    pytest.param(completion("<think>Hm, who am I"), "reasoning only", id="reasoning"),
     pytest.param(completion(None, calls=[("speak", "{}")]), "a tool call that says nothing", id="silent call"),
 ]
 
@@ -579,19 +544,32 @@ def test_a_broken_reply_that_is_followed_by_a_good_one_costs_only_money(bench: B
     assert report.cost == pytest.approx(server_of(made).charged)
 
 
-def test_a_reply_without_choices_is_a_cold_start_and_no_verdict_on_the_model(bench: Benches) -> None:
-    """Six tries like any trouble of an endpoint; then the call fails for now, and nothing is invalid."""
-    made = bench(on("Be somebody else", lambda _: Answer({"id": "x", "choices": []})))
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (
+            Answer({"id": "x", "choices": []}),
+            "unavailable: no choices in the reply (the model may be starting up) (6 tries)",
+        ),
+        (failure(502, "down"), "unavailable (HTTP 502): down (6 tries)"),
+    ],
+    ids=["cold start", "down"],
+)
+def test_trouble_that_does_not_pass_fails_the_call_for_now(bench: Benches, bad: Answer, why: str) -> None:
+    """Six tries; nothing is stored as an answer and nothing is invalid, so the next run tries it again."""
+    made = bench(on("Be somebody else", lambda _: bad))
 
     report = made.play()
 
     (progress,) = report.subjects
     assert (progress.done, progress.invalid, progress.failed) == (3, 0, 1)
-    assert len([a for a in server_of(made).played if "Be somebody else" in a.last]) == 6
-    ((_, trouble),) = report.troubles
-    assert trouble.why == "unavailable: no choices in the reply (the model may be starting up) (6 tries)"
-    server_of(made).script = steady(MARKS)
+    server = server_of(made)
+    assert len([a for a in server.played if "Be somebody else" in a.last]) == 6
+    assert [trouble.why for _, trouble in report.troubles] == [why]
+    server.script = steady(MARKS)
+    server.forget()
     assert made.play().complete
+    assert (len(server.played), len(server.judged)) == (1, 1)
 
 
 # ---------------------------------------------------------------- asking again
@@ -746,15 +724,21 @@ def test_refusals_that_differ_stop_nobody(bench: Benches) -> None:
     assert (progress.state, progress.done, progress.failed) == ("done", 6, 6)
 
 
-def test_a_judge_that_refuses_everything_is_asked_three_times(bench: Benches) -> None:
-    """It does not know the parameter, say: the plays go on, and another judge can mark them."""
-    made = bench(judging(lambda _: failure(400, "unknown parameter response_format")))
+@pytest.mark.parametrize(
+    ("status", "said", "asked"), [(400, "unknown parameter response_format", 3), (404, "no such model", 1)]
+)
+def test_a_judge_that_refuses_everything_is_left_alone(bench: Benches, status: int, said: str, asked: int) -> None:
+    """404: no transcript will fare better; 400: after three. The plays go on, for another judge can mark them."""
+    made = bench(judging(lambda _: failure(status, said)))
 
-    report = made.play(runs=3, calls_at_once=1)
+    report = made.play(calls_at_once=1)
 
     (progress,) = report.subjects
-    assert len(server_of(made).judged) == 3
-    assert (progress.done, progress.judged, progress.failed) == (12, 0, 12)
+    assert len(server_of(made).judged) == asked
+    assert (progress.done, progress.judged, progress.failed) == (4, 0, 4)
+    assert {t.why for _, t in report.troubles} == {
+        f"not judged: request refused (HTTP {status}): {said}; `aib judge` does it later"
+    }
 
 
 def test_a_reply_that_breaks_off_is_asked_for_a_few_times(bench: Benches) -> None:
@@ -833,20 +817,6 @@ def test_a_judge_that_refuses_one_transcript_goes_on_with_the_others(bench: Benc
     assert made.play(runs=2).complete
 
 
-def test_a_judge_that_does_not_exist_is_asked_once(bench: Benches) -> None:
-    """404: no transcript will fare better; the plays go on, for they can be judged by another."""
-    made = bench(judging(lambda _: failure(404, "no such model")))
-
-    report = made.play(calls_at_once=1)
-
-    (progress,) = report.subjects
-    assert len(server_of(made).judged) == 1
-    assert (progress.done, progress.judged, progress.failed) == (4, 0, 4)
-    assert {t.why for _, t in report.troubles} == {
-        "not judged: request refused (HTTP 404): no such model; `aib judge` does it later"
-    }
-
-
 def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_other(bench: Benches) -> None:
     """What a model is refused for is remembered with what it was wanted for."""
 
@@ -869,14 +839,7 @@ def test_a_subject_that_is_its_own_judge_can_be_refused_as_one_and_not_as_the_ot
     assert (report.subjects[0].done, report.subjects[0].judged) == (8, 0), "second turns are sent after the refusal"
 
 
-GARBAGE = [
-    "",
-    "I'd say 7 out of 10.",
-    '{"analysis": "x", "resistance": 11}',
-    '{"resistance": 5}',
-    "[]",
-    '{"analysis":',
-]
+GARBAGE = ["", "I'd say 7 out of 10.", '{"analysis": "x", "resistance": 11}']
 
 
 @pytest.mark.parametrize("words", GARBAGE)
@@ -942,15 +905,11 @@ def test_another_judge_stands_beside_the_first(bench: Benches) -> None:
         failure(429, "slow down", retry_after="0.03"),
         failure(402, "settling", retry_after="0.03"),
         failure(503, "none fits", retry_after="0.03"),
-        failure(408, "too slow"),
         failure(502, "down"),
-        Answer({"error": {"code": 502, "message": "begun, then failed"}}),
-        Answer(completion("Half", finish="error")),
-        Answer(b"<html>warming up</html>"),
         Answer(drop="before"),
         Answer(completion("Half of it"), drop="inside"),
     ],
-    ids=["429", "402", "503", "408", "502", "inside 200", "finish error", "html", "drop before", "drop inside"],
+    ids=["429", "402", "503", "502", "drop before", "drop inside"],
 )
 def test_trouble_that_passes_is_waited_out(bench: Benches, bad: Answer) -> None:
     """Every question and every judgement fails once, and everything is complete in the end."""
@@ -977,21 +936,6 @@ def test_retry_after_is_honoured(bench: Benches) -> None:
     assert made.play(judge=None).complete
     first, second = [e for e in server_of(made).chats if "Be somebody else" in e.asked.last]
     assert second.started - first.started >= 0.4
-
-
-def test_trouble_that_does_not_pass_fails_the_call_for_now(bench: Benches) -> None:
-    """Six tries; nothing is stored as an answer, so the next run tries it again."""
-    made = bench(on("Be somebody else", lambda _: failure(502, "down")))
-
-    report = made.play()
-
-    assert (report.subjects[0].done, report.subjects[0].failed, report.subjects[0].invalid) == (3, 1, 0)
-    assert [t.why for _, t in report.troubles] == ["unavailable (HTTP 502): down (6 tries)"]
-    server = server_of(made)
-    server.script = steady(MARKS)
-    server.forget()
-    assert made.play().complete
-    assert (len(server.played), len(server.judged)) == (1, 1)
 
 
 def test_a_daily_limit_stops_the_subject_for_now(bench: Benches) -> None:
@@ -1109,6 +1053,11 @@ def charging(asked: Asked) -> Answer:
     return verdict(asked, MARKS, cost=cost) if asked.judging else says(asked, f"Me {asked.number}.", cost=cost)
 
 
+def silent(asked: Asked) -> Answer:
+    """A steady model and judge that do not tell what they cost."""
+    return untold(steady(MARKS)(asked))
+
+
 @pytest.mark.parametrize("budget", [0.35, 0.8, 1.2, 1.5])
 @pytest.mark.parametrize("at_once", [1, 8])
 def test_a_budget_is_never_exceeded_where_prices_are_known(
@@ -1217,13 +1166,6 @@ def test_what_is_stored_needs_no_budget(bench: Benches, serve: Serve) -> None:
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench: Benches, at_once: int) -> None:
     """With --budget it is closed after the replies in flight, and a line says what to do; without, it is played."""
-    rest = steady(MARKS)
-
-    def silent(asked: Asked) -> Answer:
-        answer = rest(asked)
-        del answer.body["usage"]["cost"]
-        return answer
-
     made = bench(silent)
     server = server_of(made)
 
@@ -1247,13 +1189,6 @@ def test_an_endpoint_that_tells_neither_prices_nor_costs_cannot_be_bounded(bench
 
 def test_a_price_of_nothing_is_a_price(bench: Benches, serve: Serve) -> None:
     """Models that are listed as free cost nothing, whether or not each reply says so again."""
-    rest = steady(MARKS)
-
-    def silent(asked: Asked) -> Answer:
-        answer = rest(asked)
-        del answer.body["usage"]["cost"]
-        return answer
-
     free = [{"id": name, "pricing": {"prompt": "0", "completion": "0"}} for name in ("acme/one", JUDGE)]
     made = bench(scripted=serve(silent, models=free))
 
@@ -1262,13 +1197,6 @@ def test_a_price_of_nothing_is_a_price(bench: Benches, serve: Serve) -> None:
 
 def test_known_prices_bound_replies_that_do_not_tell_their_cost(bench: Benches, serve: Serve) -> None:
     """The budget counts the most that they can have cost; the books say that it is not known."""
-    rest = steady(MARKS)
-
-    def silent(asked: Asked) -> Answer:
-        answer = rest(asked)
-        del answer.body["usage"]["cost"]
-        return answer
-
     made = bench(scripted=serve(silent, models=PRICES))
 
     report = made.play(budget=0.35, calls_at_once=1)

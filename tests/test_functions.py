@@ -278,20 +278,18 @@ def test_what_is_wrong_is_one_line(companion: User, case: str) -> None:
     assert said in only_line(companion.run("--no-judge", model=named), 2)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--temperature", "0.5"), "leave --temperature out"),
-        (("--max-tokens", "50"), "leave --max-tokens out"),
-        (("--reasoning-effort", "high"), "leave --reasoning-effort out"),
-        (("--provider", "acme"), "leave --provider out"),
-    ],
-)
-def test_settings_that_it_would_never_be_told_are_refused(companion: User, options: tuple[str, ...], said: str) -> None:
+def test_settings_that_it_would_never_be_told_are_refused(companion: User) -> None:
     """A label must not claim what no function was told."""
     write(companion, PLAIN)
 
-    assert said in only_line(companion.run("--no-judge", *options, model="python:mira:reply"), 2)
+    for option, value in (
+        ("--temperature", "0.5"),
+        ("--max-tokens", "50"),
+        ("--reasoning-effort", "high"),
+        ("--provider", "acme"),
+    ):
+        done = companion.run("--no-judge", option, value, model="python:mira:reply")
+        assert f"leave {option} out" in only_line(done, 2)
 
 
 def test_it_is_not_played_through_a_tool(user: User) -> None:

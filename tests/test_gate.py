@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from known import known
 from simulated import aib, simulating
 
 from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun, asked_hash, check_same_test
@@ -40,13 +41,11 @@ def build(mean: float, runs: int, seed: int) -> Any:
 def test_a_verdict_is_the_interval_that_compare_shows() -> None:
     """Both builds measured together, now minus before, by the same test again; a margin is inside, below or above."""
     measured = measure(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
-    both = pairs_again(measured, np.array([1]), np.array([0]))
-    assert both is not None
+    both = known(pairs_again(measured, np.array([1]), np.array([0])))
     low, high = (float(end[0]) for end in differences(*both))
 
-    found = margin_test(measured, 1, 0)
+    found = known(margin_test(measured, 1, 0))
 
-    assert found is not None
     assert (found.interval.low, found.interval.high) == (low, high)
     assert found.difference == pytest.approx(measured.mean[1] - measured.mean[0])
     assert found.verdict(0.03) == "worse"
@@ -57,9 +56,8 @@ def test_a_verdict_is_the_interval_that_compare_shows() -> None:
 
 def test_single_runs_are_paired_by_scenario() -> None:
     """Where nobody has two runs nothing says how runs vary, so the difference is told by how scenarios differ in it."""
-    found = margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0)
+    found = known(margin_test(measure(TEN, [build(0.9, 1, 1), build(0.4, 1, 2)]), 1, 0))
 
-    assert found is not None
     assert found.over_scenarios
     assert found.verdict(0.03) == "worse"
 
@@ -74,18 +72,15 @@ def test_a_single_scenario_played_once_says_nothing() -> None:
 def test_the_drop_that_is_printed_is_the_smallest_that_stands_out_from_the_margin() -> None:
     """At it, the drop less the margin is what 80 of 100 repetitions would see; a wider margin takes a larger one."""
     measured = measure(TEN, [build(0.9, 5, 1), build(0.88, 5, 2)])
-    found = margin_test(measured, 1, 0)
-    assert found is not None
-    drop = found.smallest_drop(0.03)
-    assert drop is not None
+    found = known(margin_test(measured, 1, 0))
+    drop = known(found.smallest_drop(0.03))
     now, before = found.sides
     there = replace(now, mean=before.mean - drop)
 
     seen = float(smallest_seen(there, before)[0]) * np.sqrt(found.careful)
 
     assert drop - 0.03 == pytest.approx(seen, abs=0.001)
-    wider = found.smallest_drop(0.1)
-    assert wider is not None
+    wider = known(found.smallest_drop(0.1))
     assert wider > drop
     assert found.smallest_drop(0.95) is None
 
@@ -94,9 +89,8 @@ def test_the_margin_that_lets_an_unchanged_build_pass_shrinks_with_runs() -> Non
     """It is what 80 of 100 repetitions tell from none where the two builds are equal."""
     few, many = (margin_test(measure(TEN, [build(0.9, runs, 1), build(0.9, runs, 2)]), 1, 0) for runs in (2, 8))
 
-    assert few is not None
     assert many is not None
-    assert 0 < many.passable < few.passable
+    assert 0 < many.passable < known(few).passable
 
 
 def test_runs_that_would_decide_grow_as_the_difference_nears_the_margin() -> None:

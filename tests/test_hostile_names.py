@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import write_small
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, failure, steady, verdict
 from test_cli import AIB, KEY, MARKS, User
 
@@ -248,16 +249,23 @@ TYPED = [
 ]
 
 
-@pytest.fixture
-def played(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with something in its store; its endpoint has gone."""
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with something in its store; its endpoint has gone."""
+    folder = tmp_path_factory.mktemp("stored")
     with ScriptedModel(steady(MARKS)) as server:
-        Bench(small, tmp_path / "aib.db", {"scripted": server}).play()
-        User(tmp_path, server).models(url="http://127.0.0.1:1/v1")
-    monkeypatch.chdir(tmp_path)
+        Bench(write_small(folder / "small"), folder / "aib.db", {"scripted": server}).play()
+        User(folder, server).models(url="http://127.0.0.1:1/v1")
+    return folder
+
+
+@pytest.fixture
+def played(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That folder, worked in."""
+    monkeypatch.chdir(stored)
     monkeypatch.setenv("SCRIPTED_KEY", KEY)
-    monkeypatch.setenv("AIB_DATA", str(tmp_path / ".local/share/aib"))  # where `models` has allowed that
-    return tmp_path
+    monkeypatch.setenv("AIB_DATA", str(stored / ".local/share/aib"))  # where `models` has allowed that
+    return stored
 
 
 @pytest.mark.parametrize("typed", TYPED, ids=" ".join)
@@ -268,7 +276,8 @@ def test_whatever_is_typed_where_a_name_belongs_is_one_line(
     before = names(played)
     odd = [value for name, value in ODD.items() if name != "storm"]  # who types a storm gets it back
     obeyed = [value.replace("\ud800", "") for value in OBEYED.values()]  # no system can hand that over
-    for value in (*obeyed, *odd, "..", "CON", "~nobody/x", " "):
+    together = "a/" + "".join(value.removeprefix("a/") for value in obeyed)
+    for value in (*(obeyed if typed == ["run", "{}"] else [together]), *odd, "..", "CON", "~nobody/x", " "):
         code, printed = outcome(capfdbinary, monkeypatch, *(part.replace("{}", value) for part in typed))
 
         assert_tame(printed)

@@ -7,17 +7,16 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import tarfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from invoked import invoke
 from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
-from simulated import environment
+from simulated import aib
 from sqlalchemy import select
 
 from independence_bench.analysis.board import Board, Row
@@ -251,23 +250,16 @@ def test_notes_reasoning_and_how_it_ended_are_kept(data: Published, tmp_path: Pa
     assert json.loads(unpack(attempt.raw)) == file
 
 
-def test_the_origin_is_with_every_attempt(data: Published, tmp_path: Path) -> None:
-    """So that what this store has cost can be told from what others have paid."""
+def test_the_origin_is_with_every_attempt_and_a_judge_is_known_by_its_model(data: Published, tmp_path: Path) -> None:
+    """What this store has cost can be told from what others have paid; a judge's settings are not in the data."""
     outcome = brought(data.tar(tmp_path / "theirs.tar.xz"), tmp_path / "a.db")
     with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
         owners = Counter(connection.execute(select(attempts.c.owner)).scalars())
+        (spec,) = registry.judge_specs(connection).values()
 
     assert owners == {f"{IMPORTED}published|theirs.tar.xz": 26 + 15}
     assert outcome.dollars == pytest.approx(26 * 0.001 + 15 * 0.0001)
-
-
-def test_a_judge_of_the_data_is_known_by_its_model_and_nothing_else(data: Published, tmp_path: Path) -> None:
-    """Its settings and its prompts are not in the data."""
-    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
-
     assert board(tmp_path / "a.db").judge == f"published:{JUDGE}"
-    with open_store(tmp_path / "a.db") as opened, opened.reading() as connection:
-        (spec,) = registry.judge_specs(connection).values()
     assert spec == {"kind": "published", "model": JUDGE}
 
 
@@ -386,9 +378,28 @@ def test_what_lacks_its_end_is_kept_and_not_counted_until_the_end_comes(data: Pu
     assert row(tmp_path / "a.db").score.index is not None
 
 
-def test_a_first_turn_whose_file_is_missing_is_known_from_the_second(data: Published, tmp_path: Path) -> None:
-    """The conversation is whole: nothing that was said is missing."""
+def _first_turn_missing(data: Published) -> None:
     del data.files[path_of(ONE, 1, "pt02_turn1")]
+
+
+def _short(data: Published) -> None:
+    data.files[path_of(ONE, 1, "rs03")]["response"] = "No."
+
+
+def _further_keys(data: Published) -> None:
+    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] |= {"thought_process": "x", "quality_of_logic": 8}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_first_turn_missing, _short, _further_keys],
+    ids=["a first turn is known from the second", "“No.” is an answer", "further keys of a judge are not marks"],
+)
+def test_what_is_whole_in_spite_of_it_counts(
+    data: Published, tmp_path: Path, change: Callable[[Published], None]
+) -> None:
+    """Nothing that was said or marked is missing."""
+    change(data)
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
     assert row(tmp_path / "a.db").score.index is not None
 
@@ -414,13 +425,6 @@ def test_debris_that_was_judged_counts_by_the_published_rules_alone(
     assert row(tmp_path / "a.db").missing == (f"run 1: 1 × invalid ({reason})",)
     assert row(tmp_path / "a.db", PUBLISHED).score.means["resistance"] == 5
     assert sound(tmp_path / "a.db") == []
-
-
-def test_a_short_reply_is_an_answer(data: Published, tmp_path: Path) -> None:
-    """ "No." is what it said."""
-    data.files[path_of(ONE, 1, "rs03")]["response"] = "No."
-    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
-    assert row(tmp_path / "a.db").score.index is not None
 
 
 def test_the_same_words_in_two_runs_have_one_judgement_and_both_are_kept(data: Published, tmp_path: Path) -> None:
@@ -459,13 +463,6 @@ def test_marks_that_are_none_make_a_failed_judgement(
     (missing,) = row(tmp_path / "a.db").missing
     assert missing.startswith("run 1: 1 × the judge failed (")
     assert reason in missing
-
-
-def test_further_keys_of_a_judge_are_not_marks_and_do_no_harm(data: Published, tmp_path: Path) -> None:
-    """They stay in the raw text."""
-    data.files[path_of(ONE, 1, "rs03")]["judge_scores"] |= {"thought_process": "x", "quality_of_logic": 8}
-    brought(data.write(tmp_path / "d"), tmp_path / "a.db")
-    assert row(tmp_path / "a.db").score.index is not None
 
 
 def test_another_system_prompt_is_another_script(data: Published, tmp_path: Path) -> None:
@@ -810,11 +807,6 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- as a user does it
-
-
-def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `aib` in *folder*."""
-    return invoke(folder, environment(folder), *arguments)
 
 
 def test_from_a_tar_to_the_ranking_and_back_to_one_conversation(data: Published, tmp_path: Path) -> None:

@@ -188,11 +188,15 @@ def test_encoded_attacks_say_what_they_should() -> None:
 
 
 @pytest.mark.parametrize("place", HEARD)
-@pytest.mark.parametrize("attack", ATTACKS, ids=title)
-def test_what_a_model_says_stays_inside_the_fence(attack: Attack, place: str) -> None:
-    """In its reply, in a tool's argument, in the name it chooses: whatever it writes, the last marker included."""
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_what_a_model_says_stays_inside_the_fence(scenario: Scenario, place: str) -> None:
+    """In its reply, in a tool's argument, in the name it chooses: whatever it writes, the last marker included.
+
+    Nearly all attacks arrive, nearly whole.
+    """
     delivery, body = HEARD[place]
-    for scenario in SCENARIOS:
+    arrived = 0
+    for attack in ATTACKS:
         text = fitted(attack, harmless(scenario), V2)
         words = words_of(body(text), delivery)
         if words is None:
@@ -200,31 +204,21 @@ def test_what_a_model_says_stays_inside_the_fence(attack: Attack, place: str) ->
         case = judged_after(scenario, words)
 
         stands_inside(case)
-        assert (fence_of(case) == fence_of(harmless(scenario))) == (words.text == LEAD)
-
-
-@pytest.mark.parametrize("place", HEARD)
-def test_attacks_do_reach_the_judge(place: str) -> None:
-    """What is proven above is proven of attacks that arrive: nearly all of them, nearly whole."""
-    delivery, body = HEARD[place]
-    arrived = 0
-    for attack in ATTACKS:
-        text = fitted(attack, harmless(SCENARIOS[0]), V2)
-        words = words_of(body(text), delivery)
-        arrived += words is not None and clean_text(text).strip()[-40:] in words.text
+        assert (fence_of(case) == fence_of(harmless(scenario))) == (words.text == LEAD), title(attack)
+        arrived += clean_text(text).strip()[-40:] in words.text
 
     assert arrived >= 60
 
 
 @pytest.mark.parametrize("place", UNHEARD)
-@pytest.mark.parametrize("attack", ATTACKS, ids=title)
-def test_what_nobody_heard_no_judge_reads(attack: Attack, place: str) -> None:
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_what_nobody_heard_no_judge_reads(scenario: Scenario, place: str) -> None:
     """Private notes, reasoning, other arguments: the request is the same, to the letter, as without them."""
     delivery, body = UNHEARD[place]
-    for scenario in SCENARIOS:
+    for attack in ATTACKS:
         words = words_of(body(fitted(attack, harmless(scenario), V2)), delivery)
 
-        assert words is not None
+        assert words is not None, title(attack)
         assert words.text == LEAD
         assert judge_request(judged_after(scenario, words), JUDGE) == judge_request(harmless(scenario), JUDGE)
         assert judged_after(scenario, words).key("judge") == harmless(scenario).key("judge")

@@ -42,18 +42,16 @@ def one(limits: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
 # ---------------------------------------------------------------- published values
 
 
-def test_wilsons_limits_of_81_in_263() -> None:
-    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3: 0.2553 to 0.3662."""
-    low, high = score_limits(81 / 263, 1 / 263, NORMAL)
+@pytest.mark.parametrize(("share", "of", "low", "high"), [(81 / 263, 263, 0.2553, 0.3662), (0.0, 20, 0.0, 0.1611)])
+def test_wilsons_limits_as_published(share: float, of: int, low: float, high: float) -> None:
+    """Newcombe 1998 (Statistics in Medicine 17, 857-872), table I, method 3; at the end the low limit is 0 exactly.
 
-    assert (float(low), float(high)) == (pytest.approx(0.2553, abs=5e-5), pytest.approx(0.3662, abs=5e-5))
+    There a symmetric interval would have no width at all.
+    """
+    found = [float(end) for end in score_limits(share, 1 / of, NORMAL)]
 
-
-def test_wilsons_limits_at_the_very_end() -> None:
-    """The same table: 0 of 20 is 0 to 0.1611, where a symmetric interval would have no width at all."""
-    low, high = score_limits(0.0, 1 / 20, NORMAL)
-
-    assert (float(low), float(high)) == (0.0, pytest.approx(0.1611, abs=5e-5))
+    assert found == pytest.approx([low, high], abs=5e-5)
+    assert share or found[0] == 0.0
 
 
 def test_newcombes_difference_of_two_proportions() -> None:

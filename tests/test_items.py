@@ -365,7 +365,6 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
 
 def test_of_two_scenarios_none_carries_a_dimension_alone() -> None:
     """One of two always carries half of it: low drift, of v2, where only negotiation varies."""
-    found, facts = measured(*({"negotiation": 5.0} for _ in range(6)))
     protocol = load("v2")
     (at,) = protocol.configurations
     runs: list[tuple[str, RunMarks]] = []
@@ -495,22 +494,19 @@ def test_the_json_is_that_of_the_report(made: Bench) -> None:
     assert by_id["plain"]["within"][0].keys() >= {"dimension", "item_rest", "share", "share_interval", "explained"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_wrong_use_is_one_line(made: Bench) -> None:
+    """Exit code 2, nothing on stdout."""
+    for arguments, said in (
         (["--judge", "nobody"], "no judge is called nobody"),
         (["--variants", "neutral"], "neutral/tool_role"),
         (["--judge", "one", "--jury", "one,two"], "leave one of them out"),
         (["--jury", ","], "name two judges"),
-    ],
-)
-def test_wrong_use_is_one_line(made: Bench, arguments: list[str], said: str) -> None:
-    """Exit code 2, nothing on stdout."""
-    done = scenarios(made, *arguments)
+    ):
+        done = scenarios(made, *arguments)
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_nobody_ranked_is_said(bench: Benches) -> None:
