@@ -150,7 +150,10 @@ class Commits:
         except Exception as error:
             if not carried_out:
                 raise
-            committed = None if transaction is None else self._is_committed(transaction)
+            # only where the connection was lost with the answer can the commit count nevertheless
+            committed = None
+            if transaction is not None and isinstance(error, Away):
+                committed = self._is_committed(transaction)
             if committed is None:
                 _fail(batch, error)
             if committed is False:
