@@ -28,7 +28,7 @@ from draw import Boards, draw_boards, models, whole_index
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
 from independence_bench.analysis.statistics.generalization import ranking_p
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings
@@ -105,7 +105,7 @@ def has_a_false_claim(measured: Measured, truth: Floats) -> bool:
 
 def holds(measured: Measured, truth: Floats) -> Bools:
     """Whether the interval of each subject holds its truth."""
-    scores = scores_again(measured)
+    scores = scores_rerun(measured)
     assert scores is not None
     low, high = intervals(scores)
     return (low <= truth + 1e-9) & (truth <= high + 1e-9)
@@ -122,7 +122,7 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
         boards_ = draw_boards(test, np.random.default_rng(SEED), max(draws // number, 1), number, most)
         for width in widths:
             ended = [until_width(test.design, list(one), most, width / 100) for one in boards_.shares]
-            held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.again, strict=True)])
+            held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.rerun, strict=True)])
             settled = np.array([one.settled for one in ended])
             coverage = 100 * held.mean()
             worst = min(worst, coverage)
@@ -183,8 +183,8 @@ def try_rankings(draws: int, most: int) -> float:
 
 
 def _ranking_row(cell: Cell, rule: str, measured: Sequence[Measured], drawn: Boards, runs: float) -> tuple[str, ...]:
-    false = 100 * np.mean([has_a_false_claim(one, truth) for one, truth in zip(measured, drawn.again, strict=True)])
-    held = 100 * np.mean([holds(one, truth) for one, truth in zip(measured, drawn.again, strict=True)])
+    false = 100 * np.mean([has_a_false_claim(one, truth) for one, truth in zip(measured, drawn.rerun, strict=True)])
+    held = 100 * np.mean([holds(one, truth) for one, truth in zip(measured, drawn.rerun, strict=True)])
     apart = 100 * np.mean([holm(shown_p(one)).mean() for one in measured])
     return cell.about, rule, f"{false:.1f}", f"{held:.1f}", f"{apart:.0f}%", f"{runs:.2f}"
 

@@ -142,20 +142,20 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
 
     assert one.index is not None
     assert other.index is not None
-    assert one.index.uncertainty.again is not None
-    assert other.index.uncertainty.again is not None
+    assert one.index.uncertainty.rerun is not None
+    assert other.index.uncertainty.rerun is not None
     difference = (row_called(board, "firm").score.index or 0) - (row_called(board, "soft").score.index or 0)
     assert one.index.difference == pytest.approx(difference)
-    assert one.index.uncertainty.again.holds(difference)
-    assert other.index.uncertainty.again.low == pytest.approx(-one.index.uncertainty.again.high)
-    assert one.index.seen_again == pytest.approx(other.index.seen_again)
+    assert one.index.uncertainty.rerun.holds(difference)
+    assert other.index.uncertainty.rerun.low == pytest.approx(-one.index.uncertainty.rerun.high)
+    assert one.index.seen_rerun == pytest.approx(other.index.seen_rerun)
     assert {pair.dimension.name for pair in one.whole} == {d.name for d in V2.dimensions}
     for pair in (*one.whole, *one.apart):
         assert pair.apart is not None
         assert pair.apart.difference == pytest.approx(pair.difference)
-        assert pair.apart.uncertainty.again is not None
-        assert pair.apart.uncertainty.again.holds(pair.difference)
-    assert {pair.apart.uncertainty.another for pair in one.apart if pair.apart} == {None}
+        assert pair.apart.uncertainty.rerun is not None
+        assert pair.apart.uncertainty.rerun.holds(pair.difference)
+    assert {pair.apart.uncertainty.new_scenarios for pair in one.apart if pair.apart} == {None}
 
 
 def test_what_can_be_said_is_said_in_a_sentence() -> None:
@@ -168,7 +168,7 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     assert untold.index is not None
     assert statement(untold) == (
         f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
-        f"{untold.index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+        f"{untold.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
     )
 
 
@@ -186,7 +186,7 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
-    assert untold.why_no_interval[0].startswith("no re-run interval")
+    assert untold.why_no_interval[0].startswith("no rerun interval")
     assert {pair.stands for pair in untold.apart} == {None}
 
 
@@ -235,8 +235,8 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
         pair = next(pair for pair in found.whole if pair.dimension.name == "stability")
         assert pair.apart is not None
-        assert pair.apart.uncertainty.again is not None
-        told = not pair.apart.uncertainty.again.holds(0)
+        assert pair.apart.uncertainty.rerun is not None
+        told = not pair.apart.uncertainty.rerun.holds(0)
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.whole} == {False}
@@ -278,11 +278,11 @@ def test_the_json_has_every_interval() -> None:
     """And can be read again: absent is null."""
     found = json.loads(json_text(paired_values(compared(simulated(), "soft", "firm"))))
 
-    assert found["index"]["interval"]["again"].keys() == {"low", "high"}
-    assert found["index"]["smallest_seen"].keys() == {"again", "another"}
+    assert found["index"]["interval"]["rerun"].keys() == {"low", "high"}
+    assert found["index"]["smallest_seen"].keys() == {"rerun", "new_scenarios"}
     assert found["statement"].startswith("B is ahead")
     assert found["scenarios"][0]["stands"] in (True, False)
-    assert found["scenarios"][0]["interval"]["another"] is None
+    assert found["scenarios"][0]["interval"]["new_scenarios"] is None
     assert {pair["dimension"] for pair in found["dimensions"]} == {d.name for d in V2.dimensions}
 
 
@@ -305,9 +305,9 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         measures = measure_board(V2, V2.configurations, subjects).compared
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                again = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.again
-                assert again is not None
-                held.append(again.holds(chances[first] - chances[second]))
+                rerun = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.rerun
+                assert rerun is not None
+                held.append(rerun.holds(chances[first] - chances[second]))
 
     assert len(held) == 240
     assert np.mean(held) >= 0.93
@@ -350,8 +350,8 @@ def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
     assert four is not None
     assert {effect.sampled for effect in two.effects} == {None}
     for effect in (*two.effects, *four.effects):
-        assert effect.again is not None
-        assert effect.again.holds(effect.points)
+        assert effect.rerun is not None
+        assert effect.rerun.holds(effect.points)
     for effect in four.effects:
         assert effect.sampled is not None
         assert effect.sampled.holds(effect.points)
@@ -366,7 +366,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
     strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
     parts = []
     for weight, at in ((1.0, strong), (-1.0, neutral)):
-        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
+        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].rerun
         assert index is not None
         assert interval is not None
         parts.append((weight, index, interval.low, interval.high))
@@ -377,8 +377,8 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     assert change is not None
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
-    assert change.again is not None
-    assert (change.again.low, change.again.high) == joined_limits(*np.array(parts).T)
+    assert change.rerun is not None
+    assert (change.rerun.low, change.rerun.high) == joined_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
@@ -386,7 +386,7 @@ def test_single_runs_leave_the_sample_of_subjects() -> None:
     found = compare_configurations([pooled(4, runs=1)], "judge/a")
 
     assert found is not None
-    assert {effect.again for effect in found.effects} == {None}
+    assert {effect.rerun for effect in found.effects} == {None}
     assert None not in {effect.sampled for effect in found.effects}
 
 
@@ -450,16 +450,16 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert change.why_no_interval == ()
     index = change.apart[None, None]
     assert index.difference == -100
-    assert index.uncertainty.another is None
-    ends = index.uncertainty.again
+    assert index.uncertainty.new_scenarios is None
+    ends = index.uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
     (scenario, dimension) = next(one for one in change.apart if one[0] is not None)
-    ends = change.apart[scenario, dimension].uncertainty.again
+    ends = change.apart[scenario, dimension].uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
-    assert change.apart[scenario, dimension].p_again == pytest.approx(0.125)
-    other_way = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
+    assert change.apart[scenario, dimension].p_rerun == pytest.approx(0.125)
+    other_way = configuration_differences(neutral, strong).apart[None, None].uncertainty.rerun
     assert other_way is not None
     assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
@@ -481,11 +481,11 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
                 first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
                 index = configuration_differences(first, second).apart[None, None]
                 assert change is not None
-                assert change.again is not None
-                assert index.uncertainty.again is not None
+                assert change.rerun is not None
+                assert index.uncertainty.rerun is not None
                 assert index.difference == pytest.approx(change.points)
-                assert index.uncertainty.again.low == pytest.approx(change.again.low)
-                assert index.uncertainty.again.high == pytest.approx(change.again.high)
+                assert index.uncertainty.rerun.low == pytest.approx(change.rerun.low)
+                assert index.uncertainty.rerun.high == pytest.approx(change.rerun.high)
                 checked += 1
         assert checked == 2
 
@@ -503,9 +503,9 @@ def test_a_pool_meets_a_board_of_its_own() -> None:
     ]  # fmt: skip
     assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
     neutral, _, strong = found.placed
-    again = configuration_differences(neutral, strong).apart[None, None].uncertainty.again
-    assert again is not None
-    assert again.low > 0
+    rerun = configuration_differences(neutral, strong).apart[None, None].uncertainty.rerun
+    assert rerun is not None
+    assert rerun.low > 0
 
 
 def test_who_is_in_one_configuration_is_not_compared_with_itself() -> None:
@@ -551,7 +551,7 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
         together.append(replace(board, uncertainty=uncertainty))
 
     one, two = (
-        configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.again
+        configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.rerun
         for boards in (plain, together)
     )
 

@@ -973,7 +973,7 @@ def test_real_subjects_are_compared(real: tuple[Path, PublishedImport]) -> None:
     assert statement(far) == "B is ahead on this test, and would be on another like it."
     for pair in (*near.apart, *far.apart):
         assert pair.apart is not None
-        assert pair.apart.uncertainty.again is not None
-        assert pair.apart.uncertainty.again.holds(pair.difference)
+        assert pair.apart.uncertainty.rerun is not None
+        assert pair.apart.uncertainty.rerun.holds(pair.difference)
     assert {pair.stands for pair in near.apart} == {False}
     assert any(pair.stands for pair in far.apart)

@@ -109,9 +109,9 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
     for row, other in zip(board["rows"], shown.ranked, strict=True):
         assert row["rank"] == other.rank
         assert row["index"]["value"] == pytest.approx(other.score.index)
-        again = other.uncertainty.index.again
+        again = other.uncertainty.index.rerun
         assert again is not None
-        ends = row["index"]["uncertainty"]["again"]
+        ends = row["index"]["uncertainty"]["rerun"]
         assert (ends["low"], ends["high"], ends["shown"]) == (
             pytest.approx(again.low),
             pytest.approx(again.high),
@@ -140,7 +140,7 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
         board = read(made, f"boards/{first_board(made)}.json")
 
     (row,) = board["rows"]
-    assert row["index"]["uncertainty"]["again"] is None
+    assert row["index"]["uncertainty"]["rerun"] is None
     assert "no subject has two runs" in row["index"]["why"]
     assert (row["standing"], row["deviation"]) == (None, None)
 
@@ -230,7 +230,7 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
     stand = [compared[place] for place in other["apart"]["stand"]]
     assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.whole if pair.stands}
     assert {one["scenario"] for one in stand} <= {None}
-    assert other["apart"]["stand_another"] == []
+    assert other["apart"]["stand_new_scenarios"] == []
 
 
 def test_a_conversation_says_who_said_what(answers: Answers) -> None:

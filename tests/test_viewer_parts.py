@@ -304,8 +304,8 @@ def test_a_number_is_written_in_the_form_of_its_field() -> None:
 
     index, dimension = (json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension"))
 
-    assert (index["shown"], index["uncertainty"]["again"]["shown"]) == ("82.2", "80.0–100")
-    assert (dimension["shown"], dimension["uncertainty"]["again"]["shown"]) == ("82", "80–100")
+    assert (index["shown"], index["uncertainty"]["rerun"]["shown"]) == ("82.2", "80.0–100")
+    assert (dimension["shown"], dimension["uncertainty"]["rerun"]["shown"]) == ("82", "80–100")
     with pytest.raises(TypeError, match="Interval"):
         json_bytes(Interval(0.0, 1.0))
 

@@ -91,7 +91,7 @@ def _compare(
     found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
     aparts = [variant.apart for one in found for variant in one.variants]
-    stands = iter(standing_out([apart.p_again if apart else None for apart in aparts]))
+    stands = iter(standing_out([apart.p_rerun if apart else None for apart in aparts]))
     return [
         replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
     ]

@@ -24,7 +24,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_differences import BranchDifference, branch_differences
 from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.statistics import intervals
-from independence_bench.analysis.statistics.dispersion import scores_again
+from independence_bench.analysis.statistics.dispersion import scores_rerun
 from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
@@ -45,7 +45,7 @@ class DimensionPair:
     second: float
     apart: ScoreDifference | None  # the second minus the first, in the same unit; None: not both of them are ranked
     stands: bool | None = None  # told from 0 by the same test again though so many are looked at; None: unknown
-    stands_another: bool | None = None  # the same by another test like it; None in a scenario
+    stands_new_scenarios: bool | None = None  # the same by another test like it; None in a scenario
 
     @property
     def difference(self) -> float:
@@ -147,10 +147,11 @@ def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDi
 
 def marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
     """With what is significant among all of the table, by each question: nine true zeros would often include one."""
-    again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
-    another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
+    rerun = standing_out([pair.apart.p_rerun if pair.apart else None for pair in table])
+    new_scenarios = standing_out([pair.apart.p_new_scenarios if pair.apart else None for pair in table])
     return tuple(
-        replace(pair, stands=one, stands_another=other) for pair, one, other in zip(table, again, another, strict=True)
+        replace(pair, stands=one, stands_new_scenarios=other)
+        for pair, one, other in zip(table, rerun, new_scenarios, strict=True)
     )
 
 
@@ -236,7 +237,7 @@ class ConfigurationScores:
         if uncertainty is None or not self.board.ranked or self.shifted:
             return {}
         for compared, measure in uncertainty.compared.items():
-            scores = scores_again(measure.measured)
+            scores = scores_rerun(measure.measured)
             if scores is None:
                 return {}
             found[compared] = with_judges(scores, measure.noise)
@@ -319,7 +320,7 @@ def configuration_differences(first: SubjectScores, second: SubjectScores) -> Co
     changes = [change_between(*both) for both in zip(*indices, strict=True)]
     return ConfigurationDifferences(
         {
-            compared: ScoreDifference(change.points, Uncertainty(change.again), 100 * seen[n], None, p[n])
+            compared: ScoreDifference(change.points, Uncertainty(change.rerun), 100 * seen[n], None, p[n])
             for n, (compared, change) in enumerate(zip(every, changes, strict=True))
         }
     )

@@ -258,7 +258,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
         found.apart,
         why_no_interval,
     )
-    told = index is not None and index.uncertainty.again is not None and not index.uncertainty.again.holds(0.0)
+    told = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
     open_ = index is not None and not told and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do

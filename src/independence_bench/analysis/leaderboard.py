@@ -76,7 +76,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     apart = {one: of.of_subjects() for one, of in alone.items()}
     sure = whole.of_subjects()
     if board.demonstration:
-        sure = [replace(one, standing=None, standing_another=None) for one in sure]
+        sure = [replace(one, standing=None, standing_new_scenarios=None) for one in sure]
     ranked = [
         replace(row, uncertainty=of_row, uncertainty_by_configuration={one: of[n].index for one, of in apart.items()})
         for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))

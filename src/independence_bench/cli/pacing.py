@@ -117,7 +117,7 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     """Which subjects are settled, and why others are not: one row for each."""
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
     width = target.width
-    goal = "the ranking is settled" if width is None else f"re-run intervals at most {width:g} wide"
+    goal = "the ranking is settled" if width is None else f"rerun intervals at most {width:g} wide"
     settled = sum(one.state == SETTLED for one in subjects)
     whole = plural(len(subjects), "subject")
     yield Note(f"\nPlayed until {goal}: {settled} of {whole} settled\n", style="")
@@ -139,10 +139,10 @@ def _numbers(one: SubjectStatus, target: Target) -> tuple[str, str]:
     row = one.row
     if row is None or row.score.index is None:
         return "-", "-"
-    again = row.uncertainty.index.again
+    rerun = row.uncertainty.index.rerun
     if target.width is None:
         return f"{row.score.index:.1f}", ranks(row)
-    return f"{row.score.index:.1f}", "–" if again is None else f"{again.width:.1f}"
+    return f"{row.score.index:.1f}", "–" if rerun is None else f"{rerun.width:.1f}"
 
 
 def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:

@@ -125,7 +125,7 @@ def compare(
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has two intervals (re-run: the same test again; new-scenarios: another test like it), and the
+    Each difference has two intervals (rerun: the same test again; new scenarios: another test like it), and the
     smallest difference that such a comparison would detect.
 
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model

@@ -167,7 +167,7 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
     look = _at_width if target.width is not None else _at_ranking
     subjects, chosen, open_pairs = look(board, measured, ours, target)
     known = without | {one.subject.hash: one for one in subjects}
-    mine = [row.uncertainty.index.again for row in board.ranked if row.subject.hash in without]
+    mine = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in without]
     return Assessment(
         tuple(known[one.hash] for one in plan.subjects),
         tuple(subject for n in chosen if (subject := ours[n]) is not None),

@@ -102,8 +102,8 @@ def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
     return {
         "difference": one.difference,
         "interval": one.uncertainty,
-        "smallest_seen": {"again": one.seen_again, "another": one.seen_another},
-        "p": {"again": one.p_again, "another": one.p_another},
+        "smallest_seen": {"rerun": one.seen_rerun, "new_scenarios": one.seen_new_scenarios},
+        "p": {"rerun": one.p_rerun, "new_scenarios": one.p_new_scenarios},
     }
 
 
@@ -129,7 +129,7 @@ def _row(row: Row) -> dict[str, Any]:
         "index": row.score.index,
         "index_interval": row.uncertainty.index,
         "ranks": row.uncertainty.standing,
-        "ranks_another": row.uncertainty.standing_another,
+        "ranks_new_scenarios": row.uncertainty.standing_new_scenarios,
         "excluded": row.excluded,
         "runs": row.score.runs,
         "standard_deviation": row.score.deviation,

@@ -46,17 +46,17 @@ def index_statement(board: Board, first: Row, second: Row, index: ScoreDifferenc
             return f"{name} is incomplete, so there is no difference of the index."
     if board.uncertainty is None:
         return f"{NO_INTERVALS}."
-    if index is None or index.uncertainty.again is index.uncertainty.another is None:
+    if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
     ahead = "B" if index.difference > 0 else "A"
-    again, another = (told_apart(one) for one in (index.uncertainty.again, index.uncertainty.another))
-    if again is None:
-        return f"{ahead} would be ahead on another test like it." if another else _untold(index, first, second)
-    if not again:
+    rerun, new_scenarios = (told_apart(one) for one in (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    if rerun is None:
+        return f"{ahead} would be ahead on another test like it." if new_scenarios else _untold(index, first, second)
+    if not rerun:
         return _untold(index, first, second)
-    if another is None:
+    if new_scenarios is None:
         return f"{ahead} is ahead on this test; nothing can be said about another test like it."
-    if another:
+    if new_scenarios:
         return f"{ahead} is ahead on this test, and would be on another like it."
     return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
 
@@ -68,16 +68,16 @@ def told_apart(interval: Interval | None) -> bool | None:
 
 def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
     """With what would have been seen: on this test, else where nobody has two runs on another like it."""
-    if index.seen_again is not None:
+    if index.seen_rerun is not None:
         one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
         return (
             f"A and B cannot be told apart on this test: {runs} detect a true difference of "
-            f"{index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+            f"{index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
         )
     return (
-        f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is detected in 80 "
-        "of 100 tests like this one, and a smaller one less often."
+        f"A and B cannot be told apart: a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in "
+        "80 of 100 tests like this one, and a smaller one less often."
     )
 
 
@@ -124,9 +124,11 @@ def whole_table(found: SubjectComparison) -> Table:
     shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.index, 1))
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for pair in found.whole:
-        again, another, seen = _sure(pair.apart, 0)
-        stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
-        rows.append((Prose(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
+        rerun, new_scenarios, seen = _sure(pair.apart, 0)
+        stands, stands_new_scenarios = (STANDS if one else "" for one in (pair.stands, pair.stands_new_scenarios))
+        rows.append(
+            (Prose(pair.dimension.title), *_means(pair), rerun + stands, new_scenarios + stands_new_scenarios, seen)
+        )
     legend = (
         f"CI: 95% interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.whole)} detects: the smallest "
         "true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
@@ -134,15 +136,15 @@ def whole_table(found: SubjectComparison) -> Table:
     )
     brief = f"CI: 95% interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
     columns = [
-        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
-        *(Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
+        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Rerun CI", short="rerun\nCI")),
+        *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
     return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
 
 
 def _standing(pairs: Sequence[DimensionPair]) -> str:
     """Whether one of many differences can be taken for more than chance, in a sentence."""
-    if any(pair.stands or pair.stands_another for pair in pairs):
+    if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
             "difference is at most 5%, for each kind of interval."
@@ -154,11 +156,11 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
-        columns_of("scenario", "dimension", "A", "B", "B - A", "re-run CI", "", words=2),
+        columns_of("scenario", "dimension", "A", "B", "B - A", "rerun CI", "", words=2),
         [
             (
                 *(Name(pair.scenario or ""), Prose(pair.dimension.title), *_means(pair)),
-                from_to(pair.apart.uncertainty.again if pair.apart else None, 0),
+                from_to(pair.apart.uncertainty.rerun if pair.apart else None, 0),
                 STANDS if pair.stands else "",
             )
             for pair in shown
@@ -180,8 +182,8 @@ def _means(pair: DimensionPair) -> tuple[str, str, str]:
 def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
     if apart is None:
         return "–", "–", "–"
-    seen = "/".join(number(one, digits) for one in (apart.seen_again, apart.seen_another))
-    return from_to(apart.uncertainty.again, digits), from_to(apart.uncertainty.another, digits), seen
+    seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
+    return from_to(apart.uncertainty.rerun, digits), from_to(apart.uncertainty.new_scenarios, digits), seen
 
 
 # ---------------------------------------------------------------- for programs
@@ -209,6 +211,6 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "statement": statement(found),
         "index": apart_values(found.index),
         "no_intervals_because": found.why_no_interval,
-        "dimensions": [pair(one) | {"stands_another": one.stands_another} for one in found.whole],
+        "dimensions": [pair(one) | {"stands_new_scenarios": one.stands_new_scenarios} for one in found.whole],
         "scenarios": [pair(one) for one in found.apart],
     } | ({"branches": found.branches} if found.branches else {})

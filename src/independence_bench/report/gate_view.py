@@ -108,7 +108,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
 
 
 def _numbers(pair: DimensionPair) -> tuple[str, ...]:
-    interval = pair.apart.uncertainty.again if pair.apart else None
+    interval = pair.apart.uncertainty.rerun if pair.apart else None
     stands = "*" if pair.stands else ""
     return f"{pair.first:.1f}", f"{pair.second:.1f}", signed(pair.difference), from_to(interval), stands
 

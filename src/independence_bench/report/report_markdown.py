@@ -142,7 +142,7 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Bullets(
         [
             "Index: 0 to 100, the mean over runs.",
-            "In the picture: the dot is the index, the thick bar its re-run CI, the thin bar its new-scenarios CI.",
+            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI.",
             *(Prose(line) for line in doubts(board)),
             "Ties: two subjects that share a letter cannot be told apart on this test.",
             ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),
@@ -190,11 +190,15 @@ def _others(contents: Contents) -> Iterator[Block]:
         rows: list[Cells] = [
             (
                 *(ranks(row), Name(row.label), number(row.score.index, 1)),
-                *(between(row.uncertainty.index.again), between(row.uncertainty.index.another), str(row.score.runs)),
+                *(
+                    between(row.uncertainty.index.rerun),
+                    between(row.uncertainty.index.new_scenarios),
+                    str(row.score.runs),
+                ),
             )
             for row in board.ranked
         ]
-        titles = ("Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs")
+        titles = ("Rank", "Subject", "Index", "Rerun CI", "New scenarios CI", "Runs")
         yield report_table(titles, rows, f"Columns as in the ranking above; not ranked: {missing}", words="Subject")
 
 

@@ -35,7 +35,7 @@ def what_settles(one: VersionComparison) -> str:
     index, needed = one.found.index, one.needed
     if index is None:
         return ""
-    if told_apart(index.uncertainty.again):
+    if told_apart(index.uncertainty.rerun):
         return "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."

@@ -59,13 +59,13 @@ class Differences:
     between: tuple[str | None, ...]  # *lows* and *highs*, as text
     lows: tuple[float | None, ...]  # of the differences' 95% intervals, were the same scenarios played again
     highs: tuple[float | None, ...]
-    another: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
+    new_scenarios: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
     flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
     order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
     stand: tuple[int, ...]  # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
     # the same test given again, and of what is compared in scenarios; the index is one question by itself
-    stand_another: tuple[int, ...]  # of the dimensions, were other scenarios asked
+    stand_new_scenarios: tuple[int, ...]  # of the dimensions, were other scenarios asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,28 +236,30 @@ def differences_of(
     sizes = {n: abs(d) for n, d in enumerate(points) if d is not None and compared[n][0] is not None}
     largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
     flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
-    again = [None if one is None else one.uncertainty.again for one in known]
-    another = [None if one is None else one.uncertainty.another for one in known]
+    rerun = [None if one is None else one.uncertainty.rerun for one in known]
+    new_scenarios = [None if one is None else one.uncertainty.new_scenarios for one in known]
     dimensions = [n for n, (scenario, name) in enumerate(compared) if scenario is None and name is not None]
     in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
-    p_again = [None if one is None else one.p_again for one in known]
-    p_another = [None if one is None else one.p_another for one in known]
+    p_rerun = [None if one is None else one.p_rerun for one in known]
+    p_new_scenarios = [None if one is None else one.p_new_scenarios for one in known]
     return Differences(
         points=_short(points),
         shown=_texts(compared, points, signed),
-        between=_texts(compared, again, from_to),
-        lows=_short([None if ends is None else ends.low for ends in again]),
-        highs=_short([None if ends is None else ends.high for ends in again]),
-        another=tuple(
+        between=_texts(compared, rerun, from_to),
+        lows=_short([None if ends is None else ends.low for ends in rerun]),
+        highs=_short([None if ends is None else ends.high for ends in rerun]),
+        new_scenarios=tuple(
             None if ends is None else WordedInterval(ends.low, ends.high, text or "")
-            for ends, text, (scenario, _) in zip(another, _texts(compared, another, from_to), compared, strict=True)
+            for ends, text, (scenario, _) in zip(
+                new_scenarios, _texts(compared, new_scenarios, from_to), compared, strict=True
+            )
             if scenario is None
         ),
         why=why,
         flipped=tuple(flipped),
         order=tuple(n for n in largest_first if n not in flipped),
-        stand=(*_standing(dimensions, p_again), *_standing(in_scenarios, p_again)),
-        stand_another=_standing(dimensions, p_another),
+        stand=(*_standing(dimensions, p_rerun), *_standing(in_scenarios, p_rerun)),
+        stand_new_scenarios=_standing(dimensions, p_new_scenarios),
     )
 
 

@@ -188,7 +188,7 @@ export interface BoardRow {
   /** the ranks that it may have, were the same scenarios played again; null: not known */
   readonly standing: Standing | null;
   /** the same, were other scenarios of this kind asked */
-  readonly standing_another: Standing | null;
+  readonly standing_new_scenarios: Standing | null;
   readonly subject: SubjectFacts;
   /** told to reason, or does so by itself in most of its replies */
   readonly thinks: boolean;
@@ -272,8 +272,8 @@ export interface Score {
  * said.
  */
 export interface Uncertainty {
-  readonly again: Interval | null;
-  readonly another: Interval | null;
+  readonly rerun: Interval | null;
+  readonly new_scenarios: Interval | null;
 }
 
 /** One run's index; null where something is missing. */
@@ -620,7 +620,7 @@ export interface SubjectIndices {
  */
 export interface SubjectEffect {
   readonly points: number;
-  readonly again: Interval | null;
+  readonly rerun: Interval | null;
   /** as text */
   readonly shown: {
     readonly points: string;
@@ -645,7 +645,7 @@ export interface Effect {
   /** at 95%, in points; None: fewer than three subjects */
   readonly sampled: Interval | null;
   /** None: how the runs of one of the subjects vary is not known */
-  readonly again: Interval | null;
+  readonly rerun: Interval | null;
   /** as text */
   readonly shown: {
     readonly points: string;
@@ -1381,7 +1381,7 @@ export interface Differences {
   readonly lows: readonly (number | null)[];
   readonly highs: readonly (number | null)[];
   /** of the index and the dimensions: were other scenarios asked */
-  readonly another: readonly (WordedInterval | null)[];
+  readonly new_scenarios: readonly (WordedInterval | null)[];
   /** why intervals are missing; null: nothing is missing, or it is not known */
   readonly why: string | null;
   /** places in *compared*: one of the two is above 50 and the other below; largest first */
@@ -1391,7 +1391,7 @@ export interface Differences {
   /** places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by */
   readonly stand: readonly number[];
   /** of the dimensions, were other scenarios asked */
-  readonly stand_another: readonly number[];
+  readonly stand_new_scenarios: readonly number[];
 }
 
 /** Two ends of a 95% interval, in the unit of what it belongs to. */

@@ -72,7 +72,7 @@ def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) 
     """
     now = widths(after(measured, measured.runs))
     then = widths(after(measured, np.maximum(measured.runs, most)))
-    known = bool(measured.again.known.any())
+    known = bool(measured.rerun.known.any())
     narrow = (now <= width) & known
     hopeless = ~narrow & (then > SLACK * width) & known
     on = may_play & ~narrow & ~hopeless & (measured.runs < most)

@@ -141,7 +141,7 @@ function ConfigurationComparison({ board, configurations, first, second, openRow
       sides={[side(one), side(other)]}
       differences={differences}
       openRow={openRow}
-      kind="again"
+      kind="rerun"
     />
   );
 }

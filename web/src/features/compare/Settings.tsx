@@ -88,7 +88,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       cell: (one) => (
         <>
           {one.stands ? <SignificanceMark /> : null} {one === base ? "base" : orDash(one.shown.difference)}
-          {one === base ? null : <IntervalLine interval={one.apart?.uncertainty.again ?? null} why={board.why} />}
+          {one === base ? null : <IntervalLine interval={one.apart?.uncertainty.rerun ?? null} why={board.why} />}
         </>
       ),
     },
@@ -128,7 +128,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
 /** The interval of a difference, below it. */
 function IntervalLine({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
-    <span className="block text-sm text-soft" title={why ?? "95% re-run CI"}>
+    <span className="block text-sm text-soft" title={why ?? "95% rerun CI"}>
       {interval?.shown ?? "no interval"}
     </span>
   );
@@ -173,7 +173,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
               </span>
               <span className="num">
                 <span className="font-semibold">{one.shown.points}</span>
-                <IntervalLine interval={one.again} why={null} />
+                <IntervalLine interval={one.rerun} why={null} />
               </span>
             </li>
           ))}

@@ -150,7 +150,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         ))}
         {points.map((point) => {
           const { subject, index } = point.row;
-          const again = index.uncertainty.again;
+          const rerun = index.uncertainty.rerun;
           const picked = address.picked.includes(subject.id);
           return (
             <a
@@ -162,9 +162,9 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               onFocus={() => setSeen(point)}
               onBlur={() => setSeen(null)}
             >
-              {drawn === "intervals" && again ? (
+              {drawn === "intervals" && rerun ? (
                 <path
-                  d={`M${String(x(point.x))} ${String(y(again.low))}V${String(y(again.high))}`}
+                  d={`M${String(x(point.x))} ${String(y(rerun.low))}V${String(y(rerun.high))}`}
                   stroke="var(--accent)"
                   strokeOpacity={0.45}
                   strokeWidth={2}

@@ -42,8 +42,8 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       cell: (one) => (
         <>
           {orDash(one.change?.shown.points)}
-          <span className="block text-sm text-soft" title={one.why ?? "95% re-run CI"}>
-            {one.change?.again?.shown ?? "no interval"}
+          <span className="block text-sm text-soft" title={one.why ?? "95% rerun CI"}>
+            {one.change?.rerun?.shown ?? "no interval"}
           </span>
         </>
       ),
