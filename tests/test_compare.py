@@ -23,13 +23,15 @@ from independence_bench.analysis.compare_subjects import (
     SubjectInConfigurations,
     compare_in_configurations,
     compare_pairs,
-    configuration_differences,
+    compare_two_configurations,
     row_difference,
     standing_out,
 )
+from independence_bench.analysis.comparison import Comparison
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.statistics.intervals import joined_limits
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -125,6 +127,13 @@ def compared(board: Board, first: str, second: str) -> SubjectComparison:
     return found
 
 
+def known(found: Comparison, scenario: str | None = None, dimension: str | None = None) -> ScoreDifference:
+    """How sure one of its differences is; that of the index, unless said otherwise."""
+    apart = found.scores[scenario, dimension].apart
+    assert apart is not None
+    return apart
+
+
 def shown(found: SubjectComparison, width: int = 80) -> str:
     """What a pipe of that width gets."""
     out = io.StringIO()
@@ -149,13 +158,13 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
     assert one.index.uncertainty.rerun.holds(difference)
     assert other.index.uncertainty.rerun.low == pytest.approx(-one.index.uncertainty.rerun.high)
     assert one.index.seen_rerun == pytest.approx(other.index.seen_rerun)
-    assert {pair.dimension.name for pair in one.whole} == {d.name for d in V2.dimensions}
-    for pair in (*one.whole, *one.apart):
+    assert {pair.dimension.name for pair in one.scores.whole} == {d.name for d in V2.dimensions}
+    for pair in (*one.scores.whole, *one.scores.in_scenarios):
         assert pair.apart is not None
         assert pair.apart.difference == pytest.approx(pair.difference)
         assert pair.apart.uncertainty.rerun is not None
         assert pair.apart.uncertainty.rerun.holds(pair.difference)
-    assert {pair.apart.uncertainty.new_scenarios for pair in one.apart if pair.apart} == {None}
+    assert {pair.apart.uncertainty.new_scenarios for pair in one.scores.in_scenarios if pair.apart} == {None}
 
 
 def test_what_can_be_said_is_said_in_a_sentence() -> None:
@@ -186,8 +195,8 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
-    assert untold.why_no_interval[0].startswith("no rerun interval")
-    assert {pair.stands for pair in untold.apart} == {None}
+    assert untold.scores.why_no_interval[0].startswith("no rerun interval")
+    assert {pair.stands for pair in untold.scores.in_scenarios} == {None}
 
 
 def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
@@ -199,11 +208,11 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
 
     found = compared(board, "firm", "lacking")
 
-    assert found.index is None
+    assert found.scores.index is None
     assert statement(found) == "B is incomplete, so there is no difference of the index."
     why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
-    assert found.why_no_interval == (why,)
-    assert {pair.apart for pair in found.apart} == {None}
+    assert found.scores.why_no_interval == (why,)
+    assert {pair.apart for pair in found.scores.in_scenarios} == {None}
     assert "no interval" in shown(found).replace("\n", " ")
     assert paired_values(found)["index"] is None
 
@@ -213,7 +222,7 @@ def test_scenarios_that_stand_are_marked() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     broken = V2.scenarios[-1].id
-    assert {pair.scenario for pair in found.apart if pair.stands} == {broken}
+    assert {pair.scenario for pair in found.scores.in_scenarios if pair.stands} == {broken}
     assert "* significant among all 39 (Holm)" in " ".join(shown(found).split())
     assert "is significant (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
 
@@ -233,17 +242,17 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
             run, slot = slots[point % len(slots)]
             less[run][slot]["consistency"] -= 1
         found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
-        pair = next(pair for pair in found.whole if pair.dimension.name == "stability")
+        pair = next(pair for pair in found.scores.whole if pair.dimension.name == "stability")
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None
         told = not pair.apart.uncertainty.rerun.holds(0)
         if told and first_told is None:
             first_told = lost
-            assert {one.stands for one in found.whole} == {False}
+            assert {one.stands for one in found.scores.whole} == {False}
             assert "None of all 9 is significant (Holm)" in " ".join(shown(found).split())
         if pair.stands:
             first_stood = lost
-            assert [one.dimension.name for one in found.whole if one.stands] == ["stability"]
+            assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
             assert "* significant among all 9 (Holm)" in " ".join(shown(found).split())
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
@@ -445,21 +454,21 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]  # the protocol's order
     assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
 
-    change = configuration_differences(strong, neutral)
+    change = compare_two_configurations(strong, neutral)
 
     assert change.why_no_interval == ()
-    index = change.apart[None, None]
+    index = known(change)
     assert index.difference == -100
     assert index.uncertainty.new_scenarios is None
     ends = index.uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
-    (scenario, dimension) = next(one for one in change.apart if one[0] is not None)
-    ends = change.apart[scenario, dimension].uncertainty.rerun
+    (scenario, dimension) = next(one for one in change.scores if one[0] is not None)
+    ends = known(change, scenario, dimension).uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
-    assert change.apart[scenario, dimension].p_rerun == pytest.approx(0.125)
-    other_way = configuration_differences(neutral, strong).apart[None, None].uncertainty.rerun
+    assert known(change, scenario, dimension).p_rerun == pytest.approx(0.125)
+    other_way = known(compare_two_configurations(neutral, strong)).uncertainty.rerun
     assert other_way is not None
     assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
@@ -479,7 +488,7 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
         for effect, change in zip(told.effects, spread.changes, strict=True):
             if effect.factor == "system" and effect.within is not None:
                 first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
-                index = configuration_differences(first, second).apart[None, None]
+                index = known(compare_two_configurations(first, second))
                 assert change is not None
                 assert change.rerun is not None
                 assert index.uncertainty.rerun is not None
@@ -503,7 +512,7 @@ def test_a_pool_meets_a_board_of_its_own() -> None:
     ]  # fmt: skip
     assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
     neutral, _, strong = found.placed
-    rerun = configuration_differences(neutral, strong).apart[None, None].uncertainty.rerun
+    rerun = known(compare_two_configurations(neutral, strong)).uncertainty.rerun
     assert rerun is not None
     assert rerun.low > 0
 
@@ -522,22 +531,22 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
-    assert configuration_differences(strong, neutral).apart == {}
-    assert configuration_differences(strong, neutral).why_no_interval == (
+    assert {one.apart for one in compare_two_configurations(strong, neutral).scores.values()} == {None}
+    assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
     neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
     assert (None, None) not in neutral.values
-    assert configuration_differences(strong, neutral).why_no_interval == (
+    assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
     )
 
     theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
-    assert configuration_differences(strong, neutral).why_no_interval == (NOT_OURS,)
+    assert compare_two_configurations(strong, neutral).why_no_interval == (NOT_OURS,)
 
 
 def test_a_jury_of_two_makes_a_change_less_sure() -> None:
@@ -551,8 +560,7 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
         together.append(replace(board, uncertainty=uncertainty))
 
     one, two = (
-        configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.rerun
-        for boards in (plain, together)
+        known(compare_two_configurations(*alone(list(boards)).placed)).uncertainty.rerun for boards in (plain, together)
     )
 
     assert one is not None

@@ -199,7 +199,7 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
     assert other["says"].startswith("A is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
-    assert other["apart"]["lows"][0] <= other["apart"]["points"][0] <= other["apart"]["highs"][0]
+    assert other["apart"]["rerun"][0]["low"] <= other["apart"]["points"][0] <= other["apart"]["rerun"][0]["high"]
     flipped = [compared["compared"][place] for place in other["apart"]["flipped"]]
     assert {"scenario": "erosion", "dimension": "resistance"} in flipped
     assert not set(other["apart"]["flipped"]) & set(other["apart"]["order"])
@@ -226,9 +226,9 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
         answer = read(made, f"{path}/compare/{first}.json")
         (other,), compared = answer["others"], answer["compared"]
 
-    assert {pair.stands for pair in found.apart} == {False}
+    assert {pair.stands for pair in found.scores.in_scenarios} == {False}
     stand = [compared[place] for place in other["apart"]["stand"]]
-    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.whole if pair.stands}
+    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.scores.whole if pair.stands}
     assert {one["scenario"] for one in stand} <= {None}
     assert other["apart"]["stand_new_scenarios"] == []
 

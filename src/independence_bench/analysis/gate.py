@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
+from independence_bench.analysis.comparison import Comparison, comparison_of, known_differences, values_of
 from independence_bench.analysis.held import Crossing
 from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
@@ -100,7 +100,7 @@ class BuildComparison:
     before: BaselineBuild
     runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
     outcomes: tuple[Outcome, ...]
-    details: SideBySide  # before and now, at 95%
+    details: Comparison  # before and now, at 95%
     why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
     crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
@@ -281,13 +281,11 @@ def compare_builds(
         sides = [OWN.score(protocol, configurations, one)[1] for one in (before.marks, marks)]
         _check_scores(protocol, scores, sides, row, before)
         both = measure_board(protocol, configurations, [before.marks, marks])
-        details = compare_sides(
-            protocol,
-            configurations,
-            both if runs else None,
-            ComparedSide(sides[0], before.marks, 0),
-            ComparedSide(sides[1], marks, 1),
-        )
+        values = [
+            values_of(protocol, configurations, side, of) for side, of in zip(sides, (before.marks, marks), strict=True)
+        ]
+        known = known_differences(both, [(0, 1)] if runs else [])
+        details = comparison_of(protocol, values, known[0] if known else {})
         outcomes = [_outcome(both, protocol, sides, one, margin, level, bool(runs)) for one in scores]
         dollars = (run_dollars or {}).get(row.subject.hash)
         why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()

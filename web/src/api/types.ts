@@ -1375,11 +1375,8 @@ export interface Differences {
   readonly points: readonly (number | null)[];
   /** the same, as text */
   readonly shown: readonly (string | null)[];
-  /** *lows* and *highs*, as text */
-  readonly between: readonly (string | null)[];
-  /** of the differences' 95% intervals, were the same scenarios played again */
-  readonly lows: readonly (number | null)[];
-  readonly highs: readonly (number | null)[];
+  /** of the differences: were the same scenarios played again */
+  readonly rerun: readonly (WordedInterval | null)[];
   /** of the index and the dimensions: were other scenarios asked */
   readonly new_scenarios: readonly (WordedInterval | null)[];
   /** why intervals are missing; null: nothing is missing, or it is not known */

@@ -243,15 +243,15 @@ function dimensionTitle(board: Board, name: string): string {
 
 /** The interval of a difference. Scenarios have only the one for the same test given again. */
 function intervalOf(differences: Differences, index: number, kind: Props["kind"]): Interval | null {
-  if (kind === "like") return differences.new_scenarios[index] ?? null;
-  const [low, high] = [differences.lows[index], differences.highs[index]];
-  const shown = differences.between[index];
-  return low == null || high == null || shown == null ? null : { low, high, shown };
+  return (kind === "like" ? differences.new_scenarios : differences.rerun)[index] ?? null;
 }
 
 /** The end of the bars' scale: a multiple of ten that holds every difference and interval. */
-function reachOf({ points, lows, highs, new_scenarios }: Differences, indices: readonly number[]): number {
-  const ends = indices.flatMap((i) => [points[i], lows[i], highs[i], new_scenarios[i]?.low, new_scenarios[i]?.high]);
+function reachOf({ points, rerun, new_scenarios }: Differences, indices: readonly number[]): number {
+  const ends = indices.flatMap((i) => [
+    points[i],
+    ...[rerun[i], new_scenarios[i]].flatMap((one) => [one?.low, one?.high]),
+  ]);
   const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
   return Math.ceil(most / 10) * 10;
 }

@@ -75,7 +75,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
           <>
             {orDash(found.shown[0])}{" "}
             <span className="text-sm text-soft max-sm:hidden">
-              {orDash(kind === "like" ? found.new_scenarios[0]?.shown : found.between[0])}
+              {orDash((kind === "like" ? found.new_scenarios : found.rerun)[0]?.shown)}
             </span>
           </>
         );
