@@ -24,7 +24,6 @@ from independence_bench.analysis.compare_subjects import (
     compare_in_configurations,
     compare_pairs,
     compare_two_configurations,
-    row_difference,
     standing_out,
 )
 from independence_bench.analysis.comparison import Comparison
@@ -336,7 +335,10 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
     one, two = compare_efforts(board, {})
 
     assert one.variants[0].apart is None
-    assert one.variants[1].apart == row_difference(board, INDEX, low, off)
+    places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
+    assert board.uncertainty is not None
+    wanted = board.uncertainty.difference(INDEX, places[low.subject.hash], places[off.subject.hash])
+    assert one.variants[1].apart == wanted
     assert one.variants[1].apart is not None
     assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
     assert [variant.stands for variant in one.variants] == [None, True]

@@ -88,15 +88,6 @@ def compare_pairs(
     return found
 
 
-def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDifference | None:
-    """*first* minus *second* in *score*, INDEX or a dimension, in its own unit; None unless both are ranked."""
-    places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
-    one, other = places.get(first.subject.hash), places.get(second.subject.hash)
-    if board.uncertainty is None or one is None or other is None:
-        return None
-    return board.uncertainty.difference(score, one, other)
-
-
 # ---------------------------------------------------------------- one subject in two configurations
 
 

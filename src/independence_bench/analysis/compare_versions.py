@@ -236,9 +236,15 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     scores = [OWN.score(protocol, configurations, one)[1] if one else None for one in marks]
     complete = all(score is not None and score.index is not None for score in scores)
     together = measure_board(protocol, configurations, marks if complete else [])
+    shown = [score or SubjectScore(0, {}, {}, None, None) for score in scores]
     rows = [
-        replace(row, label=f"{row.label} by {_named(version)}", score=_shown(_known(score), change), marks=one)
-        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), scores, marks, strict=True)
+        replace(
+            row,
+            label=f"{row.label} by {_named(version)}",
+            score=score if change.has_index else replace(score, index=None),
+            marks=one,
+        )
+        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), shown, marks, strict=True)
     ]
     board = replace(
         new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
@@ -246,12 +252,12 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     )  # fmt: skip
     lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
     why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()
-    known = known_differences(together, [(0, 1)] if complete else [])
+    known = known_differences(together, [(0, 1)])[0] if complete else {}
     values = [
         {key: value for key, value in values_of(protocol, configurations, score, one).items() if change.compares(key)}
         for score, one in zip(scores, marks, strict=True)
     ]
-    found = comparison_of(protocol, values, known[0] if known else {}, why_no_interval)
+    found = comparison_of(protocol, values, known, why_no_interval)
     index = found.index
     told = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
     open_ = index is not None and not told and index.difference != 0
@@ -268,11 +274,3 @@ def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]
         run: {slot: given for slot, given in of.items() if slot[0] in change.configurations and slot[1] in names}
         for run, of in marks.items()
     }
-
-
-def _known(score: SubjectScore | None) -> SubjectScore:
-    return score or SubjectScore(0, {}, {}, None, None)
-
-
-def _shown(score: SubjectScore, change: VersionChange) -> SubjectScore:
-    return score if change.has_index else replace(score, index=None)

@@ -101,10 +101,7 @@ def known_differences(uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, 
 
     A hundred pairs take little longer than one.
     """
-    if not pairs:
-        return []
-    first, second = zip(*pairs, strict=True)
-    found = uncertainty.differences(second, first)
+    found = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs])
     return [{key: differences[n] for key, differences in found.items()} for n in range(len(pairs))]
 
 

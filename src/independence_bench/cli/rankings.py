@@ -145,18 +145,16 @@ def compare(
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == VERSION:
         versions = _versions(selection, against, subjects)
-        if as_json:
-            click.echo(json_text([version_values(one) for one in versions]))
-        else:
-            show_chosen(*(version_view(one) for one in versions))
-        return
-    with selection.opened() as (opened, protocol):
-        found = configured_boards(selection, opened, protocol)
-    compared = _by(by, found, subjects) if by else _two(found, *subjects)
-    if as_json:
-        click.echo(json_text([paired_values(one) for one in compared]))
+        values, views = [version_values(one) for one in versions], [version_view(one) for one in versions]
     else:
-        show_chosen(*(paired_view(one) for one in compared))
+        with selection.opened() as (opened, protocol):
+            found = configured_boards(selection, opened, protocol)
+        compared = _by(by, found, subjects) if by else _two(found, *subjects)
+        values, views = [paired_values(one) for one in compared], [paired_view(one) for one in compared]
+    if as_json:
+        click.echo(json_text(values))
+    else:
+        show_chosen(*views)
 
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
