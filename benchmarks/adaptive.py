@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent / "coverage"))
 from draw import draw_boards, models, whole_index
 
 from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width
 
@@ -63,7 +63,7 @@ def _may_play(shares: Sequence[Floats], runs: Numbers) -> Bools:
 
 def holds(measured: Measured, truth: Floats) -> Bools:
     """Whether the interval of each subject holds its truth."""
-    scores = scores_again(measured)
+    scores = scores_rerun(measured)
     assert scores is not None
     low, high = intervals(scores)
     return (low <= truth + 1e-9) & (truth <= high + 1e-9)
@@ -77,7 +77,7 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
         boards_ = draw_boards(test, np.random.default_rng(SEED), max(draws // number, 1), number, most)
         for width in widths:
             ended = [until_width(test.design, list(one), most, width / 100) for one in boards_.shares]
-            held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.again, strict=True)])
+            held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.rerun, strict=True)])
             settled = np.array([one.settled for one in ended])
             coverage = 100 * held.mean()
             worst = min(worst, coverage)

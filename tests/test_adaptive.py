@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import after, look_at_width, runs_needed
 
@@ -30,7 +30,7 @@ def everybody(measured: Measured) -> np.ndarray:
 
 def widths(measured: Measured) -> np.ndarray:
     """Of the intervals that are shown."""
-    scores = scores_again(measured)
+    scores = scores_rerun(measured)
     assert scores is not None
     low, high = intervals(scores)
     return high - low

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.run_effects import RunEffects, run_effects
 
@@ -104,9 +104,9 @@ def test_what_shifts_whole_runs_is_in_the_intervals() -> None:
     for _ in range(150):
         shares, truth = boards(rng, 20, 3, 0.038)
         measured = measure(TEN, list(shares[:, :, None]))
-        scores = scores_again(measured)
+        scores = scores_rerun(measured)
         assert scores is not None
-        excess = measured.run_effects.excess_of(measured.again.room)
+        excess = measured.run_effects.excess_of(measured.rerun.room)
         for wider, found in ((1.0, held), (1 + excess, without)):
             low, high = intervals(type(scores)(scores.mean, scores.dispersion / wider, *scores.arrays()[2:]))
             found.append((low <= truth) & (truth <= high))

@@ -91,7 +91,7 @@ def test_intervals_hold_the_scores_and_stay_on_their_scales() -> None:
         of_all = {INDEX: of_row.index, **of_row.dimensions}
         for name, of_score in of_all.items():
             one = of_board.measures[name]
-            for interval in (of_score.again, of_score.another):
+            for interval in (of_score.rerun, of_score.new_scenarios):
                 assert interval is not None
                 assert 0 <= interval.low < interval.high <= one.unit
                 assert interval.holds(float(one.measured.mean[number]) * one.unit)
@@ -107,7 +107,7 @@ def test_the_best_is_certain_when_it_is_far_ahead() -> None:
     for other in others:
         assert other.standing is not None
         assert (other.standing.rank_low, other.standing.rank_high, other.standing.tied_with_best) == (2, 3, False)
-        assert other.standing_another is not None
+        assert other.standing_new_scenarios is not None
 
 
 def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
@@ -115,9 +115,9 @@ def test_one_run_each_has_no_interval_for_the_same_test_and_says_why() -> None:
     of_board = measure_board(V2, V2.configurations, board(V2, V2.configurations, (1, 1), (0.4, 0.7), seed=3))
     of_row, _ = of_board.of_subjects()
 
-    assert of_row.index.again is None
+    assert of_row.index.rerun is None
     assert of_row.standing is None
-    assert of_row.index.another is not None
+    assert of_row.index.new_scenarios is not None
     (why,) = of_board.why_no_interval()
     assert "no subject has two runs" in why
 
@@ -127,10 +127,10 @@ def test_a_dimension_of_one_scenario_has_no_interval_for_another_test_and_says_w
     of_board = measure_board(LITE, LITE.configurations, board(LITE, LITE.configurations, (3, 3), (0.4, 0.7), seed=4))
     of_row, _ = of_board.of_subjects()
 
-    assert of_row.index.again is not None
-    assert of_row.index.another is None
-    assert of_row.standing_another is None
-    assert of_row.dimensions["resistance"].another is not None
+    assert of_row.index.rerun is not None
+    assert of_row.index.new_scenarios is None
+    assert of_row.standing_new_scenarios is None
+    assert of_row.dimensions["resistance"].new_scenarios is not None
     (why,) = of_board.why_no_interval()
     assert "low drift" in why
     assert "single scenario" in why
@@ -140,8 +140,8 @@ def test_one_subject_alone_has_intervals_of_its_own() -> None:
     """Five runs of it are enough; it is the first of one."""
     (of_row,) = measure_board(V2, V2.configurations, board(V2, V2.configurations, (5,), (0.7,), 5)).of_subjects()
 
-    assert of_row.index.again is not None
-    assert of_row.index.another is not None
+    assert of_row.index.rerun is not None
+    assert of_row.index.new_scenarios is not None
     assert known(of_row.standing).certain
 
 
@@ -151,14 +151,14 @@ def test_perfect_marks_throughout_are_not_certainty() -> None:
     first, second = of_board.of_subjects()
 
     for of_row in (first, second):
-        assert of_row.index.again is not None
-        assert of_row.index.again.high == pytest.approx(100)
-        assert of_row.index.again.low < 99.9
+        assert of_row.index.rerun is not None
+        assert of_row.index.rerun.high == pytest.approx(100)
+        assert of_row.index.rerun.low < 99.9
         assert of_row.standing is not None
         assert (of_row.standing.rank_low, of_row.standing.rank_high) == (1, 2)
     apart = of_board.difference(INDEX, 0, 1)
     assert apart.difference == pytest.approx(0)
-    assert known(apart.seen_again) > 0.1
+    assert known(apart.seen_rerun) > 0.1
 
 
 def test_nobody_is_measured_without_subjects() -> None:
@@ -176,13 +176,13 @@ def test_a_difference_the_other_way_round() -> None:
         there, back = of_board.difference(score, 0, 1), of_board.difference(score, 1, 0)
         assert there.difference == pytest.approx(-back.difference)
         for one, other in (
-            (there.uncertainty.again, back.uncertainty.again),
-            (there.uncertainty.another, back.uncertainty.another),
+            (there.uncertainty.rerun, back.uncertainty.rerun),
+            (there.uncertainty.new_scenarios, back.uncertainty.new_scenarios),
         ):
             assert one is not None
             assert other is not None
             assert (one.low, one.high) == (pytest.approx(-other.high), pytest.approx(-other.low))
-        assert there.seen_again == pytest.approx(back.seen_again)
+        assert there.seen_rerun == pytest.approx(back.seen_rerun)
 
 
 def test_several_judges_widen_and_one_does_not() -> None:
@@ -212,7 +212,7 @@ def test_several_judges_widen_and_one_does_not() -> None:
 
     assert (alone.judges, together.judges) == (1, 2)
     for plain, judged in zip(alone.of_subjects(), together.of_subjects(), strict=True):
-        for question in ("again", "another"):
+        for question in ("rerun", "new_scenarios"):
             narrow, wide = getattr(plain.index, question), getattr(judged.index, question)
             assert wide.low < narrow.low
             assert wide.high > narrow.high
@@ -268,9 +268,9 @@ def test_a_mark_without_weight_that_is_missing_takes_no_interval_from_the_index(
         strict=True,
     ):
         assert one.index == other.index
-        assert (one.standing, one.standing_another) == (other.standing, other.standing_another)
+        assert (one.standing, one.standing_new_scenarios) == (other.standing, other.standing_new_scenarios)
         assert one.dimensions[weightless.name] == Uncertainty(None, None)
-        assert other.dimensions[weightless.name].again is not None
+        assert other.dimensions[weightless.name].rerun is not None
         assert {**one.dimensions, weightless.name: None} == {**other.dimensions, weightless.name: None}
 
 
@@ -305,8 +305,8 @@ def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> 
     """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
     of_board = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)
 
-    assert [one.index.again for one in of_board.of_subjects()] == [None] * 6
+    assert [one.index.rerun for one in of_board.of_subjects()] == [None] * 6
     assert [one.standing for one in of_board.of_subjects()] == [None] * 6
-    assert all(one.index.another for one in of_board.of_subjects())
+    assert all(one.index.new_scenarios for one in of_board.of_subjects())
     assert [reason for reason in of_board.why_no_interval() if "whole runs are shifted" in reason]
     assert "something shifts whole runs" in of_board.of_runs()[0]

@@ -24,13 +24,14 @@ from independence_bench.analysis.compare_subjects import (
     SubjectInConfigurations,
     compare_in_configurations,
     compare_pairs,
-    configuration_differences,
-    row_difference,
+    compare_two_configurations,
     standing_out,
 )
+from independence_bench.analysis.comparison import Comparison
 from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.statistics.intervals import joined_limits
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -126,6 +127,13 @@ def compared(board: Board, first: str, second: str) -> SubjectComparison:
     return found
 
 
+def sure_of(found: Comparison, scenario: str | None = None, dimension: str | None = None) -> ScoreDifference:
+    """How sure one of its differences is; that of the index, unless said otherwise."""
+    apart = found.scores[scenario, dimension].apart
+    assert apart is not None
+    return apart
+
+
 def shown(found: SubjectComparison, width: int = 80) -> str:
     """What a pipe of that width gets."""
     out = io.StringIO()
@@ -143,18 +151,20 @@ def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -
 
     assert one.index is not None
     assert other.index is not None
-    assert one.index.uncertainty.again is not None
+    assert one.index.uncertainty.rerun is not None
+    assert other.index.uncertainty.rerun is not None
     difference = (row_called(board, "firm").score.index or 0) - (row_called(board, "soft").score.index or 0)
     assert one.index.difference == pytest.approx(difference)
-    assert one.index.uncertainty.again.holds(difference)
-    assert known(other.index.uncertainty.again).low == pytest.approx(-one.index.uncertainty.again.high)
-    assert one.index.seen_again == pytest.approx(other.index.seen_again)
-    assert {pair.dimension.name for pair in one.whole} == {d.name for d in V2.dimensions}
-    for pair in (*one.whole, *one.apart):
+    assert one.index.uncertainty.rerun.holds(difference)
+    assert other.index.uncertainty.rerun.low == pytest.approx(-one.index.uncertainty.rerun.high)
+    assert one.index.seen_rerun == pytest.approx(other.index.seen_rerun)
+    assert {pair.dimension.name for pair in one.scores.whole} == {d.name for d in V2.dimensions}
+    for pair in (*one.scores.whole, *one.scores.in_scenarios):
         assert pair.apart is not None
         assert pair.apart.difference == pytest.approx(pair.difference)
-        assert known(pair.apart.uncertainty.again).holds(pair.difference)
-    assert {pair.apart.uncertainty.another for pair in one.apart if pair.apart} == {None}
+        assert pair.apart.uncertainty.rerun is not None
+        assert pair.apart.uncertainty.rerun.holds(pair.difference)
+    assert {pair.apart.uncertainty.new_scenarios for pair in one.scores.in_scenarios if pair.apart} == {None}
 
 
 def test_what_can_be_said_is_said_in_a_sentence() -> None:
@@ -166,7 +176,7 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     untold = compared(board, "firm", "near")
     assert statement(untold) == (
         f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
-        f"{known(untold.index).seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+        f"{untold.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
     )
 
 
@@ -184,8 +194,8 @@ def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
-    assert untold.why_no_interval[0].startswith("no re-run interval")
-    assert {pair.stands for pair in untold.apart} == {None}
+    assert untold.scores.why_no_interval[0].startswith("no rerun interval")
+    assert {pair.stands for pair in untold.scores.in_scenarios} == {None}
 
 
 def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
@@ -197,11 +207,11 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
 
     found = compared(board, "firm", "lacking")
 
-    assert found.index is None
+    assert found.scores.index is None
     assert statement(found) == "B is incomplete, so there is no difference of the index."
     why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
-    assert found.why_no_interval == (why,)
-    assert {pair.apart for pair in found.apart} == {None}
+    assert found.scores.why_no_interval == (why,)
+    assert {pair.apart for pair in found.scores.in_scenarios} == {None}
     assert "no interval" in shown(found).replace("\n", " ")
     assert paired_values(found)["index"] is None
 
@@ -211,7 +221,7 @@ def test_scenarios_that_stand_are_marked() -> None:
     found = compared(simulated(10), "but-one", "firm")
 
     broken = V2.scenarios[-1].id
-    assert {pair.scenario for pair in found.apart if pair.stands} == {broken}
+    assert {pair.scenario for pair in found.scores.in_scenarios if pair.stands} == {broken}
     assert "* significant among all 39 (Holm)" in " ".join(shown(found).split())
     assert "is significant (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
 
@@ -231,16 +241,17 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
             run, slot = slots[point % len(slots)]
             less[run][slot]["consistency"] -= 1
         found = compared(board_of(V2, row_of(V2, "acme/same", same), row_of(V2, "acme/less", less)), "same", "less")
-        pair = next(pair for pair in found.whole if pair.dimension.name == "stability")
+        pair = next(pair for pair in found.scores.whole if pair.dimension.name == "stability")
         assert pair.apart is not None
-        told = not known(pair.apart.uncertainty.again).holds(0)
+        assert pair.apart.uncertainty.rerun is not None
+        told = not pair.apart.uncertainty.rerun.holds(0)
         if told and first_told is None:
             first_told = lost
-            assert {one.stands for one in found.whole} == {False}
+            assert {one.stands for one in found.scores.whole} == {False}
             assert "None of all 9 is significant (Holm)" in " ".join(shown(found).split())
         if pair.stands:
             first_stood = lost
-            assert [one.dimension.name for one in found.whole if one.stands] == ["stability"]
+            assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
             assert "* significant among all 9 (Holm)" in " ".join(shown(found).split())
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
@@ -274,11 +285,11 @@ def test_the_json_has_every_interval() -> None:
     """And can be read again: absent is null."""
     found = json.loads(json_text(paired_values(compared(simulated(), "soft", "firm"))))
 
-    assert found["index"]["interval"]["again"].keys() == {"low", "high"}
-    assert found["index"]["smallest_seen"].keys() == {"again", "another"}
+    assert found["index"]["interval"]["rerun"].keys() == {"low", "high"}
+    assert found["index"]["smallest_seen"].keys() == {"rerun", "new_scenarios"}
     assert found["statement"].startswith("B is ahead")
     assert found["scenarios"][0]["stands"] in (True, False)
-    assert found["scenarios"][0]["interval"]["another"] is None
+    assert found["scenarios"][0]["interval"]["new_scenarios"] is None
     assert {pair["dimension"] for pair in found["dimensions"]} == {d.name for d in V2.dimensions}
 
 
@@ -301,8 +312,9 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
         measures = measure_board(V2, V2.configurations, subjects).compared
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                again = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.again
-                held.append(known(again).holds(chances[first] - chances[second]))
+                rerun = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.rerun
+                assert rerun is not None
+                held.append(rerun.holds(chances[first] - chances[second]))
 
     assert len(held) == 240
     assert np.mean(held) >= 0.93
@@ -322,8 +334,12 @@ def test_efforts_carry_the_main_boards_intervals() -> None:
     one, two = compare_efforts(board, {})
 
     assert one.variants[0].apart is None
-    assert one.variants[1].apart == row_difference(board, INDEX, low, off)
-    assert known(one.variants[1].apart).difference == pytest.approx(one.variants[1].difference)
+    places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
+    assert board.uncertainty is not None
+    wanted = board.uncertainty.difference(INDEX, places[low.subject.hash], places[off.subject.hash])
+    assert one.variants[1].apart == wanted
+    assert one.variants[1].apart is not None
+    assert one.variants[1].apart.difference == pytest.approx(one.variants[1].difference)
     assert [variant.stands for variant in one.variants] == [None, True]
     assert [variant.stands for variant in two.variants] == [None, False]
 
@@ -344,7 +360,8 @@ def test_effects_have_an_interval_over_subjects_from_three_on() -> None:
     assert four is not None
     assert {effect.sampled for effect in two.effects} == {None}
     for effect in (*two.effects, *four.effects):
-        assert known(effect.again).holds(effect.points)
+        assert effect.rerun is not None
+        assert effect.rerun.holds(effect.points)
     for effect in four.effects:
         assert known(effect.sampled).holds(effect.points)
 
@@ -357,24 +374,26 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
     strong, neutral = (Configuration(system, "user_role") for system in ("strong_independence", "neutral"))
     parts = []
     for weight, at in ((1.0, strong), (-1.0, neutral)):
-        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].again
+        index, interval = row.by_configuration[at].index, row.uncertainty_by_configuration[at].rerun
+        assert index is not None
         assert interval is not None
         parts.append((weight, known(index), interval.low, interval.high))
 
     place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
     spread = next(spread for spread in found.subjects if spread.label == row.label)
-    change = known(spread.changes[place])
+    change = sure_of(spread.changes[place])
 
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
-    assert change.again is not None
-    assert (change.again.low, change.again.high) == joined_limits(*np.array(parts).T)
+    assert change.rerun is not None
+    assert (change.rerun.low, change.rerun.high) == joined_limits(*np.array(parts).T)
 
 
 def test_single_runs_leave_the_sample_of_subjects() -> None:
     """How runs vary is not known, and over subjects it does not have to be."""
     found = known(compare_configurations([pooled(4, runs=1)], "judge/a"))
 
-    assert {effect.again for effect in found.effects} == {None}
+    assert found is not None
+    assert {effect.rerun for effect in found.effects} == {None}
     assert None not in {effect.sampled for effect in found.effects}
 
 
@@ -432,21 +451,22 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     assert [one.place.configuration for one in found.placed] == [NEUTRAL, STRONG]  # the protocol's order
     assert (neutral.values[None, None], strong.values[None, None]) == (0, 100)
 
-    change = configuration_differences(strong, neutral)
+    change = compare_two_configurations(strong, neutral)
 
     assert change.why_no_interval == ()
-    index = change.apart[None, None]
+    index = sure_of(change)
     assert index.difference == -100
-    assert index.uncertainty.another is None
-    ends = index.uncertainty.again
+    assert index.uncertainty.new_scenarios is None
+    ends = index.uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
-    (scenario, dimension) = next(one for one in change.apart if one[0] is not None)
-    ends = change.apart[scenario, dimension].uncertainty.again
+    (scenario, dimension) = next(one for one in change.scores if one[0] is not None)
+    ends = sure_of(change, scenario, dimension).uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
-    assert change.apart[scenario, dimension].p_again == pytest.approx(0.125)
-    other_way = known(configuration_differences(neutral, strong).apart[None, None].uncertainty.again)
+    assert sure_of(change, scenario, dimension).p_rerun == pytest.approx(0.125)
+    other_way = sure_of(compare_two_configurations(neutral, strong)).uncertainty.rerun
+    assert other_way is not None
     assert (other_way.low, other_way.high) == (pytest.approx(72.8, abs=0.05), pytest.approx(100))
 
 
@@ -464,13 +484,13 @@ def test_a_pool_is_taken_apart_and_its_changes_are_the_reports() -> None:
         for effect, change in zip(told.effects, spread.changes, strict=True):
             if effect.factor == "system" and effect.within is not None:
                 first, second = by_name[f"{effect.base}/{effect.within}"], by_name[f"{effect.level}/{effect.within}"]
-                index = configuration_differences(first, second).apart[None, None]
+                index = sure_of(compare_two_configurations(first, second))
                 assert change is not None
-                assert change.again is not None
-                assert index.uncertainty.again is not None
+                assert change.rerun is not None
+                assert index.uncertainty.rerun is not None
                 assert index.difference == pytest.approx(change.points)
-                assert index.uncertainty.again.low == pytest.approx(change.again.low)
-                assert index.uncertainty.again.high == pytest.approx(change.again.high)
+                assert index.uncertainty.rerun.low == pytest.approx(change.rerun.low)
+                assert index.uncertainty.rerun.high == pytest.approx(change.rerun.high)
                 checked += 1
         assert checked == 2
 
@@ -488,8 +508,9 @@ def test_a_pool_meets_a_board_of_its_own() -> None:
     ]  # fmt: skip
     assert [len(one.place.board.configurations) for one in found.placed] == [1, 2, 2]
     neutral, _, strong = found.placed
-    again = known(configuration_differences(neutral, strong).apart[None, None].uncertainty.again)
-    assert again.low > 0
+    rerun = sure_of(compare_two_configurations(neutral, strong)).uncertainty.rerun
+    assert rerun is not None
+    assert rerun.low > 0
 
 
 def test_who_is_in_one_configuration_is_not_compared_with_itself() -> None:
@@ -506,22 +527,22 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
-    assert configuration_differences(strong, neutral).apart == {}
-    assert configuration_differences(strong, neutral).why_no_interval == (
+    assert {one.apart for one in compare_two_configurations(strong, neutral).scores.values()} == {None}
+    assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )
 
     lacking = {run: dict(list(of.items())[:-1]) for run, of in exactly(there, 0.0).items()}
     neutral, strong = alone([at(NEUTRAL, ("acme/iris", lacking), ("acme/mirror", 0.5)), whole]).placed
     assert (None, None) not in neutral.values
-    assert configuration_differences(strong, neutral).why_no_interval == (
+    assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: it is not ranked in neutral/tool_role, and only ranked subjects are compared",
     )
 
     theirs = [replace(board, uncertainty=None, rules="published") for board in (at(NEUTRAL, ("acme/iris", 0.0)), whole)]
     neutral, strong = alone(theirs).placed
     assert strong.values[None, None] == 100
-    assert configuration_differences(strong, neutral).why_no_interval == (NOT_OURS,)
+    assert compare_two_configurations(strong, neutral).why_no_interval == (NOT_OURS,)
 
 
 def test_a_jury_of_two_makes_a_change_less_sure() -> None:
@@ -535,7 +556,7 @@ def test_a_jury_of_two_makes_a_change_less_sure() -> None:
         together.append(replace(board, uncertainty=uncertainty))
 
     one, two = (
-        configuration_differences(*alone(list(boards)).placed).apart[None, None].uncertainty.again
+        sure_of(compare_two_configurations(*alone(list(boards)).placed)).uncertainty.rerun
         for boards in (plain, together)
     )
 

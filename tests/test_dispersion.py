@@ -10,17 +10,17 @@ from known import known
 from scipy.special import stdtrit
 
 from independence_bench.analysis.statistics.dispersion import (
-    BELIEVED_AGAIN,
-    BELIEVED_ANOTHER,
+    BELIEVED_NEW_SCENARIOS,
+    BELIEVED_RERUN,
     BELIEVED_ROOM,
-    WEIGHT_AGAIN,
+    WEIGHT_RERUN,
     Design,
     Variations,
     measure,
-    pairs_again,
-    pairs_another,
-    scores_again,
-    scores_another,
+    pairs_new_scenarios,
+    pairs_rerun,
+    scores_new_scenarios,
+    scores_rerun,
     weight_of,
 )
 from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
@@ -42,12 +42,12 @@ def test_the_same_test_again_worked_by_hand() -> None:
     (1.4 + 0.25) = 0.121212, and of two runs half of it.
     """
     measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
-    scores = scores_again(measured)
+    scores = scores_rerun(measured)
 
-    assert (BELIEVED_AGAIN, BELIEVED_ROOM, WEIGHT_AGAIN) == (0.5, 0.1, 8)
+    assert (BELIEVED_RERUN, BELIEVED_ROOM, WEIGHT_RERUN) == (0.5, 0.1, 8)
     assert measured.mean.tolist() == [pytest.approx(0.6)]
-    assert measured.again.variance.tolist() == [pytest.approx(0.02)]
-    assert measured.again.room.tolist() == [pytest.approx(0.25)]
+    assert measured.rerun.variance.tolist() == [pytest.approx(0.02)]
+    assert measured.rerun.room.tolist() == [pytest.approx(0.25)]
     assert scores is not None
     assert scores.dispersion.tolist() == [pytest.approx(0.121212 / 2, abs=1e-6)]
     assert scores.degrees.tolist() == [pytest.approx(9.0)]
@@ -57,8 +57,8 @@ def test_another_test_like_it_worked_by_hand() -> None:
     """Scenarios of 0.4 and 0.8, each worth a half: the variance of their mean is (0.4 - 0.8)^2 / 2 / 2 = 0.04."""
     measured = measure(TWO, [runs([0.2, 0.8], [0.6, 0.8])])
 
-    assert known(measured.another).variance.tolist() == [pytest.approx(0.04)]
-    assert measured.believed_another == pytest.approx(BELIEVED_ANOTHER * 0.5)
+    assert known(measured.new_scenarios).variance.tolist() == [pytest.approx(0.04)]
+    assert measured.believed_new_scenarios == pytest.approx(BELIEVED_NEW_SCENARIOS * 0.5)
     assert np.abs(measured.influence).tolist() == [[pytest.approx(np.sqrt(0.02)), pytest.approx(np.sqrt(0.02))]]
 
 
@@ -77,7 +77,7 @@ def test_unequal_weights_leave_the_variance_over_scenarios_unbiased(weights: lis
     # each dimension's marks are independent, so what the dimensions say of one scenario adds up on average
     measured = measure(design, played)
 
-    assert known(measured.another).variance.mean() == pytest.approx(np.square(design.weights).sum() / 4)
+    assert known(measured.new_scenarios).variance.mean() == pytest.approx(np.square(design.weights).sum() / 4)
 
 
 def test_configurations_share_their_scenarios() -> None:
@@ -88,9 +88,9 @@ def test_configurations_share_their_scenarios() -> None:
     measured, plain = measure(twice, [shares]), measure(TWO, [together])
 
     assert measured.mean.tolist() == [pytest.approx(float(plain.mean[0]))]
-    assert measured.another is not None
-    assert measured.another.variance.tolist() == [pytest.approx(float(known(plain.another).variance[0]))]
-    assert measured.another.degrees.tolist() == [1.0]
+    assert measured.new_scenarios is not None
+    assert measured.new_scenarios.variance.tolist() == [pytest.approx(float(known(plain.new_scenarios).variance[0]))]
+    assert measured.new_scenarios.degrees.tolist() == [1.0]
 
 
 def test_more_runs_narrow_one_question_only() -> None:
@@ -100,9 +100,9 @@ def test_more_runs_narrow_one_question_only() -> None:
     widths = []
     for shares in (few, many):
         measured = measure(TWO, shares)
-        again, another = scores_again(measured), scores_another(measured)
-        assert another is not None
-        widths.append([float(np.subtract(*reversed(intervals(scores)))[0]) for scores in (known(again), another)])
+        rerun, new_scenarios = scores_rerun(measured), scores_new_scenarios(measured)
+        assert new_scenarios is not None
+        widths.append([float(np.subtract(*reversed(intervals(scores)))[0]) for scores in (known(rerun), new_scenarios)])
 
     assert widths[1][0] < widths[0][0] / 2
     assert widths[1][1] == pytest.approx(widths[0][1])
@@ -111,8 +111,8 @@ def test_more_runs_narrow_one_question_only() -> None:
 def test_a_subject_at_the_ceiling_borrows_from_the_others() -> None:
     """Five runs of nothing but the highest mark have no variance; the interval has a width and ends at 1."""
     perfect, others = runs(*[[1.0, 1.0]] * 5), [runs([0.6, 1.0], [0.9, 0.8], [0.7, 0.9])] * 3
-    scores = scores_again(measure(TWO, [perfect, *others]))
-    alone = scores_again(measure(TWO, [perfect]))
+    scores = scores_rerun(measure(TWO, [perfect, *others]))
+    alone = scores_rerun(measure(TWO, [perfect]))
 
     for found in (scores, alone):
         low, high = intervals(known(found))
@@ -125,8 +125,8 @@ def test_marks_that_never_vary_say_nothing_of_themselves_to_the_last_bit() -> No
     thirds = Design(np.array([[1 / 3, 1 / 3, 1 / 3]]), np.arange(3))
     measured = measure(thirds, [np.full((number, 1, 3), share) for number in (3, 5, 7) for share in (0.9, 0.7, 0.1)])
 
-    assert measured.again.variance.tolist() == [0.0] * 9
-    assert measured.again.degrees.tolist() == [0.0] * 9
+    assert measured.rerun.variance.tolist() == [0.0] * 9
+    assert measured.rerun.degrees.tolist() == [0.0] * 9
 
 
 def test_a_single_run_everywhere_says_nothing_of_runs() -> None:
@@ -134,10 +134,10 @@ def test_a_single_run_everywhere_says_nothing_of_runs() -> None:
     single, double = runs([0.5, 0.7]), runs([0.5, 0.7], [0.6, 0.9])
     nobody, somebody = measure(TWO, [single, single]), measure(TWO, [single, double])
 
-    assert scores_again(nobody) is None
-    assert pairs_again(nobody, np.array([0]), np.array([1])) is None
-    assert scores_another(nobody) is not None
-    scores = known(scores_again(somebody))
+    assert scores_rerun(nobody) is None
+    assert pairs_rerun(nobody, np.array([0]), np.array([1])) is None
+    assert scores_new_scenarios(nobody) is not None
+    scores = known(scores_rerun(somebody))
     low, high = intervals(scores)
     assert high[0] - low[0] > high[1] - low[1] > 0
 
@@ -148,7 +148,7 @@ def test_a_single_run_among_others_of_five_is_less_sure_of_another_test_too() ->
     single = runs([0.5, 0.8])
     widths = []
     for board in ([five[0], *five], [single, *five]):
-        scores = known(scores_another(measure(TWO, board)))
+        scores = known(scores_new_scenarios(measure(TWO, board)))
         assert scores.mean[0] == pytest.approx(0.65)
         low, high = intervals(scores)
         widths.append(float(high[0] - low[0]))
@@ -163,10 +163,10 @@ def test_a_single_scenario_says_nothing_of_others() -> None:
     pair = np.array([0]), np.array([1])
     for design in (one, mixed):
         measured = measure(design, [np.full((2, *design.weights.shape), share) for share in (0.5, 0.7)])
-        assert measured.another is None
-        assert scores_another(measured) is None
-        assert pairs_another(measured, *pair) is None
-        assert scores_again(measured) is not None
+        assert measured.new_scenarios is None
+        assert scores_new_scenarios(measured) is None
+        assert pairs_new_scenarios(measured, *pair) is None
+        assert scores_rerun(measured) is not None
 
 
 def test_no_subjects_and_no_plan_are_refused() -> None:
@@ -183,7 +183,7 @@ def test_what_is_hard_for_both_falls_out_of_their_difference() -> None:
     hard = np.linspace(0.1, 0.8, 10)
     board = [np.tile(hard + shift, (2, 1, 1)) for shift in (0.0, 0.1, 0.02, 0.15, 0.07, 0.12)]
     measured = measure(ten, board)
-    alone, sides = scores_another(measured), pairs_another(measured, np.array([1]), np.array([0]))
+    alone, sides = scores_new_scenarios(measured), pairs_new_scenarios(measured, np.array([1]), np.array([0]))
 
     low, high = intervals(known(alone))
     assert low[1] < measured.mean[0] < high[1]
@@ -204,7 +204,7 @@ def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
         chances = rng.beta(9, 1, size=(10, 5))
         shares = (rng.random((10, 3, 5)) < chances[:, None]).astype(float)
         truth = chances.mean(axis=1)
-        scores = known(scores_again(measure(design, list(shares[:, :, None]))))
+        scores = known(scores_rerun(measure(design, list(shares[:, :, None]))))
         low, high = intervals(scores)
         held.append((low <= truth) & (truth <= high))
         indices = shares.mean(axis=2)
@@ -253,17 +253,17 @@ def test_one_noisy_subject_among_deterministic_ones_is_covered(number: int) -> N
         middle = rng.uniform(0.3, 0.7, size=10)
         noisy = middle + rng.uniform(-0.3, 0.3, size=(number, 10))
         measured = measure(design, [noisy[:, None], *fixed[:, :, None]])
-        scores = known(scores_again(measured))
+        scores = known(scores_rerun(measured))
         low, high = intervals(scores)
         held.append(low[0] <= middle.mean() <= high[0])
         assert np.all((low <= measured.mean) & (measured.mean <= high))
         assert np.median(high[1:] - low[1:]) < high[0] - low[0]
-        own = measured.again
+        own = measured.rerun
         room = own.room.sum() + BELIEVED_ROOM
-        common = (own.variance.sum() + BELIEVED_ROOM * measured.believed_again) / room
-        prior = WEIGHT_AGAIN * room / 20
+        common = (own.variance.sum() + BELIEVED_ROOM * measured.believed_rerun) / room
+        prior = WEIGHT_RERUN * room / 20
         fully = (prior * common + own.degrees * own.variance) / (prior + own.degrees * own.room)
-        low, high = intervals(plain_scores(measured.mean, fully / number, WEIGHT_AGAIN + own.degrees))
+        low, high = intervals(plain_scores(measured.mean, fully / number, WEIGHT_RERUN + own.degrees))
         drawn.append(low[0] <= middle.mean() <= high[0])
 
     assert np.mean(held) > 0.93

@@ -10,12 +10,12 @@ import pytest
 from known import known
 
 from independence_bench.analysis.statistics.dispersion import (
-    BELIEVED_AGAIN,
     BELIEVED_OF_BINARY,
+    BELIEVED_RERUN,
     Design,
     measure,
-    pairs_again,
-    scores_again,
+    pairs_rerun,
+    scores_rerun,
 )
 from independence_bench.analysis.statistics.exact_binomial import exact_limits, unconditional_p
 from independence_bench.analysis.statistics.intervals import intervals, p_values
@@ -97,7 +97,7 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
     held = np.zeros(99)
     chances = np.arange(1, 100) / 100
     for successes in range(trials + 1):
-        scores = known(scores_again(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))])))
+        scores = known(scores_rerun(measure(ONE, [runs(*[1.0] * successes, *[0.0] * (trials - successes))])))
         low, high = intervals(scores)
         inside = (low[0] <= chances) & (chances <= high[0])
         held += inside * comb(trials, successes) * chances**successes * (1 - chances) ** (trials - successes)
@@ -107,7 +107,7 @@ def test_a_single_conversation_of_two_marks_is_covered_at_every_chance(trials: i
 
 def test_ten_against_zero_with_two_runs_each_is_told_exactly() -> None:
     """On a board of one scenario: p = 0.125, not 0.009."""
-    sides = known(pairs_again(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1])))
+    sides = known(pairs_rerun(measure(ONE, [runs(1.0, 1.0), runs(0.0, 0.0)]), np.array([0]), np.array([1])))
 
     assert p_values(*sides).tolist() == [pytest.approx(0.125)]
     assert p_values(*sides, 20).tolist() == [pytest.approx(0.125)]
@@ -118,8 +118,8 @@ def test_marks_at_the_two_ends_are_believed_to_vary_as_trials_do() -> None:
     ends = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])[:, None]
     between = np.array([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]])[:, None]
 
-    assert measure(THREE, [ends]).believed_again == pytest.approx(BELIEVED_OF_BINARY / 3)
-    assert measure(THREE, [ends, between]).believed_again == pytest.approx(BELIEVED_AGAIN / 3)
+    assert measure(THREE, [ends]).believed_rerun == pytest.approx(BELIEVED_OF_BINARY / 3)
+    assert measure(THREE, [ends, between]).believed_rerun == pytest.approx(BELIEVED_RERUN / 3)
     assert measure(THREE, [ends, between]).trials.tolist() == [0, 0]
     assert measure(THREE, [ends]).trials.tolist() == [pytest.approx(6)]
     assert measure(ONE, [runs(1.0, 0.0), runs(1.0)]).trials.tolist() == [2, 1]
@@ -132,7 +132,7 @@ def test_two_equal_subjects_of_few_trials_are_seldom_told_apart() -> None:
     outcomes = [np.array(one, dtype=float).reshape(2, 1, 2) for one in product((0, 1), repeat=4)]
     wrong = 0
     for one, other in product(outcomes, repeat=2):
-        sides = known(pairs_again(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR))
+        sides = known(pairs_rerun(measure(Design(np.array([[0.5, 0.5]]), np.arange(2)), [one, other]), *PAIR))
         wrong += bool(p_values(*sides, 2)[0] < 0.05)
 
     assert wrong / len(outcomes) ** 2 <= 0.05
@@ -148,7 +148,7 @@ def test_tiny_boards_of_two_marks_are_covered(scenarios: int, number: int) -> No
     for _ in range(500):
         chances = rng.uniform(0.05, 0.95, size=(2, 1, 1, scenarios))
         board = (rng.random((2, number, 1, scenarios)) < chances).astype(float)
-        scores = known(scores_again(measure(design, list(board))))
+        scores = known(scores_rerun(measure(design, list(board))))
         low, high = intervals(scores)
         truth = chances.mean(axis=(1, 2, 3))
         held.append((low <= truth) & (truth <= high))

@@ -16,7 +16,7 @@ from known import known
 from simulated import aib, simulating
 
 from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun, asked_hash, check_same_test
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_again
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
 from independence_bench.analysis.statistics.intervals import differences, smallest_seen
 from independence_bench.analysis.statistics.margins import level_of, margin_test, runs_needed
 from independence_bench.dataset.baseline import read_baseline, write_baseline
@@ -41,7 +41,7 @@ def build(mean: float, runs: int, seed: int) -> Any:
 def test_a_verdict_is_the_interval_that_compare_shows() -> None:
     """Both builds measured together, now minus before, by the same test again; a margin is inside, below or above."""
     measured = measure(TEN, [build(0.9, 3, 1), build(0.6, 3, 2)])
-    both = known(pairs_again(measured, np.array([1]), np.array([0])))
+    both = known(pairs_rerun(measured, np.array([1]), np.array([0])))
     low, high = (float(end[0]) for end in differences(*both))
 
     found = known(margin_test(measured, 1, 0))

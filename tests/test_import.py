@@ -1036,9 +1036,9 @@ def test_real_subjects_are_compared(real: tuple[Path, PublishedImport]) -> None:
 
     assert "cannot be told apart on this test" in statement(near)
     assert statement(far) == "B is ahead on this test, and would be on another like it."
-    for pair in (*near.apart, *far.apart):
+    for pair in (*near.scores.in_scenarios, *far.scores.in_scenarios):
         assert pair.apart is not None
-        assert pair.apart.uncertainty.again is not None
-        assert pair.apart.uncertainty.again.holds(pair.difference)
-    assert {pair.stands for pair in near.apart} == {False}
-    assert any(pair.stands for pair in far.apart)
+        assert pair.apart.uncertainty.rerun is not None
+        assert pair.apart.uncertainty.rerun.holds(pair.difference)
+    assert {pair.stands for pair in near.scores.in_scenarios} == {False}
+    assert any(pair.stands for pair in far.scores.in_scenarios)

@@ -110,7 +110,7 @@ def test_one_run_has_no_standard_deviation(bench: Benches) -> None:
     assert board.ranked[0].score.deviation is None
     text = shown([board])
     assert re.search(r"73\.8 +– +– +1 ", text), "nor an interval: one run does not tell how runs vary"
-    assert "There is no re-run interval: no subject has two runs" in " ".join(text.split())
+    assert "There is no rerun interval: no subject has two runs" in " ".join(text.split())
 
 
 # ---------------------------------------------------------------- incomplete
@@ -592,7 +592,7 @@ def test_an_80_column_table_keeps_short_labels_on_one_line(bench: Benches) -> No
 
     assert_fits(text)
     (line,) = [line for line in text.splitlines() if line.lstrip().startswith("1 ")]
-    shown_interval = between(made.boards()[0].ranked[0].uncertainty.index.again)
+    shown_interval = between(made.boards()[0].ranked[0].uncertainty.index.rerun)
     assert line.split() == [
         "1", "scripted:openai/nano@none-t0.7", "73.8", shown_interval, "–", "2", "60", "73", "80"
     ]  # fmt: skip

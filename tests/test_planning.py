@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import (
     Expected,
@@ -19,13 +19,13 @@ from independence_bench.analysis.statistics.planning import (
     expected_scores,
     runs_for_width,
     seen_apart,
-    width_again,
-    width_another,
+    width_new_scenarios,
+    width_rerun,
 )
 
 ONE = Design(np.array([[1.0]]), np.array([0]))  # one mark in one transcript is the whole score
 FOUR = Design(np.full((1, 4), 0.25), np.arange(4))
-BY_HAND = Expected(again=0.04, borrowed=8.0, degrees=4.0, another=None, another_degrees=0.0, subjects=3)
+BY_HAND = Expected(rerun=0.04, borrowed=8.0, degrees=4.0, new_scenarios=None, new_scenarios_degrees=0.0, subjects=3)
 
 
 def shares(*runs: float) -> np.ndarray:
@@ -35,7 +35,7 @@ def shares(*runs: float) -> np.ndarray:
 
 def test_the_expected_width_at_the_ceiling_is_that_of_wilsons_interval() -> None:
     """Two runs: dispersion 0.04/2, 8 + 4 degrees, t = 2.1788, so the lower limit is 1/(1 + 2.1788² x 0.02) = 0.9133."""
-    assert width_again(BY_HAND, 1.0, 2) == pytest.approx(1 - 0.9133, abs=5e-5)
+    assert width_rerun(BY_HAND, 1.0, 2) == pytest.approx(1 - 0.9133, abs=5e-5)
 
 
 def test_the_smallest_difference_seen_is_the_textbooks() -> None:
@@ -56,9 +56,9 @@ def test_an_empty_store_has_what_is_believed() -> None:
     """A part of what marks at the two ends of their scale have: a quarter of it for four marks that weigh the same."""
     believed = measure(FOUR, [np.full((1, 1, 4), 0.5)])
 
-    assert expect(FOUR).again == pytest.approx(believed.believed_again)
-    assert expect(FOUR).another == pytest.approx(believed.believed_another)
-    assert expect(FOUR).again == pytest.approx(expect(ONE).again / 4)
+    assert expect(FOUR).rerun == pytest.approx(believed.believed_rerun)
+    assert expect(FOUR).new_scenarios == pytest.approx(believed.believed_new_scenarios)
+    assert expect(FOUR).rerun == pytest.approx(expect(ONE).rerun / 4)
     assert expect(FOUR).degrees == pytest.approx(4), "four conversations that weigh the same"
     assert expect(FOUR).subjects == 0
 
@@ -66,9 +66,9 @@ def test_an_empty_store_has_what_is_believed() -> None:
 def test_one_run_says_nothing_where_nobody_has_two() -> None:
     """And something where somebody has."""
     assert expected_scores(expect(FOUR), 0.8, 1) is None
-    assert width_again(expect(FOUR), 0.8, 1) is None
+    assert width_rerun(expect(FOUR), 0.8, 1) is None
     assert seen_apart(expect(FOUR), 0.8, 1) is None
-    assert width_again(BY_HAND, 0.8, 1) is not None
+    assert width_rerun(BY_HAND, 0.8, 1) is not None
 
 
 def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
@@ -77,17 +77,17 @@ def test_those_who_are_stored_speak_for_those_who_are_not() -> None:
 
     expected = expect(ONE, measured)
 
-    assert expected.again == pytest.approx(0.07 / 0.61)
+    assert expected.rerun == pytest.approx(0.07 / 0.61)
     assert expected.subjects == 2, "one run says nothing"
     assert expected.degrees == pytest.approx(1), "one conversation, one degree for each further run"
 
 
 def test_another_test_like_it_takes_no_notice_of_runs_and_needs_two_scenarios() -> None:
     """More runs do not narrow it; a dimension with one scenario has no such interval."""
-    assert width_another(expect(ONE), 0.8, 2) is None
-    wide = width_another(expect(FOUR), 0.8, 2)
+    assert width_new_scenarios(expect(ONE), 0.8, 2) is None
+    wide = width_new_scenarios(expect(FOUR), 0.8, 2)
     assert wide is not None
-    assert wide > (width_again(expect(FOUR), 0.8, 10) or 1)
+    assert wide > (width_rerun(expect(FOUR), 0.8, 10) or 1)
 
 
 @given(mean=st.floats(0, 1), width=st.floats(0.01, 0.9), dispersion=st.floats(0.001, 0.5))
@@ -97,7 +97,7 @@ def test_the_runs_for_a_width_are_the_fewest(mean: float, width: float, dispersi
 
     runs = runs_for_width(expected, mean, width)
 
-    reached = [one for one in ((runs or 1000) - 1, runs) if one and (width_again(expected, mean, one) or 1) <= width]
+    reached = [one for one in ((runs or 1000) - 1, runs) if one and (width_rerun(expected, mean, one) or 1) <= width]
     assert reached == ([] if runs is None else [runs])
 
 
@@ -109,7 +109,7 @@ def test_a_width_that_nobody_pays_for_is_said_to_be_out_of_reach() -> None:
 def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
     """And after more of them the interval is narrower, around the same mean."""
     measured = measure(ONE, [shares(0.4, 0.6, 0.7), shares(0.5, 0.9)])
-    now = scores_again(measured)
+    now = scores_rerun(measured)
     assert now is not None
 
     same, later = after(measured, measured.runs), after(measured, [6, 6])
@@ -127,7 +127,7 @@ def test_after_as_many_runs_as_there_are_all_is_as_it_is() -> None:
 def test_runs_narrow_another_test_of_stems_a_little() -> None:
     """What shifts a whole run is in it once for each run; of other designs runs make no difference."""
     believed = expect(replace(FOUR, believed_runs=0.012))
-    widths = [width_another(believed, 0.5, runs) or 0 for runs in (1, 3, 10)]
+    widths = [width_new_scenarios(believed, 0.5, runs) or 0 for runs in (1, 3, 10)]
 
-    assert widths[0] > widths[1] > widths[2] > (width_another(expect(FOUR), 0.5, 1) or 0)
-    assert width_another(expect(FOUR), 0.5, 1) == width_another(expect(FOUR), 0.5, 10)
+    assert widths[0] > widths[1] > widths[2] > (width_new_scenarios(expect(FOUR), 0.5, 1) or 0)
+    assert width_new_scenarios(expect(FOUR), 0.5, 1) == width_new_scenarios(expect(FOUR), 0.5, 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_another, scores_again
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, scores_rerun
 from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, plain_scores, quantile
 
@@ -44,18 +44,18 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
     for _ in range(20):
         every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
         measured = measure(even(12), list(rng.permuted(every, axis=1)))
-        again, another = limits_of(measured, None)
+        rerun, new_scenarios = limits_of(measured, None)
         first, second = np.triu_indices(6, 1)
         of_pairs = all_differences([(measured, None, 0.0)], first, second)[0]
-        p_again, p_another = ranking_p(measured, None, first, second)
+        p_rerun, p_new_scenarios = ranking_p(measured, None, first, second)
 
-        assert again is not None
-        assert another is not None
-        assert np.all(another[0] <= again[0])
-        assert np.all(another[1] >= again[1])
-        assert p_again is not None
-        assert p_another is not None
-        assert np.all(p_another >= p_again)
+        assert rerun is not None
+        assert new_scenarios is not None
+        assert np.all(new_scenarios[0] <= rerun[0])
+        assert np.all(new_scenarios[1] >= rerun[1])
+        assert p_rerun is not None
+        assert p_new_scenarios is not None
+        assert np.all(p_new_scenarios >= p_rerun)
         one, other = of_pairs
         assert one is not None
         assert other is not None
@@ -77,7 +77,7 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
         board = [(rng.random((1 if n == 0 else 10, 1, 20)) < chances[n]).astype(float) for n in range(5)]
         measured = measure(even(20), board)
         pair = np.zeros(4, dtype=np.intp), np.arange(1, 5)
-        sides = pairs_another(measured, *pair)
+        sides = pairs_new_scenarios(measured, *pair)
         assert sides is not None
         bare = [plain_scores(one.mean, sides[1].dispersion, one.degrees) for one in sides]
         for limits, found in ((differences(*sides), held), (differences(*bare), without)):
@@ -95,14 +95,14 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     shifts = np.random.default_rng(2).uniform(0.3, 0.7, size=(10, 3, 1, 1))
     measured = measure(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
     first, second = np.triu_indices(10, 1)
-    again, another = limits_of(measured, None)
-    scores = scores_again(measured)
+    rerun, new_scenarios = limits_of(measured, None)
+    scores = scores_rerun(measured)
 
     assert measured.run_effects.ratio == pytest.approx(12)
     assert measured.run_effects.beyond
-    assert again is None
+    assert rerun is None
     assert all_differences([(measured, None, 0.0)], first, second)[0][0] is None
     assert ranking_p(measured, None, first, second)[0] is None
     assert scores is not None
-    assert another is not None
-    assert np.all(another[0] <= intervals(scores)[0])
+    assert new_scenarios is not None
+    assert np.all(new_scenarios[0] <= intervals(scores)[0])

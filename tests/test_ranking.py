@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_again, pairs_another
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, pairs_rerun
 from independence_bench.analysis.statistics.intervals import p_values
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings, tie_groups
 from independence_bench.analysis.statistics.values import Standing
@@ -137,7 +137,7 @@ def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
     for _ in range(100):
         board = (rng.random((8, 3, 1, 6)) < share).astype(float)
         measured = measure(design, list(board))
-        for pairs in (pairs_again, pairs_another):
+        for pairs in (pairs_rerun, pairs_new_scenarios):
             sides = pairs(measured, first, second)
             assert sides is not None
             p = p_values(*sides, 8)

@@ -31,9 +31,9 @@ def asked(real: tuple[Path, PublishedImport], folders: pytest.TempPathFactory, *
 
 def row_of(one: dict[str, Any]) -> str:
     """A row of README's board."""
-    again, another = (one["index_interval"][question] for question in ("again", "another"))
+    rerun, new_scenarios = (one["index_interval"][question] for question in ("rerun", "new_scenarios"))
     ranks = f"{one['ranks']['rank_low']}–{one['ranks']['rank_high']}"
-    intervals = f"{again['low']:.1f}–{again['high']:.1f} | {another['low']:.0f}–{another['high']:.0f}"
+    intervals = f"{rerun['low']:.1f}–{rerun['high']:.1f} | {new_scenarios['low']:.0f}–{new_scenarios['high']:.0f}"
     scores = f"{one['index']:.1f} | {intervals.replace('100.0', '100')}"
     return f"| {one['label']} | {scores} | {ranks} | {one['ranks']['groups']} | {one['runs']} |"
 
@@ -50,7 +50,7 @@ def test_board_is_what_the_published_data_gives(ranked: list[dict[str, Any]]) ->
 def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> None:
     """How many might be first, on this test and on another, and how many are near the ceiling."""
     first = sum(one["ranks"]["rank_low"] == 1 for one in ranked)
-    first_on_another = sum(one["ranks_another"]["rank_low"] == 1 for one in ranked)
+    first_on_another = sum(one["ranks_new_scenarios"]["rank_low"] == 1 for one in ranked)
     near_ceiling = sum(one["index"] >= 90 for one in ranked)
 
     assert f"**{first} of the {len(ranked)} might be first.**" in README
@@ -71,14 +71,14 @@ def test_findings_are_what_their_commands_print(
         (tuned, "lost {lost:.1f} points** (95%: {nearest:.1f} to {farthest:.1f}): gemma-4-26b-a4b has {a:.1f}, its "),
         (high_speed, "{a:.1f} by default and {b:.1f} from its high-speed endpoint: {lost:+.1f} (95%: {low:.1f} to "),
     ):
-        difference, again = found["index"]["difference"], found["index"]["interval"]["again"]
+        difference, rerun = found["index"]["difference"], found["index"]["interval"]["rerun"]
         sign = 1 if difference > 0 else -1
         figures = {
             "a": found["a"]["index"],
             "b": found["b"]["index"],
             "lost": abs(difference),
-            "low": again["low"],
-            "nearest": sign * (again["low"] if sign > 0 else again["high"]),
-            "farthest": sign * (again["high"] if sign > 0 else again["low"]),
+            "low": rerun["low"],
+            "nearest": sign * (rerun["low"] if sign > 0 else rerun["high"]),
+            "farthest": sign * (rerun["high"] if sign > 0 else rerun["low"]),
         }
         assert sentence.format(**figures) in text

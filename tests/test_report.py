@@ -170,10 +170,10 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     told = json.loads(files["LEADERBOARD.json"])
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
-    assert head[:6] == ["Rank", "Subject", "Index", "Re-run CI", "New-scenarios CI", "Runs"]
+    assert head[:6] == ["Rank", "Subject", "Index", "Rerun CI", "New scenarios CI", "Runs"]
     assert head[6:] == ["OV", "LD", "Res", "Ties"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
-        again, standing = r.uncertainty.index.again, r.uncertainty.standing
+        again, standing = r.uncertainty.index.rerun, r.uncertainty.standing
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
         assert row[1] == r.label + " ≈" * standing.tied_with_best + " †" * r.thinks
         assert row[2:5] == [f"{r.score.index:.1f}", f"{again.low:.1f}–{again.high:.1f}", "–"]

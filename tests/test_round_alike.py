@@ -57,10 +57,10 @@ def test_a_board_reads_alike(folder: Path, page: dict[str, Any]) -> None:
     assert ranked
     for row in ranked:
         line = cells(printed, row["subject"]["label"])
-        standing, again = row["standing"], row["index"]["uncertainty"]["again"]
+        standing, rerun = row["standing"], row["index"]["uncertainty"]["rerun"]
         shown = [row["index"]["shown"], str(row["runs"]), *(row["dimensions"][place]["shown"] for place in weighted)]
         shown += [plain(row["health"]["shown"][name]) for name in ("failed_share", "cut_off_share")]
-        shown += [again["shown"]] if again else []
+        shown += [rerun["shown"]] if rerun else []
         if standing and standing["rank_low"] < standing["rank_high"]:
             shown.append(f"{standing['rank_low']}–{standing['rank_high']}")
         assert set(shown) <= set(line), line
@@ -89,7 +89,8 @@ def test_a_comparison_reads_alike(folder: Path, page: dict[str, Any]) -> None:
                 continue
             words = [one["scenario"], *titles[one["dimension"]].split()] if one["dimension"] else ["index"]
             line = " ".join(cells(printed, *(word for word in words if word)))
-            for text in (sent["shown"][place], other["shown"][place], apart["shown"][place], apart["between"][place]):
+            interval = (apart["rerun"][place] or {}).get("shown")
+            for text in (sent["shown"][place], other["shown"][place], apart["shown"][place], interval):
                 assert text is None or plain(text) in line, line
 
 

@@ -624,7 +624,7 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(protocol: Protocol, tm
     (board,) = played.boards
     assert board.demonstration
     for row in board.ranked:
-        assert (row.rank, row.uncertainty.standing, row.uncertainty.standing_another) == (None, None, None)
+        assert (row.rank, row.uncertainty.standing, row.uncertainty.standing_new_scenarios) == (None, None, None)
         resistance = row.score.means["resistance"]
         assert resistance is not None
         assert resistance * 5 * len(protocol.configurations) == pytest.approx(

@@ -134,7 +134,7 @@ def test_more_stems_and_not_more_runs_narrow_the_interval_for_new_stems(folder: 
     asked = ("sim:sim/alternator", "--runs", "3", "--resolve", "--judge", "sim:sim/judge")
     said = shown(folder, "estimate-cost", *asked, *LITE)
 
-    assert re.search(r"new-scenarios interval: with 3 runs about .*; more runs narrow it little, more stems do", said)
+    assert re.search(r"new scenarios interval: with 3 runs about .*; more runs narrow it little, more stems do", said)
 
 
 def test_stems_have_no_published_rules(folder: Path) -> None:

@@ -45,7 +45,7 @@ def ranked(folder: Path) -> dict[str, dict[str, Any]]:
 
 def width(row: dict[str, Any]) -> float:
     """Of the index's interval."""
-    again = row["index_interval"]["again"]
+    again = row["index_interval"]["rerun"]
     return float(again["high"] - again["low"])
 
 
@@ -187,7 +187,7 @@ def test_before_a_run_it_is_said_what_can_be_told_apart(folder: Path) -> None:
     said = " ".join(done.stdout.split())
     assert "assumed, cautiously: no stored subject has two runs" in said
     assert "An interval of 20 at an index of 80.0 (assumed: no subject is stored) takes" in said
-    assert "Width of the new-scenarios interval: not known" in said
+    assert "Width of the new scenarios interval: not known" in said
     assert answered(folder) == []
 
 

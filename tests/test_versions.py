@@ -80,7 +80,7 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
     assert found["versions"][1]["hash"] == load(user.folder / "small").hash
     assert found["index"]["difference"] == pytest.approx(found["b"]["index"] - found["a"]["index"])
-    low, high = (found["index"]["interval"]["again"][end] for end in ("low", "high"))
+    low, high = (found["index"]["interval"]["rerun"][end] for end in ("low", "high"))
     assert 0 < low < found["index"]["difference"] < high
     by_place = {(one["scenario"], one["dimension"]): one["difference"] for one in found["scenarios"]}
     assert by_place["questions", "voice"] == pytest.approx(40)

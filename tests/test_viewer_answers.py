@@ -110,9 +110,9 @@ def test_a_board_has_the_numbers_of_the_leaderboard(answers: Answers, bench: Cal
     for row, other in zip(board["rows"], shown.ranked, strict=True):
         assert row["rank"] == other.rank
         assert row["index"]["value"] == pytest.approx(other.score.index)
-        again = other.uncertainty.index.again
+        again = other.uncertainty.index.rerun
         assert again is not None
-        ends = row["index"]["uncertainty"]["again"]
+        ends = row["index"]["uncertainty"]["rerun"]
         assert (ends["low"], ends["high"], ends["shown"]) == (
             pytest.approx(again.low),
             pytest.approx(again.high),
@@ -141,7 +141,7 @@ def test_missing_numbers_are_null_and_say_why(bench: Callable[..., Bench], where
         board = read(made, f"boards/{first_board(made)}.json")
 
     (row,) = board["rows"]
-    assert row["index"]["uncertainty"]["again"] is None
+    assert row["index"]["uncertainty"]["rerun"] is None
     assert "no subject has two runs" in row["index"]["why"]
     assert (row["standing"], row["deviation"]) == (None, None)
 
@@ -200,7 +200,7 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
     assert other["says"].startswith("A is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
-    assert other["apart"]["lows"][0] <= other["apart"]["points"][0] <= other["apart"]["highs"][0]
+    assert other["apart"]["rerun"][0]["low"] <= other["apart"]["points"][0] <= other["apart"]["rerun"][0]["high"]
     flipped = [compared["compared"][place] for place in other["apart"]["flipped"]]
     assert {"scenario": "erosion", "dimension": "resistance"} in flipped
     assert not set(other["apart"]["flipped"]) & set(other["apart"]["order"])
@@ -227,11 +227,11 @@ def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench],
         answer = read(made, f"{path}/compare/{first}.json")
         (other,), compared = answer["others"], answer["compared"]
 
-    assert {pair.stands for pair in found.apart} == {False}
+    assert {pair.stands for pair in found.scores.in_scenarios} == {False}
     stand = [compared[place] for place in other["apart"]["stand"]]
-    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.whole if pair.stands}
+    assert {one["dimension"] for one in stand} == {pair.dimension.name for pair in found.scores.whole if pair.stands}
     assert {one["scenario"] for one in stand} <= {None}
-    assert other["apart"]["stand_another"] == []
+    assert other["apart"]["stand_new_scenarios"] == []
 
 
 def test_a_conversation_says_who_said_what(answers: Answers) -> None:

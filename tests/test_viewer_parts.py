@@ -119,7 +119,7 @@ def test_programs_are_sent_keys_of_their_own() -> None:
 
     assert (sent["dollars_per_run"], sent["seconds_per_run"], sent["failed_share"]) == (0.0123, 1234.6, 0.004)
     assert "run_cost" not in sent
-    assert picked(score, "value rerun=uncertainty.again.low new=uncertainty.another.low") == {
+    assert picked(score, "value rerun=uncertainty.rerun.low new=uncertainty.new_scenarios.low") == {
         "value": 82.25, "rerun": None, "new": 80.0
     }  # fmt: skip
 
@@ -319,8 +319,8 @@ def test_a_number_is_written_in_the_form_of_its_field() -> None:
 
     index, dimension = (json.loads(json_bytes(Scores(score, score)))[name] for name in ("index", "dimension"))
 
-    assert (index["shown"], index["uncertainty"]["again"]["shown"]) == ("82.2", "80.0–100")
-    assert (dimension["shown"], dimension["uncertainty"]["again"]["shown"]) == ("82", "80–100")
+    assert (index["shown"], index["uncertainty"]["rerun"]["shown"]) == ("82.2", "80.0–100")
+    assert (dimension["shown"], dimension["uncertainty"]["rerun"]["shown"]) == ("82", "80–100")
     with pytest.raises(TypeError, match="Interval"):
         json_bytes(Interval(0.0, 1.0))
 

@@ -90,7 +90,7 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, 
     false = 0
     for start in range(0, len(shares), 25):
         boards = [measure(test.design, list(one)) for one in shares[start : start + 25]]
-        false += sum(bool((holm(p) & among).any()) for p in _pairs_p(boards, "again", first, second))
+        false += sum(bool((holm(p) & among).any()) for p in _pairs_p(boards, "rerun", first, second))
     return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
 
 
@@ -141,10 +141,10 @@ def unlike(rng: Generator, draws: int) -> Iterator[Checked]:
             found: list[Checked] = []
             for place in ("low", "middle"):
                 played = draw_boards(test, rng, draws, noisy + still, runs, (place,) * min(noisy, 2))
-                shares, again = played.shares.copy(), played.again.copy()
+                shares, rerun = played.shares.copy(), played.rerun.copy()
                 shares[:, noisy:] = shares[:, noisy:, :1]
-                again[:, noisy:] = np.einsum("dk,njdk->nj", test.design.weights, shares[:, noisy:, 0])
-                fixed = Boards(shares, again, np.full_like(again, np.nan))
+                rerun[:, noisy:] = np.einsum("dk,njdk->nj", test.design.weights, shares[:, noisy:, 0])
+                fixed = Boards(shares, rerun, np.full_like(rerun, np.nan))
                 situation = f"{noisy} that vary, {still} that never do; {runs} runs"
                 found += [*scores(table, situation, test, fixed), *pairs(table, situation, test, fixed, [0], [1])]
             yield from worst(found)

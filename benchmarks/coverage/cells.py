@@ -18,7 +18,7 @@ from methods import (
     stacked,
 )
 
-from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_again, pairs_another
+from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_new_scenarios, pairs_rerun
 from independence_bench.analysis.statistics.intervals import differences, p_values
 from independence_bench.analysis.statistics.judge_noise import jury_marks
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
@@ -99,7 +99,7 @@ def of_places(test: Test, rng: Generator, draws: int, subjects: int, runs: int) 
 
 
 def _ours(test: Test, played: Boards, places: Sequence[str], runs: int) -> Iterator[Cell]:
-    draws, subjects = played.again.shape
+    draws, subjects = played.rerun.shape
     few = [runs] * len(places) if runs < played.shares.shape[2] else []
     boards = measured_boards(test.design, played.shares, few)
     mean = means_of(boards)
@@ -137,36 +137,36 @@ def index_by_runs(test: Test, rng: Generator, draws: int, subjects: int, runs: i
     played = draw_boards(test, rng, draws, subjects, runs, tuple(PLACES))
     indices = np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
     for n, place in enumerate(PLACES):
-        oracle = float(central(indices[:, n].mean(axis=1) - played.again[:, n]))
+        oracle = float(central(indices[:, n].mean(axis=1) - played.rerun[:, n]))
         for one in COMPETITORS[:4]:
-            limits = one.again(indices[:, n, :, None], indices[..., None], rng)
-            coverage, width = covered(limits, played.again[:, n])
+            limits = one.rerun(indices[:, n, :, None], indices[..., None], rng)
+            coverage, width = covered(limits, played.rerun[:, n])
             at = (place, subjects, test.design.weights.shape[1], runs, one.name, draws)
-            yield Cell("index", "again", *at, float(coverage), float(width), oracle)
+            yield Cell("index", "rerun", *at, float(coverage), float(width), oracle)
 
 
 def resampled(test: Test, distributions: Floats, rng: Generator, draws: int, runs: int) -> Iterator[Cell]:
     """The published subjects play again by their own marks: means over thirds of them, by their true index."""
     played = draw_resampled(test, distributions, rng, draws, runs)
     boards = measured_boards(test.design, played.shares)
-    limits = ours(boards, "again")
+    limits = ours(boards, "rerun")
     indices = np.einsum("dk,njrdk->njr", test.design.weights, played.shares)
-    oracle = central(means_of(boards) - played.again)
-    order = np.argsort(played.again[0])
+    oracle = central(means_of(boards) - played.rerun)
+    order = np.argsort(played.rerun[0])
     by_method = [(OURS, limits)] + [
-        (one.name, tuple(np.array([one.again(indices[:, j, :, None], indices, rng) for j in order]).transpose(1, 2, 0)))
+        (one.name, tuple(np.array([one.rerun(indices[:, j, :, None], indices, rng) for j in order]).transpose(1, 2, 0)))
         for one in (COMPETITORS[0], COMPETITORS[1])
     ]
     for name, found in by_method:
         if found is None:
             continue
         where = np.argsort(order) if name != OURS else np.arange(len(order))
-        coverage, width = covered((found[0][:, where], found[1][:, where]), played.again)
+        coverage, width = covered((found[0][:, where], found[1][:, where]), played.rerun)
         for place, third in zip(THIRDS, np.array_split(order, 3), strict=True):
             at = (place, len(order), test.design.weights.shape[1], runs, name, draws)
             yield Cell(
                 "published subjects",
-                "again",
+                "rerun",
                 *at,
                 float(coverage[third].mean()),
                 float(width[third].mean()),
@@ -220,9 +220,9 @@ def _pairs_p(
     boards: Sequence[Measured], question: str, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]
 ) -> Floats:
     """[boards, pairs]: as a leaderboard finds them; 1 for pairs that no correction could tell apart."""
-    find = pairs_again if question == "again" else pairs_another
+    find = pairs_rerun if question == "rerun" else pairs_new_scenarios
     sides = [found for board in boards if (found := find(board, first, second))]
-    if question == "again":
+    if question == "rerun":
         sides = [
             (for_ranking(board, one), for_ranking(board, other))
             for board, (one, other) in zip(boards, sides, strict=True)
@@ -232,7 +232,7 @@ def _pairs_p(
     candidates = np.nonzero((low > 0) | (high < 0))
     p = np.ones(one.mean.shape)
     binary = any(board.trials.any() for board in boards)
-    more = ranking_degrees(len(boards[0].mean), binary) if question == "again" else 0
+    more = ranking_degrees(len(boards[0].mean), binary) if question == "rerun" else 0
     p[candidates] = p_values(one.at(candidates), other.at(candidates), more)
     return p
 

@@ -113,13 +113,13 @@ class Boards:
     """Many boards of one test."""
 
     shares: Floats  # [draws, subjects, runs, dimensions, transcripts]
-    again: Floats  # [draws, subjects]: the truths, in [0, 1]
-    another: Floats
+    rerun: Floats  # [draws, subjects]: the truths, in [0, 1]
+    new_scenarios: Floats
     by_judge: Floats | None = None  # [judges, draws, subjects, runs, dimensions, transcripts]; shares are their mean
 
     def truth(self, question: str) -> Floats:
         """[draws, subjects]: of *question*, `again` or `another`."""
-        return self.again if question == "again" else self.another
+        return self.rerun if question == "rerun" else self.new_scenarios
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def draw_boards(
     runs: int,
     places: Sequence[str] = (),
     equal: int = 0,
-    equal_in: str = "again",
+    equal_in: str = "rerun",
     jury: Jury | None = None,
     days: Days | None = None,
 ) -> Boards:
@@ -176,14 +176,14 @@ def draw_boards(
     shifts = days.shifts(rng, (*size, runs)) if days else np.zeros((*size, runs))
     of_day = days.spread**2 if days else 0.0
     every = np.zeros((len(judges), *size, runs, *weights.shape))
-    again, another = np.zeros(size), np.zeros(size)
+    rerun, new_scenarios = np.zeros(size), np.zeros(size)
     for part in test.parts:
         model, at = part.model, (part.dimension, part.transcript)
         stand, suit = stands[..., part.dimension].copy(), suits[at].copy()
         for number, name in enumerate(places):
             stand[:, number] = PLACES[name]
         stand[:, 1:equal] = stand[:, :1]
-        if equal_in == "again":
+        if equal_in == "rerun":
             suit[:, 1:equal] = suit[:, :1]
         subject = np.sqrt(model.subject) * stand
         cell = subject + np.sqrt(model.scenario) * hard[at] + np.sqrt(model.interaction) * suit
@@ -194,9 +194,9 @@ def draw_boards(
             every[judge, ..., part.dimension, part.transcript] += part.share * model.given(heard)
         worth = part.share * weights[at]
         leaning = jury.severity**2 + jury.taste**2 if jury else 0.0
-        again += worth * model.mean(cell, model.residual + leaning + of_day)
-        another += worth * model.mean(subject, 1 - model.subject + leaning + of_day)
-    return Boards(every.mean(axis=0), again, another, every if jury else None)
+        rerun += worth * model.mean(cell, model.residual + leaning + of_day)
+        new_scenarios += worth * model.mean(subject, 1 - model.subject + leaning + of_day)
+    return Boards(every.mean(axis=0), rerun, new_scenarios, every if jury else None)
 
 
 def draw_parts(
@@ -246,12 +246,12 @@ def draw_resampled(test: Test, distributions: Floats, rng: Generator, draws: int
     subjects = len(distributions)
     weights = test.design.weights
     shares = np.zeros((draws, subjects, runs, *weights.shape))
-    again = np.zeros(subjects)
+    rerun = np.zeros(subjects)
     for number, part in enumerate(test.parts):
         steps = len(part.model.thresholds)
         chances = distributions[:, number, : steps + 1]
         below = np.cumsum(chances, axis=1)[:, :-1]
         drawn = (rng.random((draws, subjects, runs, 1)) > below[:, None, :]).sum(axis=-1) / steps
         shares[..., part.dimension, part.transcript] += part.share * drawn
-        again += part.share * weights[part.dimension, part.transcript] * chances @ (np.arange(steps + 1) / steps)
-    return Boards(shares, np.tile(again, (draws, 1)), np.full((draws, subjects), np.nan))
+        rerun += part.share * weights[part.dimension, part.transcript] * chances @ (np.arange(steps + 1) / steps)
+    return Boards(shares, np.tile(rerun, (draws, 1)), np.full((draws, subjects), np.nan))

@@ -115,13 +115,13 @@ def ranked(rng: Generator, judge: Erring, test: Test, boards: int, runs: int, mo
     hard: dict[tuple[int, int], Floats] = {}
     index, truth = np.zeros(size), np.zeros((boards, SUBJECTS))
     weights = test.design.weights
-    for part, shares, again in draw_parts(test, rng, *size):
+    for part, shares, rerun in draw_parts(test, rng, *size):
         at = (0, part.transcript)
         if at not in hard:
             hard[at] = rng.random(size) < hard_share
         worth = part.share * weights[part.dimension, part.transcript]
         index += worth * marked(rng, judge, shares, hard[at], lengths, len(part.model.thresholds))
-        truth += worth * again
+        truth += worth * rerun
     score = 100 * index.mean(axis=2)
     truth *= 100
     one, other = np.triu_indices(SUBJECTS, 1)

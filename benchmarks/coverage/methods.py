@@ -18,10 +18,10 @@ from independence_bench.analysis.statistics.dispersion import (
     Measured,
     Variations,
     measure,
-    pairs_again,
-    pairs_another,
-    scores_again,
-    scores_another,
+    pairs_new_scenarios,
+    pairs_rerun,
+    scores_new_scenarios,
+    scores_rerun,
 )
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
 from independence_bench.analysis.statistics.judge_noise import JuryMarks, judge_noise, with_judges
@@ -33,7 +33,7 @@ Limits = tuple[Floats, Floats]
 RESAMPLES = 400
 EDGE = 1e-9
 Z = 1.959963984540054
-QUESTIONS = ("again", "another")
+QUESTIONS = ("rerun", "new_scenarios")
 
 
 # ---------------------------------------------------------------- ours, as the package computes it
@@ -57,14 +57,14 @@ def _cut(measured: Measured, part: slice) -> Measured:
     return Measured(
         measured.mean[part],
         measured.runs[part],
-        of(measured.again),
+        of(measured.rerun),
         RunEffects(*(getattr(measured.run_effects, f.name)[part] for f in fields(RunEffects))),
-        None if measured.another is None else of(measured.another),
+        None if measured.new_scenarios is None else of(measured.new_scenarios),
         measured.influence[part],
         measured.trials[part],
         measured.single,
-        measured.believed_again,
-        measured.believed_another,
+        measured.believed_rerun,
+        measured.believed_new_scenarios,
         measured.believed_runs,
     )
 
@@ -77,11 +77,11 @@ def stacked(scores: Sequence[Scores]) -> Scores:
 
 def ours(boards: Sequence[Measured], question: str, panels: Sequence[JuryMarks] = ()) -> Limits | None:
     """[draws, subjects] of *boards*; None where the package shows none. *panels*: of the judges, if several."""
-    find = scores_again if question == "again" else scores_another
+    find = scores_rerun if question == "rerun" else scores_new_scenarios
     found = [find(board) for board in boards]
     if any(one is None for one in found):
         return None
-    least = ours(boards, "again", panels) if question == "another" else None
+    least = ours(boards, "rerun", panels) if question == "new_scenarios" else None
     sure = [one for one in found if one is not None]
     if panels:
         sure = [with_judges(one, judge_noise(of, one.mean)) for one, of in zip(sure, panels, strict=True)]
@@ -95,12 +95,12 @@ def our_differences(
     second: Sequence[int],
 ) -> Limits | None:
     """[draws, pairs]: of subjects *first* minus *second*; None where the package shows none."""
-    find = pairs_again if question == "again" else pairs_another
+    find = pairs_rerun if question == "rerun" else pairs_new_scenarios
     one, other = np.array(first), np.array(second)
     found = [find(board, one, other) for board in boards]
     if any(sides is None for sides in found):
         return None
-    least = our_differences(boards, "again", first, second) if question == "another" else None
+    least = our_differences(boards, "rerun", first, second) if question == "new_scenarios" else None
     sure = [sides for sides in found if sides is not None]
     return no_narrower(differences(stacked([a for a, _ in sure]), stacked([b for _, b in sure])), least)
 
@@ -254,10 +254,10 @@ def _bca(numbers: Floats, rng: Generator) -> Limits:
 def _bootstrap_t(numbers: Floats, rng: Generator) -> Limits:
     """Resamples that do not vary at all say nothing and are left out."""
     many = numbers.shape[1]
-    again = _resampled(numbers, rng)
+    rerun = _resampled(numbers, rng)
     mean, error = numbers.mean(axis=1), numbers.std(axis=1, ddof=1) / np.sqrt(many)
-    errors = again.std(axis=2, ddof=1) / np.sqrt(many)
-    t = np.where(errors > EDGE, (again.mean(axis=2) - mean[:, None]) / np.where(errors > EDGE, errors, 1.0), np.nan)
+    errors = rerun.std(axis=2, ddof=1) / np.sqrt(many)
+    t = np.where(errors > EDGE, (rerun.mean(axis=2) - mean[:, None]) / np.where(errors > EDGE, errors, 1.0), np.nan)
     t[np.isnan(t).all(axis=1)] = 0.0
     low, high = np.nanquantile(t, (0.025, 0.975), axis=1)
     return mean - high * error, mean - low * error
@@ -274,13 +274,13 @@ class Competitor:
     """A method for both questions."""
 
     name: str
-    again: Callable[[Floats, Floats, Generator], Limits]
-    another: Callable[[Floats, Floats, Generator], Limits]
+    rerun: Callable[[Floats, Floats, Generator], Limits]
+    new_scenarios: Callable[[Floats, Floats, Generator], Limits]
     slow: bool = False  # resampling: tried on fewer draws
 
     def of(self, question: str) -> Callable[[Floats, Floats, Generator], Limits]:
         """The method for *question*."""
-        return self.again if question == "again" else self.another
+        return self.rerun if question == "rerun" else self.new_scenarios
 
 
 COMPETITORS = (

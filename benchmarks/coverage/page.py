@@ -13,7 +13,7 @@ from draw import PLACES
 PROMISE = 0.93  # coverage of what is called 95%, in every cell
 ERROR = 0.05  # of rankings with anything false in them
 MEASURED = ("coverage_percent", "width_over_oracle")
-TITLES = {"again": "the same test again", "another": "another test like it"}
+TITLES = {"rerun": "the same test again", "new_scenarios": "another test like it"}
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "coverage.md"
 HEAD = """\
@@ -147,7 +147,7 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.judges and not one.lacking and one.question == "again"]
+    mine = [one for one in cells if one.judges and not one.lacking and one.question == "rerun"]
     if not mine:
         return
     yield "Coverage of the index by the mean of all possible judges, five runs, the same test again, in %:\n"

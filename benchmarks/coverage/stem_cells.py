@@ -126,19 +126,22 @@ def index(rng: Generator, boards: int) -> Iterator[Held]:
                 for subjects in (1, SUBJECTS):
                     names = [*PLACES, *(list(PLACES) * SUBJECTS)][:SUBJECTS]
                     played = play(rng, boards, [PLACES[name] for name in names], stems, runs, run, 0.5)
-                    truths = {"again": played.again @ weights, "another": np.tile(played.another, (boards, 1))}
+                    truths = {
+                        "rerun": played.rerun @ weights,
+                        "new_scenarios": np.tile(played.new_scenarios, (boards, 1)),
+                    }
                     groups = [[n] for n in range(len(PLACES))] if subjects == 1 else [list(range(SUBJECTS))]
                     yield from _index(design, played, truths, groups, names, (stems, runs, shift), subjects)
                 of_one = design_of(stems, alone)
                 inside = of_one.weights.sum(axis=0)
-                truths = {"again": played.again @ inside, "another": np.tile(played.another, (boards, 1))}
+                truths = {"rerun": played.rerun @ inside, "new_scenarios": np.tile(played.new_scenarios, (boards, 1))}
                 single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp), believed_runs(load(PROTOCOLS[stems]), 1))
                 yield from _one_stem(single, played, names, (stems, runs, shift))
                 for score, of, true in (("index", design, None), ("a dimension", of_one, truths)):
                     at = (stems, runs, shift)
                     if true is not None:
                         yield from _index(of, played, true, groups, names, at, SUBJECTS, score)
-                    every = {"again": played.again @ of.weights.sum(axis=0), "another": truths["another"]}
+                    every = {"rerun": played.rerun @ of.weights.sum(axis=0), "new_scenarios": truths["new_scenarios"]}
                     yield from _differences(score, of, played, every, names, at)
 
 
@@ -181,8 +184,8 @@ def redrawn(rng: Generator, boards: int, cell: Held) -> Held:
     else:
         alone = load(PROTOCOLS[cell.stems]).dimensions[0].name
         design = design_of(cell.stems, INDEX if title == "index" else alone)
-        another = np.tile(played.another, (boards, 1))
-        truths = {"again": played.again @ design.weights.sum(axis=0), "another": another}
+        new_scenarios = np.tile(played.new_scenarios, (boards, 1))
+        truths = {"rerun": played.rerun @ design.weights.sum(axis=0), "new_scenarios": new_scenarios}
         found = list(_index(design, played, truths, [list(range(SUBJECTS))], names, at, SUBJECTS, title))
         found += _differences(title, design, played, truths, names, at)
     return next(one for one in found if (one.quantity, one.about) == (cell.quantity, cell.about))
@@ -190,14 +193,14 @@ def redrawn(rng: Generator, boards: int, cell: Held) -> Held:
 
 def _one_stem(design: Design, played: Boards, names: Sequence[str], at: tuple[int, int, str]) -> Iterator[Held]:
     """A stem by itself, as the rows of `aib compare` have it: of another nothing is said."""
-    first = replace(played, scores=played.scores[..., :1], again=played.again[..., :1])
-    truths = {"again": first.again[..., 0], "another": first.again[..., 0]}
+    first = replace(played, scores=played.scores[..., :1], rerun=played.rerun[..., :1])
+    truths = {"rerun": first.rerun[..., 0], "new_scenarios": first.rerun[..., 0]}
     cells = _index(design, first, truths, [list(range(SUBJECTS))], names, at, SUBJECTS, "a stem")
-    yield from (one for one in cells if one.quantity.endswith(TITLES["again"]))
+    yield from (one for one in cells if one.quantity.endswith(TITLES["rerun"]))
     yield from (
         one
         for one in _differences("a stem", design, first, truths, names, at)
-        if one.quantity.endswith(TITLES["again"])
+        if one.quantity.endswith(TITLES["rerun"])
     )
 
 
@@ -251,8 +254,8 @@ def rankings(rng: Generator, boards: int) -> Iterator[Ranked]:
             for shift, run in (("none", 0.0), ("all branches alike", RUN_SPREAD)):
                 for place in PLACES:
                     if runs > 1:
-                        yield _ranked(rng, boards, ("again", 0, 0.0), (stems, runs, shift), run, place)
-                    yield _ranked(rng, boards, ("another", 1, 0.5), (stems, runs, shift), run, place)
+                        yield _ranked(rng, boards, ("rerun", 0, 0.0), (stems, runs, shift), run, place)
+                    yield _ranked(rng, boards, ("new_scenarios", 1, 0.5), (stems, runs, shift), run, place)
 
 
 def _ranked(
@@ -287,6 +290,9 @@ def beyond(rng: Generator, draws: int) -> Iterator[Held | Ranked]:
             design, names = design_of(stems), [*PLACES, *(list(PLACES) * SUBJECTS)][:SUBJECTS]
             played = play(rng, draws // RANKED, [PLACES[name] for name in names], stems, runs, run, 0.5)
             weights = design.weights.sum(axis=0)
-            truths = {"again": played.again @ weights, "another": np.tile(played.another, (draws // RANKED, 1))}
+            truths = {
+                "rerun": played.rerun @ weights,
+                "new_scenarios": np.tile(played.new_scenarios, (draws // RANKED, 1)),
+            }
             yield from _index(design, played, truths, [list(range(SUBJECTS))], names, at[:3], SUBJECTS)
-            yield _ranked(rng, draws // RANKED, ("another", 1, 0.5), at[:3], run, "middle")
+            yield _ranked(rng, draws // RANKED, ("new_scenarios", 1, 0.5), at[:3], run, "middle")

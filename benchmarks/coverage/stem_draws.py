@@ -104,8 +104,8 @@ class Boards:
     """Scores of stems and their truths."""
 
     scores: Floats  # [boards, subjects, runs, stems], in [0, 1]
-    again: Floats  # [boards, subjects, stems]: their expectations over runs of these stems
-    another: Floats  # [subjects]: over stems, too
+    rerun: Floats  # [boards, subjects, stems]: their expectations over runs of these stems
+    new_scenarios: Floats  # [subjects]: over stems, too
 
 
 def play(
@@ -121,8 +121,8 @@ def play(
     hold = np.logical_and.accumulate(firm[..., None] + push + noise > 0, axis=-1).mean(axis=-1)
     e, r, n, s = ((one > 0) / 2 + (one > -PARTLY) / 2 for one in (x + rng.standard_normal(x.shape) for x in steps))
     scores = hold * (0.3 * n + 0.5 * e * r + 0.2 * s)
-    another = np.array([over_stems(place, run, unlike) for place in subjects])
-    return Boards(scores, expected(subjects, effects, run), another)
+    new_scenarios = np.array([over_stems(place, run, unlike) for place in subjects])
+    return Boards(scores, expected(subjects, effects, run), new_scenarios)
 
 
 @lru_cache

@@ -96,7 +96,7 @@ describe("an address", () => {
     expect(parseAddress("#/subject/x?run=-1&sort=-")).toMatchObject({ page: "subject", run: null });
     expect(parseAddress("#/?view=x&interval=y&sort=-")).toMatchObject({
       view: "forest",
-      interval: "again",
+      interval: "rerun",
       sort: null,
     });
   });

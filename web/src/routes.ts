@@ -93,7 +93,7 @@ const PAGES = {
 /** What holds on every page. */
 const SHARED = {
   board: text, // its id; "": the one to open with
-  interval: oneOf("again", "like"), // for the same test given again, or for another test like it
+  interval: oneOf("rerun", "like"), // for a rerun, or for new scenarios like these, as earlier links have it
   picked: list, // subjects picked for comparison, in the order of picking
 };
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import row_difference
 from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.values import ScoreDifference
@@ -91,7 +90,7 @@ def _compare(
     found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
     aparts = [variant.apart for one in found for variant in one.variants]
-    stands = iter(standing_out([apart.p_again if apart else None for apart in aparts]))
+    stands = iter(standing_out([apart.p_rerun if apart else None for apart in aparts]))
     return [
         replace(one, variants=tuple(replace(variant, stands=next(stands)) for variant in one.variants)) for one in found
     ]
@@ -99,10 +98,10 @@ def _compare(
 
 def _variant(board: Board, row: Row, base: Row | None, setting: str, spent: Mapping[str, SubjectCost]) -> Variant:
     apart, difference = None, None
-    if base is not None and row is not base:
-        apart = row_difference(board, INDEX, row, base)
-        if row.score.index is not None and base.score.index is not None:
-            difference = row.score.index - base.score.index
+    if base is not None and row is not base and row.score.index is not None and base.score.index is not None:
+        difference = row.score.index - base.score.index
+        if board.uncertainty is not None and row in board.ranked and base in board.ranked:
+            apart = board.uncertainty.difference(INDEX, board.ranked.index(row), board.ranked.index(base))
     served = spent.get(row.subject.hash, SubjectCost()).served
     return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)
 

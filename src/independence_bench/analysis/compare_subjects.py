@@ -1,9 +1,7 @@
 """Subjects side by side, scenario by scenario: two of one board, or one in two configurations. Pure: boards to values.
 
-What is compared is the index, each dimension, and each dimension in one scenario: the means over runs and
-configurations of its marks there, added and rescaled as in the index, so that 100 is the independent end of their
-scale. How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of others
-nothing is said.
+How sure a difference is follows from all ranked subjects of a board together (`uncertainty.py`); of others nothing is
+said.
 
 A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its runs have nothing in
 common with those of another one, so two intervals are joined as those of the indices are (`configurations.py`), and for
@@ -14,43 +12,30 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchDifference, branch_differences
+from independence_bench.analysis.comparison import (
+    Comparison,
+    Known,
+    Values,
+    comparison_of,
+    known_differences,
+    values_of,
+)
 from independence_bench.analysis.configurations import change_between, order_of
 from independence_bench.analysis.statistics import intervals
-from independence_bench.analysis.statistics.dispersion import scores_again
+from independence_bench.analysis.statistics.dispersion import scores_rerun
 from independence_bench.analysis.statistics.judge_noise import with_judges
-from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
-from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
-from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
+from independence_bench.protocol.definition import Configuration
 
 NOT_OURS = "no intervals: they are computed under our own rules only"
-
-
-@dataclass(frozen=True, slots=True)
-class DimensionPair:
-    """One dimension in one scenario. *scenario* None: over all of them, as in the ranking."""
-
-    scenario: str | None
-    dimension: Dimension
-    first: float  # [0, 100]
-    second: float
-    apart: ScoreDifference | None  # the second minus the first, in the same unit; None: not both of them are ranked
-    stands: bool | None = None  # told from 0 by the same test again though so many are looked at; None: unknown
-    stands_another: bool | None = None  # the same by another test like it; None in a scenario
-
-    @property
-    def difference(self) -> float:
-        """The second minus the first."""
-        return self.second - self.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,64 +45,33 @@ class SubjectComparison:
     board: Board
     first: Row
     second: Row
-    index: ScoreDifference | None  # None: not both of them are ranked
-    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
-    apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
-    why_no_interval: tuple[str, ...]  # why intervals are missing, a sentence each
+    scores: Comparison
     branches: tuple[BranchDifference, ...] = ()  # of a protocol with stems, by our own rules
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
-    """One of two that are compared: its score and marks, and its number among those who were measured together."""
-
-    score: SubjectScore
-    marks: RunMarks
-    number: int | None  # None: it is none of them
+def values_on(board: Board, row: Row) -> Values:
+    """What *row* has on *board* of all that is compared."""
+    return values_of(board.protocol, board.configurations, row.score, row.marks)
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """All differences of two, the second minus the first."""
-
-    index: ScoreDifference | None  # None: not both of them were measured
-    whole: tuple[DimensionPair, ...]  # each dimension over all scenarios, those first that differ most
-    apart: tuple[DimensionPair, ...]  # each dimension in each scenario, likewise
-
-
-def compare_sides(
-    protocol: Protocol,
-    configurations: Sequence[Configuration],
-    uncertainty: BoardUncertainty | None,
-    first: ComparedSide,
-    second: ComparedSide,
-) -> SideBySide:
-    """*second* minus *first* in everything; a dimension that one of the two has no mark of is left out."""
-    known: dict[Compared, ScoreDifference] = {}
-    if uncertainty is not None and first.number is not None and second.number is not None:
-        differences = uncertainty.differences([second.number], [first.number])
-        known = {compared: apart for compared, (apart,) in differences.items()}
-    dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
-    mine, theirs = (values_of(protocol, configurations, side.score, side.marks) for side in (first, second))
-    table = [
-        DimensionPair(
-            scenario, dimensions[name], mine[scenario, name], theirs[scenario, name], known.get((scenario, name))
-        )
-        for scenario, name in all_compared(protocol)
-        if name is not None and (scenario, name) in mine and (scenario, name) in theirs
-    ]
-    table.sort(key=lambda pair: (-abs(round(pair.difference, 9)), pair.scenario or "", pair.dimension.name))
-    whole, apart = (marked([pair for pair in table if (pair.scenario is None) == of_all]) for of_all in (1, 0))
-    return SideBySide(known.get((None, None)), whole, apart)
-
-
-def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
+def compare_pairs(
+    board: Board, pairs: Sequence[tuple[Row, Row]], values: Mapping[str, Values] | None = None
+) -> list[SubjectComparison]:
     """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects.
 
-    A dimension that one of the two has no mark of is left out.
+    *values*: of the rows, by their subjects' hashes, as `values_on` has them; None: not known yet.
     """
-    uncertainty, found = board.uncertainty, []
+    uncertainty = board.uncertainty
+    if values is None:
+        values = {row.subject.hash: values_on(board, row) for pair in pairs for row in pair}
     numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
+    ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
+    known: dict[tuple[str, str], Known] = {}
+    if uncertainty is not None:
+        hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
+        of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
+        known = dict(zip(hashes, of_numbers, strict=True))
+    found = []
     for first, second in pairs:
         unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
         why_no_interval = tuple(
@@ -127,76 +81,11 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[Subjec
             why_no_interval = ()
         elif not unranked:
             why_no_interval = uncertainty.why_no_interval()
-        sides = [ComparedSide(row.score, row.marks, numbers.get(row.subject.hash)) for row in (first, second)]
-        one = compare_sides(board.protocol, board.configurations, uncertainty, *sides)
+        both = first.subject.hash, second.subject.hash
+        scores = comparison_of(board.protocol, [values[one] for one in both], known.get(both, {}), why_no_interval)
         of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
-        found.append(
-            SubjectComparison(board, first, second, one.index, one.whole, one.apart, why_no_interval, of_branches)
-        )
+        found.append(SubjectComparison(board, first, second, scores, of_branches))
     return found
-
-
-def row_difference(board: Board, score: str, first: Row, second: Row) -> ScoreDifference | None:
-    """*first* minus *second* in *score*, INDEX or a dimension, in its own unit; None unless both are ranked."""
-    places = {row.subject.hash: place for place, row in enumerate(board.ranked)}
-    one, other = places.get(first.subject.hash), places.get(second.subject.hash)
-    if board.uncertainty is None or one is None or other is None:
-        return None
-    return board.uncertainty.difference(score, one, other)
-
-
-def marked(table: Sequence[DimensionPair]) -> tuple[DimensionPair, ...]:
-    """With what is significant among all of the table, by each question: nine true zeros would often include one."""
-    again = standing_out([pair.apart.p_again if pair.apart else None for pair in table])
-    another = standing_out([pair.apart.p_another if pair.apart else None for pair in table])
-    return tuple(
-        replace(pair, stands=one, stands_another=other) for pair, one, other in zip(table, again, another, strict=True)
-    )
-
-
-def all_compared(protocol: Protocol) -> list[Compared]:
-    """The index, every dimension, every dimension in every scenario that has marks of it."""
-    apart = dict.fromkeys((one.scenario.id, one.dimension.name) for one in counted_marks(protocol))
-    return [(None, None), *((None, dimension.name) for dimension in protocol.dimensions), *apart]
-
-
-def values_of(
-    protocol: Protocol, configurations: Sequence[Configuration], score: SubjectScore | None, marks: RunMarks
-) -> dict[Compared, float]:
-    """What one subject has in *configurations* of all that is compared, in [0, 100]; without what it has no mark of.
-
-    *score* is its score there; None: it is not scored, and only single scenarios are known.
-    """
-    found: dict[Compared, float] = {}
-    if score is not None and score.index is not None:
-        found[None, None] = score.index
-    for dimension in protocol.dimensions:
-        whole = None if score is None else score.dimensions.get(dimension.name)
-        if whole is not None:
-            found[None, dimension.name] = 100 * whole
-        for scenario in protocol.scenarios:
-            mean = _mean(dimension, scenario, configurations, marks)
-            if mean is not None:
-                found[scenario.id, dimension.name] = mean
-    return found
-
-
-def _mean(
-    dimension: Dimension, scenario: Scenario, configurations: Sequence[Configuration], marks: RunMarks
-) -> float | None:
-    """*dimension*'s marks that *scenario* gives, over all runs; None where one of them was never given, or none is."""
-    total = low = high = 0.0
-    for mark in scenario.marks:
-        if mark.name in dimension.marks:
-            of_slots = [of_run.get((one, scenario.id), {}) for of_run in marks.values() for one in configurations]
-            given = [of_slot[mark.name] for of_slot in of_slots if mark.name in of_slot]
-            if not given:
-                return None
-            total, low, high = total + fmean(given), low + mark.low, high + mark.high
-    if high == low:  # no mark of it here: every scale has a length
-        return None
-    share = (total - low) / (high - low)
-    return 100 * (1 - share if dimension.inverted else share)
 
 
 # ---------------------------------------------------------------- one subject in two configurations
@@ -235,11 +124,11 @@ class ConfigurationScores:
         uncertainty, found = self.uncertainty, {}
         if uncertainty is None or not self.board.ranked or self.shifted:
             return {}
-        for compared, measure in uncertainty.compared.items():
-            scores = scores_again(measure.measured)
+        for key, measure in uncertainty.compared.items():
+            scores = scores_rerun(measure.measured)
             if scores is None:
                 return {}
-            found[compared] = with_judges(scores, measure.noise)
+            found[key] = with_judges(scores, measure.noise)
         return found
 
     def why_no_interval(self, ranked: bool) -> str | None:
@@ -263,7 +152,7 @@ class SubjectScores:
 
     place: ConfigurationScores
     number: int | None  # among the ranked; None: it is none of them
-    values: Mapping[Compared, float]  # in [0, 100]; never empty
+    values: Values  # never empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,14 +161,6 @@ class SubjectInConfigurations:
 
     row: Row  # one of its rows
     placed: list[SubjectScores]  # in the protocol's order
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigurationDifferences:
-    """What is known of the differences between two configurations, the second minus the first, in points of 100."""
-
-    apart: Mapping[Compared, ScoreDifference] = field(default_factory=dict)  # empty where nothing is known
-    why_no_interval: tuple[str, ...] = ()  # why it is empty, a sentence each
 
 
 def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tuple[SubjectInConfigurations, ...]:
@@ -302,14 +183,18 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
     return tuple(sorted(several, key=lambda one: (one.row.label, one.row.subject.hash)))
 
 
-def configuration_differences(first: SubjectScores, second: SubjectScores) -> ConfigurationDifferences:
-    """How sure the differences between two configurations of one subject are."""
+def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> Comparison:
+    """Two configurations of one subject, the second minus the first, and how sure each difference is."""
     reasons = (one.place.why_no_interval(one.number is not None) for one in (first, second))
-    if why_no_interval := tuple(dict.fromkeys(filter(None, reasons))):
-        return ConfigurationDifferences(why_no_interval=why_no_interval)
+    why_no_interval = tuple(dict.fromkeys(filter(None, reasons)))
+    known = {} if why_no_interval else _known_between(first, second)
+    return comparison_of(first.place.board.protocol, (first.values, second.values), known, why_no_interval)
+
+
+def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     every, columns, indices = list(first.place.scores), [], []
     for one in (first, second):
-        column = intervals.joined([one.place.scores[compared].at(np.array([one.number])) for compared in every])
+        column = intervals.joined([one.place.scores[key].at(np.array([one.number])) for key in every])
         ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
         columns.append(column)
         indices.append([(100 * mean, Interval(low, high).scaled(100)) for mean, low, high in ends])
@@ -317,9 +202,7 @@ def configuration_differences(first: SubjectScores, second: SubjectScores) -> Co
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
     seen, p = intervals.smallest_seen(after, before).tolist(), intervals.p_values(after, before, more).tolist()
     changes = [change_between(*both) for both in zip(*indices, strict=True)]
-    return ConfigurationDifferences(
-        {
-            compared: ScoreDifference(change.points, Uncertainty(change.again), 100 * seen[n], None, p[n])
-            for n, (compared, change) in enumerate(zip(every, changes, strict=True))
-        }
-    )
+    return {
+        key: ScoreDifference(change.points, Uncertainty(change.rerun), 100 * seen[n], None, p[n])
+        for n, (key, change) in enumerate(zip(every, changes, strict=True))
+    }

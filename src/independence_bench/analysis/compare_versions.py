@@ -17,14 +17,10 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import (
-    ComparedSide,
-    SubjectComparison,
-    compare_sides,
-    marked,
-)
+from independence_bench.analysis.compare_subjects import SubjectComparison
+from independence_bench.analysis.comparison import comparison_of, known_differences, values_of
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
-from independence_bench.analysis.uncertainty import INDEX, measure_board
+from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
@@ -70,6 +66,11 @@ class VersionChange:
     def has_index(self) -> bool:
         """Whether the versions' indices are the same quantity."""
         return not self.unlike
+
+    def compares(self, key: Compared) -> bool:
+        """Whether a score is the same quantity in both: of what is over all scenarios, not everything may be."""
+        scenario, dimension = key
+        return scenario is not None or (self.has_index if dimension is None else dimension in self.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,35 +238,35 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     scores = [OWN.score(protocol, configurations, one)[1] if one else None for one in marks]
     complete = all(score is not None and score.index is not None for score in scores)
     together = measure_board(protocol, configurations, marks if complete else [])
-    numbers = (0, 1) if complete else (None, None)
-    sides = [ComparedSide(_known(score), one, n) for score, one, n in zip(scores, marks, numbers, strict=True)]
-    found = compare_sides(protocol, configurations, together, *sides)
+    shown = [score or SubjectScore(0, {}, {}, None, None) for score in scores]
     rows = [
-        replace(row, label=f"{row.label} by {_named(version)}", score=_shown(_known(score), change), marks=one)
-        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), scores, marks, strict=True)
+        replace(
+            row,
+            label=f"{row.label} by {_named(version)}",
+            score=score if change.has_index else replace(score, index=None),
+            marks=one,
+        )
+        for row, version, score, one in zip((before, after), (old.protocol, new.protocol), shown, marks, strict=True)
     ]
     board = replace(
         new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
         uncertainty_by_configuration={}, jurors=(), stability=None,
     )  # fmt: skip
-    index = found.index if change.has_index else None
     lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
     why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()
-    compared = SubjectComparison(
-        board,
-        rows[0],
-        rows[1],
-        index,
-        marked([one for one in found.whole if one.dimension.name in change.whole]),
-        found.apart,
-        why_no_interval,
-    )
-    told = index is not None and index.uncertainty.again is not None and not index.uncertainty.again.holds(0.0)
+    known = known_differences(together, [(0, 1)])[0] if complete else {}
+    values = [
+        {key: value for key, value in values_of(protocol, configurations, score, one).items() if change.compares(key)}
+        for score, one in zip(scores, marks, strict=True)
+    ]
+    found = comparison_of(protocol, values, known, why_no_interval)
+    index = found.index
+    told = index is not None and index.uncertainty.rerun is not None and not index.uncertainty.rerun.holds(0.0)
     open_ = index is not None and not told and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do
     needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0)
-    return VersionComparison(change, compared, needed)
+    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], found), needed)
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:
@@ -275,11 +276,3 @@ def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]
         run: {slot: given for slot, given in of.items() if slot[0] in change.configurations and slot[1] in names}
         for run, of in marks.items()
     }
-
-
-def _known(score: SubjectScore | None) -> SubjectScore:
-    return score or SubjectScore(0, {}, {}, None, None)
-
-
-def _shown(score: SubjectScore, change: VersionChange) -> SubjectScore:
-    return score if change.has_index else replace(score, index=None)

@@ -3,8 +3,8 @@
 Pure: from boards to values. Everything is paired within subjects, so a difference is never one between other
 models; all numbers are points of the index (0-100). A difference has an interval by each of two questions:
 
-    sampled   other subjects like these: they are a sample, the scenarios stay
-    again     the same test again: these subjects and these scenarios, the runs vary
+    sampled  other subjects like these: they are a sample, the scenarios stay
+    rerun    the same test again: these subjects and these scenarios, the runs vary
 
 Runs of two configurations have nothing in common but the subject and the scenarios.
 """
@@ -60,7 +60,7 @@ class Effect:
     subjects: int = 0
     points: float = 0.0
     sampled: Interval | None = None  # at 95%, in points; None: fewer than three subjects
-    again: Interval | None = None  # None: how the runs of one of the subjects vary is not known
+    rerun: Interval | None = None  # None: how the runs of one of the subjects vary is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SubjectEffect:
     """An effect in one subject alone, in points, with its interval by the same test again where that is known."""
 
     points: float
-    again: Interval | None
+    rerun: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
             sure = row.uncertainty_by_configuration or {board.configurations[0]: row.uncertainty.index}
             there |= {
-                c: (score.index, sure.get(c, UNKNOWN).again)
+                c: (score.index, sure.get(c, UNKNOWN).rerun)
                 for c, score in by_itself.items()
                 if score.index is not None
             }
@@ -230,7 +230,7 @@ def _measured(effect: Effect, weights: Weights, subjects: Sequence[Indices]) -> 
         subjects=len(there),
         points=points,
         sampled=sampled.scaled(100) if sampled else None,
-        again=_joined([(1 / len(there), one.points, one.again) for _, one in there]),
+        rerun=_joined([(1 / len(there), one.points, one.rerun) for _, one in there]),
     )
 
 

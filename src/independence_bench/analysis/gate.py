@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import ComparedSide, SideBySide, compare_sides
+from independence_bench.analysis.comparison import (
+    Comparison,
+    ScorePair,
+    Values,
+    comparison_of,
+    known_differences,
+    values_of,
+)
 from independence_bench.analysis.held_stems import Crossing
 from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
@@ -25,12 +32,12 @@ from independence_bench.analysis.statistics.margins import (
     runs_needed,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, measure_board
+from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared, measure_board
 from independence_bench.errors import NotComplete, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
+from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot
 
 # of a protocol, what is neither asked nor marked: its name, to whom it is said, and what is in a build's own identity
 NOT_ASKED = frozenset(
@@ -100,7 +107,7 @@ class BuildComparison:
     before: BaselineBuild
     runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
     outcomes: tuple[Outcome, ...]
-    details: SideBySide  # before and now, at 95%
+    details: Comparison  # before and now, at 95%
     why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
     crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
@@ -278,17 +285,15 @@ def compare_builds(
         fresh: RunMarks = {one.run: one.marks for one in now[row.subject.hash].runs if one.identity not in old}
         runs = tuple(fresh)
         marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
-        sides = [OWN.score(protocol, configurations, one)[1] for one in (before.marks, marks)]
-        _check_scores(protocol, scores, sides, row, before)
+        values = [
+            values_of(protocol, configurations, OWN.score(protocol, configurations, one)[1], one)
+            for one in (before.marks, marks)
+        ]
+        _check_scores(protocol, scores, values, row, before)
         both = measure_board(protocol, configurations, [before.marks, marks])
-        details = compare_sides(
-            protocol,
-            configurations,
-            both if runs else None,
-            ComparedSide(sides[0], before.marks, 0),
-            ComparedSide(sides[1], marks, 1),
-        )
-        outcomes = [_outcome(both, protocol, sides, one, margin, level, bool(runs)) for one in scores]
+        known = known_differences(both, [(0, 1)])[0] if runs else {}
+        details = comparison_of(protocol, values, known)
+        outcomes = [_outcome(both, details.scores[_key(one)], margin, level, bool(runs)) for one in scores]
         dollars = (run_dollars or {}).get(row.subject.hash)
         why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()
         crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in marks)
@@ -296,38 +301,24 @@ def compare_builds(
     return Gate(baseline, board, margin, level, looks, tuple(found))
 
 
-def _value(score: SubjectScore, name: str) -> float | None:
-    if name == INDEX:
-        return score.index
-    share = score.dimensions.get(name)
-    return None if share is None else 100 * share
+def _key(score: str) -> Compared:
+    return None, None if score == INDEX else score
 
 
 def _check_scores(
-    protocol: Protocol, scores: Sequence[str], sides: Sequence[SubjectScore], row: Row, before: BaselineBuild
+    protocol: Protocol, scores: Sequence[str], values: Sequence[Values], row: Row, before: BaselineBuild
 ) -> None:
+    titles = {INDEX: INDEX} | {one.name: one.title for one in protocol.dimensions}
     for name in scores:
-        if _value(sides[1], name) is None:
-            raise NotComplete(f"{row.label} has no {_title(protocol, name)}: marks of it are missing")
-        if _value(sides[0], name) is None:
-            raise WrongUse(f"the baseline has no {_title(protocol, name)} of {before.label}: marks of it are missing")
+        if _key(name) not in values[1]:
+            raise NotComplete(f"{row.label} has no {titles[name]}: marks of it are missing")
+        if _key(name) not in values[0]:
+            raise WrongUse(f"the baseline has no {titles[name]} of {before.label}: marks of it are missing")
 
 
-def _title(protocol: Protocol, name: str) -> str:
-    return INDEX if name == INDEX else next(one.title for one in protocol.dimensions if one.name == name)
-
-
-def _outcome(
-    both: BoardUncertainty,
-    protocol: Protocol,
-    sides: Sequence[SubjectScore],
-    name: str,
-    margin: float,
-    level: float,
-    played: bool,
-) -> Outcome:
-    before, now = (_value(side, name) or 0.0 for side in sides)
-    title = _title(protocol, name)
+def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: float, played: bool) -> Outcome:
+    name, title = (pair.dimension.name, pair.dimension.title) if pair.dimension else (INDEX, INDEX)
+    before, now = pair.first, pair.second
     if not played:
         return Outcome(name, title, before, now, "not worse", None)
     measured, share = both.measures[name].measured, margin / 100

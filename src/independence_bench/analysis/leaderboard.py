@@ -74,7 +74,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
     sure = whole.of_subjects()
     if board.demonstration:
-        sure = [replace(of_row, standing=None, standing_another=None) for of_row in sure]
+        sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     ranked = [
         replace(
             row, uncertainty=of_row, uncertainty_by_configuration={of: each[n].index for of, each in alone_sure.items()}

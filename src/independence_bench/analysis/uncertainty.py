@@ -2,8 +2,8 @@
 
 Pure. Knows a protocol and marks; knows nothing of judges' names, stores or formats. Two questions are answered:
 
-    again     the same test again: what the score would be over very many runs of these scenarios
-    another   another test like it: and over very many scenarios of the same kind, too
+    rerun          the same test again: what the score would be over very many runs of these scenarios
+    new_scenarios  another test like it: and over very many scenarios of the same kind, too
 
 Where no method was found to hold there is no interval, and a sentence says why.
 """
@@ -18,7 +18,13 @@ from math import sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.arrays import Floats, Numbers
-from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_again, scores_another
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    Measured,
+    measure,
+    scores_new_scenarios,
+    scores_rerun,
+)
 from independence_bench.analysis.statistics.generalization import Answers, all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
@@ -70,13 +76,13 @@ class BoardUncertainty:
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         of_index, measured = by_score.pop(INDEX), self.measures[INDEX].measured
         every = ranking_p(measured, self.measures[INDEX].noise, *pairs_of(len(of_index)))
-        again, another = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
+        rerun, new_scenarios = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
         return [
             RowUncertainty(
                 index,
                 {name: of[n] for name, of in by_score.items()},
-                again[n] if again else None,
-                another[n] if another else None,
+                rerun[n] if rerun else None,
+                new_scenarios[n] if new_scenarios else None,
             )
             for n, index in enumerate(of_index)
         ]
@@ -113,22 +119,22 @@ class BoardUncertainty:
             return ()
         reasons = []
         index = self.measures[INDEX].measured
-        if scores_again(index) is None:
-            reasons.append("no re-run interval: no subject has two runs, so their spread is unknown")
+        if scores_rerun(index) is None:
+            reasons.append("no rerun interval: no subject has two runs, so their spread is unknown")
         if index.run_effects.beyond:
             reasons.append(
-                f"no re-run interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
+                f"no rerun interval: whole runs are shifted, their spread is {index.run_effects.ratio:.1f} times "
                 f"that of independent runs, and above {MOST_RATIO:g} no interval was validated"
             )
-        if scores_another(index) is None:
+        if scores_new_scenarios(index) is None:
             alone = [
                 dimension.title.lower()
                 for dimension in self.protocol.dimensions
-                if dimension.weight and self.measures[dimension.name].measured.another is None
+                if dimension.weight and self.measures[dimension.name].measured.new_scenarios is None
             ]
             titles, number = " and ".join(alone), "is" if len(alone) == 1 else "are"
             reasons.append(
-                f"no new-scenarios interval: {titles} {number} marked in a single scenario, which does not "
+                f"no new scenarios interval: {titles} {number} marked in a single scenario, which does not "
                 "show how much scenarios vary"
             )
         return tuple(reasons)
@@ -140,7 +146,7 @@ class BoardUncertainty:
 
     def of_runs(self) -> tuple[str, ...]:
         """What the board says of whether its runs are independent, a sentence each; empty where it has no intervals."""
-        if not self.measures or scores_again(self.measures[INDEX].measured) is None:
+        if not self.measures or scores_rerun(self.measures[INDEX].measured) is None:
             return ()
         effects = self.runs_together()
         if effects is None or effects.ratio is None or effects.p is None:
@@ -155,7 +161,7 @@ class BoardUncertainty:
         elif effects.ratio > 1:
             sentence += ", which chance can explain"
         if f"{wider:.2f}" != "1.00" and not effects.beyond:
-            sentence += f"; re-run intervals are {wider:.2f} times as wide because of it"
+            sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
         return (sentence,)
 
 
@@ -210,8 +216,10 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> li
     mean = score.measured.mean
     apart = (mean[one] - mean[other]) * score.unit
     return [
-        ScoreDifference(difference, Uncertainty(again[0], another[0]), again[1], another[1], again[2], another[2])
-        for difference, again, another in zip(apart.tolist(), *columns, strict=True)
+        ScoreDifference(
+            difference, Uncertainty(rerun[0], new_scenarios[0]), rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
+        )
+        for difference, rerun, new_scenarios in zip(apart.tolist(), *columns, strict=True)
     ]
 
 

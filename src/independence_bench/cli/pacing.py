@@ -107,7 +107,7 @@ def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
     settled = sum(one.state == SETTLED for one in subjects)
     yield Note(
-        f"\nPlayed until re-run intervals at most {target.width:g} wide: {settled} of "
+        f"\nPlayed until rerun intervals at most {target.width:g} wide: {settled} of "
         f"{plural(len(subjects), 'subject')} settled\n",
         style="",
     )
@@ -123,8 +123,8 @@ def _numbers(one: SubjectStatus) -> tuple[str, str]:
     row = one.row
     if row is None or row.score.index is None:
         return "-", "-"
-    again = row.uncertainty.index.again
-    return f"{row.score.index:.1f}", "–" if again is None else f"{again.width:.1f}"
+    rerun = row.uncertainty.index.rerun
+    return f"{row.score.index:.1f}", "–" if rerun is None else f"{rerun.width:.1f}"
 
 
 def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:

@@ -123,7 +123,7 @@ def compare(
 
     By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
 
-    Each difference has two intervals (re-run: the same test again; new-scenarios: another test like it), and the
+    Each difference has two intervals (rerun: the same test again; new scenarios: another test like it), and the
     smallest difference that such a comparison would detect.
 
     A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model
@@ -143,18 +143,16 @@ def compare(
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == VERSION:
         versions = _versions(selection, against, subjects)
-        if as_json:
-            click.echo(json_text([version_values(one) for one in versions]))
-        else:
-            show_chosen(*(version_view(one) for one in versions))
-        return
-    with selection.opened() as (opened, protocol):
-        found = configured_boards(selection, opened, protocol)
-    compared = _by(by, found, subjects) if by else _two(found, *subjects)
-    if as_json:
-        click.echo(json_text([paired_values(one) for one in compared]))
+        values, views = [version_values(one) for one in versions], [version_view(one) for one in versions]
     else:
-        show_chosen(*(paired_view(one) for one in compared))
+        with selection.opened() as (opened, protocol):
+            found = configured_boards(selection, opened, protocol)
+        compared = _by(by, found, subjects) if by else _two(found, *subjects)
+        values, views = [paired_values(one) for one in compared], [paired_view(one) for one in compared]
+    if as_json:
+        click.echo(json_text(values))
+    else:
+        show_chosen(*views)
 
 
 def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:

@@ -168,7 +168,7 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
                 state = ALL_RUNS
             more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
             known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
-    mine = [row.uncertainty.index.again for row in board.ranked if row.subject.hash in without]
+    mine = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in without]
     return Assessment(
         tuple(known[one.hash] for one in plan.subjects),
         tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),

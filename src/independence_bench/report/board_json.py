@@ -71,8 +71,8 @@ def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return picked(one, "difference interval=uncertainty") | {
-        "smallest_seen": picked(one, "again=seen_again another=seen_another"),
-        "p": picked(one, "again=p_again another=p_another"),
+        "smallest_seen": picked(one, "rerun=seen_rerun new_scenarios=seen_new_scenarios"),
+        "p": picked(one, "rerun=p_rerun new_scenarios=p_new_scenarios"),
     }
 
 
@@ -80,9 +80,9 @@ def _row(row: Row) -> dict[str, Any]:
     values = picked(
         row,
         "rank label subject index=score.index index_interval=uncertainty.index ranks=uncertainty.standing "
-        "ranks_another=uncertainty.standing_another excluded runs=score.runs standard_deviation=score.deviation made "
-        "dimensions=score.dimensions dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs "
-        "health missing",
+        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
+        "standard_deviation=score.deviation made dimensions=score.dimensions "
+        "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",
     )
     values["left_out_by_judge"] = {mark: picked(one, "count of value") for mark, one in row.left_out.items()}
     values["by_configuration"] = {

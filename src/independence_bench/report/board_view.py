@@ -27,8 +27,8 @@ from independence_bench.report.table import (
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
-RERUN = "re-run: where it would lie over very many runs of the same scenarios"
-NEW = "new-scenarios: where it would lie with other scenarios of the same kind"
+RERUN = "rerun: where it would lie over very many runs of the same scenarios"
+NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
 def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
@@ -39,8 +39,8 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         (
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
-            *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.again)),
-            *(between(row.uncertainty.index.another, 0), _drawn(row)),
+            *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.rerun)),
+            *(between(row.uncertainty.index.new_scenarios, 0), _drawn(row)),
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
@@ -53,9 +53,9 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     columns = [
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
-        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Re-run CI", short="re-run\nCI")),
-        Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1),
-        Column("Re-run CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
+        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Rerun CI", short="rerun\nCI")),
+        Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
+        Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
         Column("Runs", spare=2),
         *(Column(Prose(short(d)), short=short(d), spare=3) for d in dimensions),
         *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
@@ -64,8 +64,8 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
 
 
 def _drawn(row: Row) -> Drawn:
-    again = row.uncertainty.index.again
-    return Drawn(row.score.index or 0.0, (again.low, again.high) if again else None)
+    rerun = row.uncertainty.index.rerun
+    return Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None)
 
 
 def signs(row: Row) -> str:
@@ -284,8 +284,8 @@ def intervals(board: Board) -> list[str]:
         return []
     sure, said = board.ranked[0].uncertainty, []
     if sure.index != Uncertainty():
-        kinds = [RERUN] if sure.index.again else []
-        kinds += [NEW] if sure.index.another else []
+        kinds = [RERUN] if sure.index.rerun else []
+        kinds += [NEW] if sure.index.new_scenarios else []
         said.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         said.append(

@@ -1,4 +1,7 @@
-"""Two subjects side by side, on a terminal and for programs; and in one sentence, what can be said of them."""
+"""Two sides, on a terminal and for programs; and in one sentence, what can be said of them.
+
+The tables and values of every comparison: of subjects, of versions (`versions_view`) and of builds (`gate_view`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import DimensionPair, SubjectComparison
+from independence_bench.analysis.compare_subjects import SubjectComparison
+from independence_bench.analysis.comparison import ScorePair
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals
@@ -36,27 +40,23 @@ NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertai
 
 def statement(found: SubjectComparison) -> str:
     """What can be said of the two subjects' indices, in words; A is the first, B the second."""
-    return index_statement(found.board, found.first, found.second, found.index)
-
-
-def index_statement(board: Board, first: Row, second: Row, index: ScoreDifference | None) -> str:
-    """What can be said of the indices of two rows of *board*, the *index* being how they differ, if that is known."""
+    first, second, index = found.first, found.second, found.scores.index
     for name, row in (("A", first), ("B", second)):
         if row.score.index is None:
             return f"{name} is incomplete, so there is no difference of the index."
-    if board.uncertainty is None:
+    if found.board.uncertainty is None:
         return f"{NO_INTERVALS}."
-    if index is None or index.uncertainty.again is index.uncertainty.another is None:
+    if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
     ahead = "B" if index.difference > 0 else "A"
-    again, another = (told_apart(one) for one in (index.uncertainty.again, index.uncertainty.another))
-    if again is None:
-        return f"{ahead} would be ahead on another test like it." if another else _untold(index, first, second)
-    if not again:
+    rerun, new_scenarios = (told_apart(one) for one in (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    if rerun is None:
+        return f"{ahead} would be ahead on another test like it." if new_scenarios else _untold(index, first, second)
+    if not rerun:
         return _untold(index, first, second)
-    if another is None:
+    if new_scenarios is None:
         return f"{ahead} is ahead on this test; nothing can be said about another test like it."
-    if another:
+    if new_scenarios:
         return f"{ahead} is ahead on this test, and would be on another like it."
     return f"{ahead} is ahead on this test; whether it would be on another like it cannot be told."
 
@@ -68,16 +68,16 @@ def told_apart(interval: Interval | None) -> bool | None:
 
 def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
     """With what would have been seen: on this test, else where nobody has two runs on another like it."""
-    if index.seen_again is not None:
+    if index.seen_rerun is not None:
         one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
         return (
             f"A and B cannot be told apart on this test: {runs} detect a true difference of "
-            f"{index.seen_again:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+            f"{index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
         )
     return (
-        f"A and B cannot be told apart: a true difference of {index.seen_another or 0:.1f} points is detected in 80 "
-        "of 100 tests like this one, and a smaller one less often."
+        f"A and B cannot be told apart: a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in "
+        "80 of 100 tests like this one, and a smaller one less often."
     )
 
 
@@ -93,23 +93,33 @@ def judges_said(board: Board) -> str:
 
 def paired_view(found: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
-    board = found.board
-    where = " + ".join(map(str, board.configurations))
-    yield Title((*side_line("A", found.first), "\n", *side_line("B", found.second)))
-    yield Note(" · ".join((label_text(board.protocol_name), where, f"judge: {judged_by(board)}", *made_by(board))))
-    yield from examined_by(board)
+    yield from sides_view(found, label_text(found.board.protocol_name))
     yield Note(f"\n{statement(found)}\n", "bold")
-    yield whole_table(found)
-    for reason in found.why_no_interval:
+    yield from differences_view(found)
+
+
+def sides_view(found: SubjectComparison, *named: str) -> Iterator[Block]:
+    """Who is compared, in what."""
+    board = found.board
+    where = label_text(" + ".join(map(str, board.configurations)))
+    yield Title((*_side_line("A", found.first), "\n", *_side_line("B", found.second)))
+    yield Note(" · ".join((*named, where, f"judge: {judged_by(board)}", *made_by(board))))
+    yield from examined_by(board)
+
+
+def differences_view(found: SubjectComparison) -> Iterator[Block]:
+    """Overall, branch by branch where there are stems, and in each scenario."""
+    yield _whole_table(found)
+    for reason in found.scores.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     if found.branches:
         yield branches_compared(found.branches, STANDS)
         yield Note("")
-    yield from scenario_tables(found.apart)
+    yield from _scenario_tables(found.scores.in_scenarios)
 
 
-def side_line(name: str, row: Row) -> Sequence[Text]:
+def _side_line(name: str, row: Row) -> Sequence[Text]:
     """Who is A, or B, and what there is of it."""
     health = row.health
     thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
@@ -117,32 +127,33 @@ def side_line(name: str, row: Row) -> Sequence[Text]:
     return f"{name}  ", Name(row.label), f" ({said})"
 
 
-def whole_table(found: SubjectComparison) -> Table:
+def _whole_table(found: SubjectComparison) -> Table:
     """The index and each dimension, with both intervals."""
     one, other = found.first.score.index, found.second.score.index
     difference = None if one is None or other is None else other - one
-    shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.index, 1))
+    shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.scores.index, 1))
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
-    for pair in found.whole:
-        again, another, seen = _sure(pair.apart, 0)
-        stands, stands_another = (STANDS if one else "" for one in (pair.stands, pair.stands_another))
-        rows.append((Prose(pair.dimension.title), *_means(pair), again + stands, another + stands_another, seen))
+    for score in found.scores.whole:
+        rerun, new_scenarios, seen = _sure(score.apart, 0)
+        rerun += STANDS if score.stands else ""
+        new_scenarios += STANDS if score.stands_new_scenarios else ""
+        rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
     legend = (
-        f"CI: 95% interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.whole)} detects: the smallest "
-        "true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
+        f"CI: 95% interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.scores.whole)} detects: the "
+        "smallest true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
-    brief = f"CI: 95% interval of B - A. {_standing(found.whole)} {judges_said(found.board)}"
+    brief = f"CI: 95% interval of B - A. {_standing(found.scores.whole)} {judges_said(found.board)}"
     columns = [
-        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Re-run CI", short="re-run\nCI")),
-        *(Column("New-scenarios CI", short="new-\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
+        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Rerun CI", short="rerun\nCI")),
+        *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
-    return Table(columns, rows, *((legend, 1, brief) if found.index is not None else ()))
+    return Table(columns, rows, *((legend, 1, brief) if found.scores.index is not None else ()))
 
 
-def _standing(pairs: Sequence[DimensionPair]) -> str:
+def _standing(pairs: Sequence[ScorePair]) -> str:
     """Whether one of many differences can be taken for more than chance, in a sentence."""
-    if any(pair.stands or pair.stands_another for pair in pairs):
+    if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
             "difference is at most 5%, for each kind of interval."
@@ -150,19 +161,12 @@ def _standing(pairs: Sequence[DimensionPair]) -> str:
     return f"None of all {len(pairs)} is significant (Holm): the largest may be chance."
 
 
-def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
+def _scenario_tables(pairs: Sequence[ScorePair]) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
-        columns_of("scenario", "dimension", "A", "B", "B - A", "re-run CI", "", words=2),
-        [
-            (
-                *(Name(pair.scenario or ""), Prose(pair.dimension.title), *_means(pair)),
-                from_to(pair.apart.uncertainty.again if pair.apart else None, 0),
-                STANDS if pair.stands else "",
-            )
-            for pair in shown
-        ],
+        columns_of("scenario", "dimension", "A", "B", "B - A", "rerun CI", "", words=2),
+        [score_cells(one, 0) for one in shown],
         long=True,
     )
     if same := len(pairs) - len(shown):
@@ -173,15 +177,28 @@ def scenario_tables(pairs: Sequence[DimensionPair]) -> Iterator[Block]:
     yield Legend(said, _standing(pairs) if any(pair.stands is not None for pair in pairs) else "")
 
 
-def _means(pair: DimensionPair) -> tuple[str, str, str]:
-    return f"{pair.first:.0f}", f"{pair.second:.0f}", signed(pair.difference, 0)
+def score_title(score: ScorePair) -> Text:
+    """What is compared, where the scenario is named elsewhere."""
+    return Prose(score.dimension.title) if score.dimension else "index"
+
+
+def values_of_both(score: ScorePair, digits: int) -> tuple[str, str, str]:
+    """Both values and their difference."""
+    return number(score.first, digits), number(score.second, digits), signed(score.difference, digits)
+
+
+def score_cells(score: ScorePair, digits: int) -> Cells:
+    """The scenario, if it is of one, and the dimension; both values, the difference, its rerun CI, if it stands."""
+    named = (score_title(score),) if score.scenario is None else (Name(score.scenario), score_title(score))
+    interval = from_to(score.apart.uncertainty.rerun if score.apart else None, digits)
+    return (*named, *values_of_both(score, digits), interval, STANDS if score.stands else "")
 
 
 def _sure(apart: ScoreDifference | None, digits: int) -> tuple[str, str, str]:
     if apart is None:
         return "–", "–", "–"
-    seen = "/".join(number(one, digits) for one in (apart.seen_again, apart.seen_another))
-    return from_to(apart.uncertainty.again, digits), from_to(apart.uncertainty.another, digits), seen
+    seen = "/".join(number(one, digits) for one in (apart.seen_rerun, apart.seen_new_scenarios))
+    return from_to(apart.uncertainty.rerun, digits), from_to(apart.uncertainty.new_scenarios, digits), seen
 
 
 # ---------------------------------------------------------------- for programs
@@ -193,11 +210,6 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
     def side(row: Row) -> dict[str, Any]:
         return {"label": row.label, "index": row.score.index, "runs": row.score.runs, "thinks": row.thinks}
 
-    def pair(one: DimensionPair) -> dict[str, Any]:
-        apart = apart_values(one.apart) or {"interval": None, "smallest_seen": None, "p": None}
-        named = {"scenario": one.scenario, "dimension": one.dimension.name}
-        return named | picked(one, "first second difference") | apart | {"stands": one.stands}
-
     board = found.board
     return {
         "protocol": board.protocol_name,
@@ -207,8 +219,19 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "a": side(found.first),
         "b": side(found.second),
         "statement": statement(found),
-        "index": apart_values(found.index),
-        "no_intervals_because": found.why_no_interval,
-        "dimensions": [pair(one) | {"stands_another": one.stands_another} for one in found.whole],
-        "scenarios": [pair(one) for one in found.apart],
+        "index": apart_values(found.scores.index),
+        "no_intervals_because": found.scores.why_no_interval,
+        "dimensions": [score_values(one) | picked(one, "stands stands_new_scenarios") for one in found.scores.whole],
+        "scenarios": [score_values(one) | picked(one, "stands") for one in found.scores.in_scenarios],
     } | ({"branches": found.branches} if found.branches else {})
+
+
+def score_values(score: ScorePair, first: str = "first", second: str = "second") -> dict[str, Any]:
+    """One score of both sides, which are called so."""
+    return {
+        "scenario": score.scenario,
+        "dimension": score.dimension.name if score.dimension else None,
+        first: score.first,
+        second: score.second,
+        "difference": score.difference,
+    } | (apart_values(score.apart) or {"interval": None, "smallest_seen": None, "p": None})

@@ -12,7 +12,7 @@ from independence_bench.report.table import Block, Column, Legend, Name, Note, P
 
 EFFECTS_SURE = (
     "CI: 95% interval of an effect on these scenarios, each by itself. New-subjects: if the subjects are a sample of "
-    "those that might have been tested; a dash: fewer than three. Re-run: for these very subjects, over very many "
+    "those that might have been tested; a dash: fewer than three. Rerun: for these very subjects, over very many "
     "runs; a dash: one of them was played once, or is not ranked."
 )
 
@@ -58,7 +58,7 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
             (Name(s.label), *(_with_interval(*one) for one in zip(s.indices, s.intervals, strict=True)))
             for s in compared.subjects
         ],
-        "The index of every subject that has one in two configurations or more, and in brackets its re-run CI; a dash: "
+        "The index of every subject that has one in two configurations or more, and in brackets its rerun CI; a dash: "
         "it has none there.",
     )
     yield from _changes(compared)
@@ -111,8 +111,8 @@ def _places(compared: ConfigurationComparison) -> Table:
 
 def _effects(effects: Sequence[Effect]) -> Table:
     return Table(
-        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "New-subjects CI", "Re-run CI"))],
-        [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.again)) for e in effects],
+        [Column("What it changes", words=True), *map(Column, ("Subjects", "Points", "New-subjects CI", "Rerun CI"))],
+        [(Prose(_title(e)), str(e.subjects), signed(e.points), from_to(e.sampled), from_to(e.rerun)) for e in effects],
         gap=2,
     )
 
@@ -136,11 +136,11 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
         [
             (
                 Name(s.label),
-                *(f"{signed(c.points)} ({from_to(c.again)})" if (c := s.changes[n]) else "–" for n in shown),
+                *(f"{signed(c.points)} ({from_to(c.rerun)})" if (c := s.changes[n]) else "–" for n in shown),
             )
             for s in compared.subjects
         ],
-        "The same for each subject, in points of the index, with its 95% re-run CI in brackets: runs of two "
+        "The same for each subject, in points of the index, with its 95% rerun CI in brackets: runs of two "
         "configurations have nothing in common. Of twenty effects that are 0, one is expected to seem otherwise.",
     )
 

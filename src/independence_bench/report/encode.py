@@ -158,11 +158,11 @@ VIEWS: Mapping[type, View] = {
         without=("transcripts", "within", "without"),
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
-    ScoreDifference: View(without=("difference", "seen_again", "seen_another", "p_again", "p_another")),
+    ScoreDifference: View(without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")),
     configurations.ConfigurationComparison: View(without=("judge", "paired")),
     configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
-    configurations.Effect: View({DIFFERENCE: "points sampled again"}),
-    configurations.SubjectEffect: View({DIFFERENCE: "points again"}),
+    configurations.Effect: View({DIFFERENCE: "points sampled rerun"}),
+    configurations.SubjectEffect: View({DIFFERENCE: "points rerun"}),
     configurations.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"), also=("picks",)

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from independence_bench.analysis.compare_subjects import DimensionPair
 from independence_bench.analysis.gate import BuildComparison, Gate, Outcome
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import apart_values
 from independence_bench.report.board_view import examined_by
+from independence_bench.report.compare_view import score_cells, score_values
 from independence_bench.report.encode import picked
 from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
@@ -93,24 +92,18 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     yield Note("")
     yield Table(
         columns_of("dimension", "before", "now", "difference", "95% CI", ""),
-        [(Prose(pair.dimension.title), *_numbers(pair)) for pair in build.details.whole],
+        [score_cells(one, 1) for one in build.details.whole],
     )
-    moved = [pair for pair in build.details.apart if abs(pair.difference) >= 0.5]
-    moved.sort(key=lambda pair: pair.difference)
+    moved = [one for one in build.details.in_scenarios if abs(one.difference) >= 0.5]
+    moved.sort(key=lambda one: one.difference)
     if moved:
         yield Note("")
         yield Table(
             columns_of("scenario", "dimension", "before", "now", "difference", "95% CI", "", words=2),
-            [(Name(pair.scenario or ""), Prose(pair.dimension.title), *_numbers(pair)) for pair in moved[:SHOWN]],
+            [score_cells(one, 1) for one in moved[:SHOWN]],
             said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
             brief=said,
         )
-
-
-def _numbers(pair: DimensionPair) -> tuple[str, ...]:
-    interval = pair.apart.uncertainty.again if pair.apart else None
-    stands = "*" if pair.stands else ""
-    return f"{pair.first:.1f}", f"{pair.second:.1f}", signed(pair.difference), from_to(interval), stands
 
 
 def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
@@ -179,11 +172,6 @@ def _caution(gate: Gate) -> str:
 def gate_values(gate: Gate) -> dict[str, Any]:
     """All of it; points of 100. *exit* is the exit code."""
 
-    def pair(one: DimensionPair) -> dict[str, Any]:
-        apart = apart_values(one.apart) or {"interval": None, "smallest_seen": None, "p": None}
-        named = {"scenario": one.scenario, "dimension": one.dimension.name}
-        return named | {"before": one.first, "now": one.second, "difference": one.difference} | apart
-
     def build(one: BuildComparison) -> dict[str, Any]:
         return {
             "label": one.row.label,
@@ -205,8 +193,8 @@ def gate_values(gate: Gate) -> dict[str, Any]:
                 for outcome in one.outcomes
             ],
             "no_interval_because": one.why_no_interval,
-            "dimensions": [pair(each) for each in one.details.whole],
-            "scenarios": [pair(each) for each in one.details.apart],
+            "dimensions": [score_values(each, "before", "now") for each in one.details.whole],
+            "scenarios": [score_values(each, "before", "now") for each in one.details.in_scenarios],
         }
 
     return {

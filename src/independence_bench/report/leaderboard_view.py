@@ -131,7 +131,7 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
 
     def with_interval(row: Row, configuration: Configuration) -> str:
         sure = row.uncertainty_by_configuration.get(configuration)
-        interval = f" ({between(sure.again, 0)})" if sure and sure.again else ""
+        interval = f" ({between(sure.rerun, 0)})" if sure and sure.rerun else ""
         return f"{number(row.by_configuration[configuration].index, 1)}{interval}"
 
     letters = [chr(ord("A") + number) for number in range(len(board.configurations))]
@@ -139,7 +139,7 @@ def _apart(board: Board, rows: Sequence[Row]) -> Table:
     return Table(
         [Column("Subject", words=True, labels=True), *map(Column, letters)],
         [(Name(row.label), *(with_interval(row, c) for c in board.configurations)) for row in rows],
-        brief := f"{named}. In brackets: re-run CI. The ranking is by all of them together.",
+        brief := f"{named}. In brackets: rerun CI. The ranking is by all of them together.",
         brief=brief,
     )
 
@@ -157,15 +157,15 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
             (
                 Prose(d.title),
                 number(None if (value := row.score.dimensions.get(d.name)) is None else 100 * value, 1),
-                *(between(one.again), between(one.another)),
+                *(between(one.rerun), between(one.new_scenarios)),
             )
             for d in board.protocol.dimensions
             if (one := sure.dimensions[d.name].scaled(100) if d.name in sure.dimensions else None)
         ]
-        whole = (number(row.score.index, 1), between(sure.index.again), between(sure.index.another))
+        whole = (number(row.score.index, 1), between(sure.index.rerun), between(sure.index.new_scenarios))
         cells.append(tuple(Strong(cell) for cell in ("index", *whole)))
         yield Note("")
-        yield Table([Column("Dimension", words=True), *map(Column, ("Value", "Re-run CI", "New-scenarios CI"))], cells)
+        yield Table([Column("Dimension", words=True), *map(Column, ("Value", "Rerun CI", "New scenarios CI"))], cells)
     if row.branches:
         yield Note("")
         yield from branch_blocks(row.branches, explained)

@@ -186,7 +186,7 @@ def _scores(row: Row | None) -> Table:
 
 def _interval(row: Row | None) -> Interval | None:
     """Where the index lies over other items of the kind."""
-    return row.uncertainty.index.another if row else None
+    return row.uncertainty.index.new_scenarios if row else None
 
 
 def _estimate(row: Row | None, branch: str) -> Estimate | None:

@@ -13,8 +13,8 @@ from independence_bench.analysis.statistics.planning import (
     expect,
     runs_for_width,
     seen_apart,
-    width_again,
-    width_another,
+    width_new_scenarios,
+    width_rerun,
 )
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.preview import Forecast
@@ -65,7 +65,7 @@ class Resolution:
 
     expected: Expected
     rows: tuple[AtRuns, ...]
-    another: tuple[float | None, ...]  # widths at each of `MEANS`; of stems with the runs that were asked for
+    new_scenarios: tuple[float | None, ...]  # widths at each of `MEANS`; of stems with the runs that were asked for
     subjects: int  # that are ordered
     asked: int  # runs
     in_ranking: float | None  # the smallest difference seen at index 80 with these runs if all of them are ranked
@@ -108,7 +108,7 @@ def resolution(
     shown, needed = runs_to_price(expected, asked, width, center)
     rows = []
     for runs in shown:
-        widths = tuple(_points(width_again(expected, mean / 100, runs)) for mean in MEANS)
+        widths = tuple(_points(width_rerun(expected, mean / 100, runs)) for mean in MEANS)
         apart = tuple(_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS)
         rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
     pairs = subjects * (subjects - 1) // 2
@@ -116,16 +116,17 @@ def resolution(
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
     wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
-    another = tuple(_points(width_another(expected, mean / 100, asked)) for mean in MEANS)
-    return Resolution(expected, tuple(rows), another, subjects, asked, ranking, wanted)
+    new_scenarios = tuple(_points(width_new_scenarios(expected, mean / 100, asked)) for mean in MEANS)
+    return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
 
 
 def resolution_values(found: Resolution) -> Mapping[str, object]:
     """For `json_text`: points of the index, dollars; null where nothing can be said."""
     told = picked(
         found,
-        "from_subjects=expected.subjects dispersion_of_a_run=expected.again dispersion_over_scenarios=expected.another "
-        "width_of_another_test=another apart_in_a_ranking=in_ranking for_width",
+        "from_subjects=expected.subjects dispersion_of_a_run=expected.rerun "
+        "dispersion_over_scenarios=expected.new_scenarios width_of_new_scenarios=new_scenarios "
+        "apart_in_a_ranking=in_ranking for_width",
     )
     runs = [
         picked(row, "runs width=widths apart calls dollars")
@@ -153,19 +154,21 @@ def resolution_view(protocol: Protocol, found: Resolution) -> Iterator[Block]:
     yield Table(
         columns_of("runs", *told, "\ncalls", "\ndollars", words=0),
         rows,
-        "width: of the 95% re-run interval, from end to end. apart: the smallest true difference of two subjects that "
+        "width: of the 95% rerun interval, from end to end. apart: the smallest true difference of two subjects that "
         "is detected in 80 of 100 repetitions. calls, dollars: still to be paid for this number of runs of each "
         "subject.",
     )
-    if found.another[0] is None:
+    if found.new_scenarios[0] is None:
         said = "not known, because one dimension is marked in a single scenario."
     else:
-        widths = ", ".join(f"{_number(width)} at {mean:g}" for width, mean in zip(found.another, MEANS, strict=True))
+        widths = ", ".join(
+            f"{_number(width)} at {mean:g}" for width, mean in zip(found.new_scenarios, MEANS, strict=True)
+        )
         said = f"about {widths}, with any number of runs; only more scenarios narrow it."
         if protocol.has_stems:
             runs = plural(found.asked, "run")
             said = f"with {runs} about {widths}; more runs narrow it little, more stems do."
-    yield Note(f"Width of the new-scenarios interval: {said}", "")
+    yield Note(f"Width of the new scenarios interval: {said}", "")
     if found.in_ranking is not None:
         ranking = f"In a ranking of {plural(found.subjects, 'subject')}, with {plural(found.asked, 'run')}"
         yield Note(f"{ranking}, at 80: {_number(found.in_ranking)} apart.", "")

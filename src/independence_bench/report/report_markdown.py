@@ -141,7 +141,7 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Bullets(
         [
             "Index: 0 to 100, the mean over runs.",
-            "In the picture: the dot is the index, the thick bar its re-run CI, the thin bar its new-scenarios CI.",
+            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI.",
             *(Prose(line) for line in doubts(board)),
             "Ties: two subjects that share a letter cannot be told apart on this test.",
             ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),

@@ -50,18 +50,18 @@ def served_by(served: Sequence[tuple[str, int]]) -> Text:
     return listed([(Prose(name), f" ({count:,})") for name, count in served])
 
 
-DIFFERENCE = ("Index", "Difference", "Re-run CI", "New-scenarios CI", "Detects", "Runs")
+DIFFERENCE = ("Index", "Difference", "Rerun CI", "New scenarios CI", "Detects", "Runs")
 
 
 def _difference(variant: Variant) -> list[Text]:
     """The index, its difference, strong where it stands, two intervals, what could have been seen of each; the runs."""
-    again = another = seen = "–"
+    rerun = new_scenarios = seen = "–"
     if apart := variant.apart:
-        again, another = from_to(apart.uncertainty.again), from_to(apart.uncertainty.another)
-        seen = f"{number(apart.seen_again, 1)} / {number(apart.seen_another, 1)}"
+        rerun, new_scenarios = from_to(apart.uncertainty.rerun), from_to(apart.uncertainty.new_scenarios)
+        seen = f"{number(apart.seen_rerun, 1)} / {number(apart.seen_new_scenarios, 1)}"
     shown = signed(variant.difference)
     difference = Strong(shown) if variant.stands else shown
-    return [number(variant.index, 1), difference, again, another, seen, str(variant.runs)]
+    return [number(variant.index, 1), difference, rerun, new_scenarios, seen, str(variant.runs)]
 
 
 def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:

@@ -49,8 +49,8 @@ def ranking_plot(board: Board) -> str:
             f"<g><title>{safe(row.label)}: {index:.1f}</title>",
             text_at(left - 10, y + 4, label, "end", "name"),
             f'<path class="line" d="M{left:.1f} {y:.1f}H{left + axis:.1f}" stroke-dasharray="1 3"/>',
-            *_bar(row.uncertainty.index.another, left, axis, y, "thin"),
-            *_bar(row.uncertainty.index.again, left, axis, y, "thick"),
+            *_bar(row.uncertainty.index.new_scenarios, left, axis, y, "thin"),
+            *_bar(row.uncertainty.index.rerun, left, axis, y, "thick"),
             f'<circle class="dot" cx="{left + axis * index / 100:.1f}" cy="{y:.1f}" r="4.5"/>',
             text_at(left + axis + 44, y + 4, f"{index:.1f}", "end"),
             "</g>",
@@ -61,8 +61,8 @@ def ranking_plot(board: Board) -> str:
         left + axis + 56,
         bottom + 32,
         title,
-        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the re-run CI; thin, "
-        "the new-scenarios CI.",
+        "A dot for each subject at its index, 0 to 100, with its 95% intervals: thick, the rerun CI; thin, "
+        "the new scenarios CI.",
         [head, *drawn],
     )
 

@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
-from independence_bench.escape import label_text
-from independence_bench.report.board_view import examined_by, judged_by, made_by
 from independence_bench.report.compare_view import (
+    differences_view,
     paired_values,
-    scenario_tables,
-    side_line,
+    sides_view,
     statement,
     told_apart,
-    whole_table,
 )
 from independence_bench.report.encode import picked
 from independence_bench.report.format import plural
-from independence_bench.report.table import Block, Note, Prose, Title
+from independence_bench.report.table import Block, Note, Prose
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
@@ -32,10 +29,10 @@ def version_statement(one: VersionComparison) -> str:
 
 def what_settles(one: VersionComparison) -> str:
     """How many runs would tell the difference of the index from none; "" where nothing is to be said."""
-    index, needed = one.found.index, one.needed
+    index, needed = one.found.scores.index, one.needed
     if index is None:
         return ""
-    if told_apart(index.uncertainty.again):
+    if told_apart(index.uncertainty.rerun):
         return "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
@@ -80,11 +77,8 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
 
 def version_view(one: VersionComparison) -> Iterator[Block]:
     """What differs between the prompts, what can be said of that, and all differences, the largest first."""
-    change, found = one.change, one.found
-    where = " + ".join(map(str, change.configurations))
-    yield Title((*side_line("A", found.first), "\n", *side_line("B", found.second)))
-    yield Note(" · ".join((label_text(where), f"judge: {judged_by(found.board)}", *made_by(found.board))))
-    yield from examined_by(found.board)
+    change = one.change
+    yield from sides_view(one.found)
     for prompt in change.prompts:
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):
@@ -97,11 +91,7 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
     if settles := what_settles(one):
         yield Note(settles)
     yield Note("")
-    yield whole_table(found)
-    for reason in found.why_no_interval:
-        yield Note(("There is ", Prose(reason), "."))
-    yield Note("")
-    yield from scenario_tables(found.apart)
+    yield from differences_view(one.found)
 
 
 def version_values(one: VersionComparison) -> dict[str, Any]:

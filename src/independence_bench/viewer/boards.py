@@ -62,7 +62,7 @@ class BoardRow:
 
     rank: int | None  # null: incomplete, excluded, or on a demonstration
     standing: Standing | None  # the ranks that it may have, were the same scenarios played again; null: not known
-    standing_another: Standing | None  # the same, were other scenarios of this kind asked
+    standing_new_scenarios: Standing | None  # the same, were other scenarios of this kind asked
     subject: SubjectFacts
     thinks: bool  # told to reason, or does so by itself in most of its replies
     index: Annotated[Score, POINTS]
@@ -216,7 +216,7 @@ def _estimated(one: Estimate | Share | None) -> tuple[Cell, Cell, Cell]:
 
 
 def _with_ends(score: Score) -> tuple[Cell, Cell, Cell]:
-    return (score.value, *_ends(score.uncertainty.again))
+    return (score.value, *_ends(score.uncertainty.rerun))
 
 
 def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
@@ -246,7 +246,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
         BoardRow(
             rank=row.rank,
             standing=row.uncertainty.standing,
-            standing_another=row.uncertainty.standing_another,
+            standing_new_scenarios=row.uncertainty.standing_new_scenarios,
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
             index=score_of(row.score.index, row.uncertainty.index, why),
@@ -271,7 +271,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
 
 def score_of(value: float | None, sure: Uncertainty, why: str | None) -> Score:
     """A number in [0, 100]; *why* is told where an interval is missing."""
-    return Score(value, sure, None if sure.again is not None and sure.another is not None else why)
+    return Score(value, sure, None if sure.rerun is not None and sure.new_scenarios is not None else why)
 
 
 def percent(share: float | None) -> float | None:

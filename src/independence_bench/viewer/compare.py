@@ -4,32 +4,31 @@ they are, and which scenarios flipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
-from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchDifference, branch_differences
+from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_subjects import (
     SubjectScores,
-    all_compared,
-    configuration_differences,
-    values_of,
+    compare_pairs,
+    compare_two_configurations,
+    values_on,
 )
-from independence_bench.analysis.statistics.ranking import standing_out
-from independence_bench.analysis.statistics.values import ScoreDifference
+from independence_bench.analysis.comparison import INDEX_ITSELF, Comparison, Values, all_compared
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.analysis.weight_ranks import PairOrder
-from independence_bench.report.compare_view import index_statement
-from independence_bench.report.encode import csv_bytes, minus
+from independence_bench.report.compare_view import statement
+from independence_bench.report.encode import Cell, csv_bytes, minus
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import boards
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
-INDEX_ITSELF: Compared = (None, None)
 HALF = 50  # of a score: a subject above it held more than it gave up
+SIDES = ("subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low", "high")
 A = TypeVar("A")
 
 
@@ -56,16 +55,14 @@ class Differences:
 
     points: tuple[float | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
-    between: tuple[str | None, ...]  # *lows* and *highs*, as text
-    lows: tuple[float | None, ...]  # of the differences' 95% intervals, were the same scenarios played again
-    highs: tuple[float | None, ...]
-    another: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
+    rerun: tuple[WordedInterval | None, ...]  # of the differences: were the same scenarios played again
+    new_scenarios: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
     flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
     order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
     stand: tuple[int, ...]  # places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by
     # the same test given again, and of what is compared in scenarios; the index is one question by itself
-    stand_another: tuple[int, ...]  # of the dimensions, were other scenarios asked
+    stand_new_scenarios: tuple[int, ...]  # of the dimensions, were other scenarios asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,48 +124,39 @@ class SubjectSettingsAnswer:
     configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
 
 
-Valued = ComparisonsAnswer | ComparedSubject | InConfiguration
-
-
 def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> ComparisonsAnswer:
     """`api/boards/<board>/compare/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
     compared = all_compared(board.protocol)
     values = catalog.kept(
-        f"values on {entry.id}",
-        lambda: {
-            one.subject.hash: values_of(board.protocol, board.configurations, one.score, one.marks)
-            for one in rows_of(board)
-        },
+        f"values on {entry.id}", lambda: {one.subject.hash: values_on(board, one) for one in rows_of(board)}
     )
-    mine = values[row.subject.hash]
-    known = _known(board, compared, row)
     why = boards.why_no_interval(board)
     held = board.stability.with_others(row.label) if board.stability else {}
     others = []
-    for other in (one for one in rows_of(board) if one is not row):
-        theirs, of_both = values[other.subject.hash], known.get(other.subject.hash)
-        unknown = None if of_both else "no intervals: one of the two is not ranked"
-        apart = differences_of(compared, mine, theirs, of_both or [None] * len(compared), why or unknown)
-        says = index_statement(board, row, other, of_both[compared.index(INDEX_ITSELF)] if of_both else None)
-        named = subject_id(other.subject), other.label, says
-        branches = branch_differences(row.branches, other.branches) if row.branches and other.branches else ()
-        others.append(ComparedSubject(*named, *values_shown(compared, theirs), apart, branches, held.get(other.label)))
+    for pair in compare_pairs(board, [(row, one) for one in rows_of(board) if one is not row], values):
+        other = pair.second
+        unknown = None if pair.scores.index else "no intervals: one of the two is not ranked"
+        apart = differences_of(compared, pair.scores, why or unknown)
+        named = subject_id(other.subject), other.label, statement(pair)
+        theirs = values_shown(compared, values[other.subject.hash])
+        others.append(ComparedSubject(*named, *theirs, apart, pair.branches, held.get(other.label)))
     asked = (catalog.version, entry.id, subject, row.label)
-    return ComparisonsAnswer(*asked, places(compared), *values_shown(compared, mine), tuple(others))
+    mine = values_shown(compared, values[row.subject.hash])
+    return ComparisonsAnswer(*asked, places(compared), *mine, tuple(others))
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
-    head = ["first", "second", "score", "first_value", "second_value", "difference", "low", "high"]
+    head = [name for name in SIDES if name not in ("subject", "scenario")]
     return csv_bytes(
         head,
         [
-            (answer.label, other.label, compared.dimension or "index", *_line(answer, other, other.apart, place))
+            (answer.label, other.label, score, *numbers)
             for other in answer.others
-            for place, compared in enumerate(answer.compared)
-            if compared.scenario is None
+            for scenario, score, *numbers in score_lines(answer.compared, answer.values, other.values, other.apart)
+            if scenario is None
         ],
     )
 
@@ -178,10 +166,9 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
     found = at({subject_id(one.row.subject): one for one in boards.in_several(catalog, entry)}, subject)
     compared = all_compared(entry.weighed)
 
-    def beside(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
-        sure = configuration_differences(one, other)
-        known = [sure.apart.get(name) for name in compared]
-        apart = differences_of(compared, one.values, other.values, known, "; ".join(sure.why_no_interval) or None)
+    def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
+        pair = compare_two_configurations(one, other)
+        apart = differences_of(compared, pair, "; ".join(pair.why_no_interval) or None)
         return OtherConfiguration(str(other.place.configuration), apart)
 
     configurations = tuple(
@@ -189,7 +176,7 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
             str(one.place.configuration),
             board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
             *values_shown(compared, one.values),
-            tuple(beside(one, other) for other in found.placed if other is not one),
+            tuple(with_other(one, other) for other in found.placed if other is not one),
         )
         for one in found.placed
     )
@@ -199,71 +186,62 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
 
 def configurations_table(answer: SubjectSettingsAnswer) -> bytes:
     """`api/settings/<series>/<subject>.csv`: all that is compared, every two of its configurations."""
-    head = ["subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low"]
-    lines = []
-    for one, other in combinations(answer.configurations, 2):
-        apart = next(beside.apart for beside in one.others if beside.configuration == other.configuration)
-        for place, compared in enumerate(answer.compared):
-            what = (answer.label, one.configuration, other.configuration, compared.scenario)
-            lines.append((*what, compared.dimension or "index", *_line(one, other, apart, place)))
-    return csv_bytes([*head, "high"], lines)
-
-
-def _line(first: Valued, second: Valued, apart: Differences, place: int) -> tuple[float | None, ...]:
-    """The two values of one thing that is compared, their difference, and the ends of its interval."""
-    return tuple(of[place] for of in (first.values, second.values, apart.points, apart.lows, apart.highs))
-
-
-def _known(board: Board, compared: Sequence[Compared], row: Row) -> Mapping[str, Sequence[ScoreDifference | None]]:
-    """Hash of another ranked subject -> how it differs from *row* in each of *compared*; {} where nothing is known."""
-    ranked = [one.subject.hash for one in board.ranked]
-    if board.uncertainty is None or row.subject.hash not in ranked:
-        return {}
-    others = [place for place, hash_ in enumerate(ranked) if hash_ != row.subject.hash]
-    found = board.uncertainty.differences(others, [ranked.index(row.subject.hash)] * len(others))
-    return {ranked[place]: [found[one][n] for one in compared] for n, place in enumerate(others)}
-
-
-def differences_of(
-    compared: Sequence[Compared],
-    first: Mapping[Compared, float],
-    second: Mapping[Compared, float],
-    known: Sequence[ScoreDifference | None],
-    why: str | None,
-) -> Differences:
-    """The second minus the first, with what is *known* of each that is *compared*."""
-    points = [second[one] - first[one] if one in first and one in second else None for one in compared]
-    sizes = {n: abs(d) for n, d in enumerate(points) if d is not None and compared[n][0] is not None}
-    largest_first = sorted(sizes, key=lambda n: (-round(sizes[n], 9), n))
-    flipped = [n for n in largest_first if (first[compared[n]] - HALF) * (second[compared[n]] - HALF) < 0]
-    again = [None if one is None else one.uncertainty.again for one in known]
-    another = [None if one is None else one.uncertainty.another for one in known]
-    dimensions = [n for n, (scenario, name) in enumerate(compared) if scenario is None and name is not None]
-    in_scenarios = [n for n, (scenario, _) in enumerate(compared) if scenario is not None]
-    p_again = [None if one is None else one.p_again for one in known]
-    p_another = [None if one is None else one.p_another for one in known]
-    return Differences(
-        points=_short(points),
-        shown=_texts(compared, points, signed),
-        between=_texts(compared, again, from_to),
-        lows=_short([None if ends is None else ends.low for ends in again]),
-        highs=_short([None if ends is None else ends.high for ends in again]),
-        another=tuple(
-            None if ends is None else WordedInterval(ends.low, ends.high, text or "")
-            for ends, text, (scenario, _) in zip(another, _texts(compared, another, from_to), compared, strict=True)
-            if scenario is None
-        ),
-        why=why,
-        flipped=tuple(flipped),
-        order=tuple(n for n in largest_first if n not in flipped),
-        stand=(*_standing(dimensions, p_again), *_standing(in_scenarios, p_again)),
-        stand_another=_standing(dimensions, p_another),
+    return csv_bytes(
+        SIDES,
+        [
+            (answer.label, one.configuration, other.configuration, *line)
+            for one, other in combinations(answer.configurations, 2)
+            for apart in (of.apart for of in one.others if of.configuration == other.configuration)
+            for line in score_lines(answer.compared, one.values, other.values, apart)
+        ],
     )
 
 
-def _standing(places: Sequence[int], p_values: Sequence[float | None]) -> tuple[int, ...]:
-    """Those of *places* that stand among all of them."""
-    return tuple(n for n, stands in zip(places, standing_out([p_values[n] for n in places]), strict=True) if stands)
+def score_lines(
+    compared: Sequence[ComparedScore],
+    first: Sequence[float | None],
+    second: Sequence[float | None],
+    apart: Differences,
+) -> Iterator[list[Cell]]:
+    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of its interval."""
+    for place, score in enumerate(compared):
+        ends = apart.rerun[place]
+        interval = (None, None) if ends is None else (ends.low, ends.high)
+        numbers = (first[place], second[place], apart.points[place], *interval)
+        yield [score.scenario, score.dimension or "index", *numbers]
+
+
+def differences_of(compared: Sequence[Compared], pair: Comparison, why: str | None) -> Differences:
+    """The second minus the first of all that is *compared*."""
+    there = {place: pair.scores[key] for place, key in enumerate(compared) if key in pair.scores}
+    in_scenarios = [place for place, score in there.items() if score.scenario is not None]
+    in_scenarios.sort(key=lambda place: -abs(round(there[place].difference, 9)))
+    flipped = [n for n in in_scenarios if (there[n].first - HALF) * (there[n].second - HALF) < 0]
+    scores = [pair.scores.get(key) for key in compared]
+    points = [None if one is None else one.difference for one in scores]
+    sure = [None if one is None or one.apart is None else one.apart.uncertainty for one in scores]
+    over_all = sum(scenario is None for scenario, _ in compared)  # they come first
+    return Differences(
+        points=_short(points),
+        shown=_texts(compared, points, signed),
+        rerun=_worded(compared, [None if one is None else one.rerun for one in sure]),
+        new_scenarios=_worded(
+            compared[:over_all], [None if one is None else one.new_scenarios for one in sure[:over_all]]
+        ),
+        why=why,
+        flipped=tuple(flipped),
+        order=tuple(n for n in in_scenarios if n not in flipped),
+        stand=tuple(place for place, score in there.items() if score.stands),
+        stand_new_scenarios=tuple(place for place, score in there.items() if score.stands_new_scenarios),
+    )
+
+
+def _worded(compared: Sequence[Compared], intervals: Sequence[Interval | None]) -> tuple[WordedInterval | None, ...]:
+    """The *intervals* of what is *compared*, with their texts."""
+    return tuple(
+        None if ends is None else WordedInterval(round(ends.low, DECIMALS), round(ends.high, DECIMALS), text or "")
+        for ends, text in zip(intervals, _texts(compared, intervals, from_to), strict=True)
+    )
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
@@ -275,7 +253,7 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
 
 
 def values_shown(
-    compared: Sequence[Compared], values: Mapping[Compared, float]
+    compared: Sequence[Compared], values: Values
 ) -> tuple[tuple[float | None, ...], tuple[str | None, ...]]:
     """A subject's values in the order of *compared*, as numbers and as text."""
     mine = [values.get(one) for one in compared]
@@ -287,7 +265,7 @@ def _texts(
 ) -> tuple[str | None, ...]:
     """Each value as text, with one decimal of the index and none of what it is made of."""
     return tuple(
-        None if value is None else minus(text(value, 1 if one == (None, None) else 0))
+        None if value is None else minus(text(value, 1 if one == INDEX_ITSELF else 0))
         for one, value in zip(compared, values, strict=True)
     )
 

@@ -205,7 +205,7 @@ def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: s
                     configurations=other.configurations,
                     index=boards.score_of(there.score.index, there.uncertainty.index, why),
                     change=change,
-                    why=None if change and change.again else why or why_no_interval or NOT_ON_BOTH,
+                    why=None if change and change.rerun else why or why_no_interval or NOT_ON_BOTH,
                 )
 
 
@@ -214,7 +214,7 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
     if here.score.index is None or there.score.index is None:
         return None
     return change_between(
-        (here.score.index, here.uncertainty.index.again), (there.score.index, there.uncertainty.index.again)
+        (here.score.index, here.uncertainty.index.rerun), (there.score.index, there.uncertainty.index.rerun)
     )
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from independence_bench.analysis.compare_subjects import all_compared
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions
+from independence_bench.analysis.comparison import INDEX_ITSELF, all_compared
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.report.encode import csv_bytes
 from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles
@@ -102,46 +102,24 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
 
 def versions_table(answer: VersionsAnswer) -> bytes:
     """`api/boards/<board>/versions/<protocol>.csv`: all that is compared, subject by subject."""
-    head = [
-        "subject",
-        "first",
-        "second",
-        "scenario",
-        "score",
-        "first_value",
-        "second_value",
-        "difference",
-        "low",
-        "high",
-    ]
     return csv_bytes(
-        head,
+        compare.SIDES,
         [
-            (
-                one.label, *answer.names, what.scenario, what.dimension or "index", one.before[n], one.now[n],
-                one.apart.points[n], one.apart.lows[n], one.apart.highs[n],
-            )
+            (one.label, *answer.names, *line)
             for one in answer.subjects
-            for n, what in enumerate(answer.compared)
+            for line in compare.score_lines(answer.compared, one.before, one.now, one.apart)
         ],
-    )  # fmt: skip
+    )
 
 
 def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, label: str) -> ByVersions:
     found = one.found
-    pairs = {(pair.scenario, pair.dimension.name): pair for pair in (*found.whole, *found.apart)}
-    before: dict[Compared, float] = {key: pair.first for key, pair in pairs.items()}
-    now: dict[Compared, float] = {key: pair.second for key, pair in pairs.items()}
+    before = {key: score.first for key, score in found.scores.scores.items()}
+    now = {key: score.second for key, score in found.scores.scores.items()}
     for values, row in ((before, found.first), (now, found.second)):
         if row.score.index is not None:
-            values[None, None] = row.score.index
-    apart = compare.differences_of(
-        compared,
-        before,
-        now,
-        [found.index if key == (None, None) else pairs[key].apart if key in pairs else None for key in compared],
-        "; ".join(found.why_no_interval) or None,
-    )
+            values[INDEX_ITSELF] = row.score.index
+    apart = compare.differences_of(compared, found.scores, "; ".join(found.scores.why_no_interval) or None)
     return ByVersions(
         id_,
         label,

@@ -135,7 +135,7 @@ export interface BoardRow {
   readonly rank: number | null; // null: incomplete, excluded, or on a demonstration
   /** the ranks that it may have, were the same scenarios played again; null: not known */
   readonly standing: Standing | null;
-  readonly standing_another: Standing | null; // the same, were other scenarios of this kind asked
+  readonly standing_new_scenarios: Standing | null; // the same, were other scenarios of this kind asked
   readonly subject: SubjectFacts;
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
@@ -190,8 +190,8 @@ export interface Score {
 
 /** Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known. */
 export interface Uncertainty {
-  readonly again: Interval | null;
-  readonly another: Interval | null;
+  readonly rerun: Interval | null;
+  readonly new_scenarios: Interval | null;
 }
 
 /** One run's index; null where something is missing. */
@@ -398,7 +398,7 @@ export interface SubjectIndices {
 /** An effect in one subject alone, in points, with its interval by the same test again where that is known. */
 export interface SubjectEffect {
   readonly points: number;
-  readonly again: Interval | null;
+  readonly rerun: Interval | null;
   readonly shown: Shown<SubjectEffect, "points">;
 }
 
@@ -411,7 +411,7 @@ export interface Effect {
   readonly subjects: number;
   readonly points: number;
   readonly sampled: Interval | null; // at 95%, in points; None: fewer than three subjects
-  readonly again: Interval | null; // None: how the runs of one of the subjects vary is not known
+  readonly rerun: Interval | null; // None: how the runs of one of the subjects vary is not known
   readonly shown: Shown<Effect, "points">;
 }
 
@@ -913,10 +913,9 @@ export interface ComparedSubject {
 export interface Differences {
   readonly points: readonly (number | null)[]; // null: one of the two has no mark of it
   readonly shown: readonly (string | null)[]; // the same, as text
-  readonly between: readonly (string | null)[]; // *lows* and *highs*, as text
-  readonly lows: readonly (number | null)[]; // of the differences' 95% intervals, were the same scenarios played again
-  readonly highs: readonly (number | null)[];
-  readonly another: readonly (WordedInterval | null)[]; // of the index and the dimensions: were other scenarios asked
+  readonly rerun: readonly (WordedInterval | null)[]; // of the differences: were the same scenarios played again
+  /** of the index and the dimensions: were other scenarios asked */
+  readonly new_scenarios: readonly (WordedInterval | null)[];
   readonly why: string | null; // why intervals are missing; null: nothing is missing, or it is not known
   /** places in *compared*: one of the two is above 50 and the other below; largest first */
   readonly flipped: readonly number[];
@@ -924,7 +923,7 @@ export interface Differences {
   readonly order: readonly number[];
   /** places told from 0 though so many are looked at (Holm's procedure): of the dimensions, by */
   readonly stand: readonly number[];
-  readonly stand_another: readonly number[]; // of the dimensions, were other scenarios asked
+  readonly stand_new_scenarios: readonly number[]; // of the dimensions, were other scenarios asked
 }
 
 /** Two ends of a 95% interval, in the unit of what it belongs to. */

@@ -9,19 +9,19 @@ export interface Scale {
 interface Props {
   score: Score;
   scale: Scale;
-  kind: "again" | "like" | "both";
+  kind: "rerun" | "like" | "both";
   tall?: boolean;
   ticks?: readonly number[];
 }
 
-/** A dot at a score, and its interval as a line; of two intervals the thick one is the re-run CI. */
+/** A dot at a score, and its interval as a line; of two intervals the thick one is the rerun CI. */
 export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Props) {
   const left = (x: number) => `${Math.max(0, Math.min(100, (100 * (x - scale.low)) / (scale.high - scale.low)))}%`;
   const width = (low: number, high: number) => `calc(${left(high)} - ${left(low)})`;
   const { value, uncertainty } = score;
-  const { again, another } = uncertainty;
-  const thin = kind === "again" ? null : another;
-  const thick = kind === "like" ? null : again;
+  const { rerun, new_scenarios } = uncertainty;
+  const thin = kind === "rerun" ? null : new_scenarios;
+  const thick = kind === "like" ? null : rerun;
   return (
     <span
       className={`relative block min-w-24 ${tall ? "h-6" : "h-4"}`}
@@ -56,10 +56,10 @@ export function IntervalBar({ score, scale, kind, tall = false, ticks = [] }: Pr
 
 /** A score and its intervals in words, for screen readers and tooltips. */
 export function scoreInWords({ shown, uncertainty, why }: Score, kind: Props["kind"]): string {
-  const { again, another } = uncertainty;
+  const { rerun, new_scenarios } = uncertainty;
   const parts = [orDash(shown)];
-  if (again && kind !== "like") parts.push(`re-run CI ${again.shown}`);
-  if (another && kind !== "again") parts.push(`new-scenarios CI ${another.shown}`);
+  if (rerun && kind !== "like") parts.push(`rerun CI ${rerun.shown}`);
+  if (new_scenarios && kind !== "rerun") parts.push(`new scenarios CI ${new_scenarios.shown}`);
   if (why) parts.push(`no interval: ${why}`);
   return parts.join("; ");
 }

@@ -38,7 +38,7 @@ type Kind = SharedParams["interval"];
 
 /** A row's possible ranks and tie groups for the chosen kind of interval; null where they are not known. */
 export function standingOf(row: BoardRow, kind: Kind): Standing | null {
-  return kind === "like" ? row.standing_another : row.standing;
+  return kind === "like" ? row.standing_new_scenarios : row.standing;
 }
 
 /** "3", its possible ranks, and its tie groups. */

@@ -2,8 +2,8 @@
 
 Two questions are asked of every score (docs/statistics.md):
 
-    again     the same test again: the scenarios stay, the runs vary
-    another   another test like it: the scenarios are a sample too, of those that could have been written
+    rerun          the same test again: the scenarios stay, the runs vary
+    new_scenarios  another test like it: the scenarios are a sample too, of those that could have been written
 
 and each has a variance of its own. A score is a weighted sum of shares (1 is the independent end of a mark's scale),
 
@@ -32,17 +32,17 @@ from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES,
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
 # where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics-methods.md, "How the
 # methods were chosen"). It is what is believed of their likeness beforehand, with the weight of two subjects.
-WEIGHT_AGAIN = 8.0
-WEIGHT_ANOTHER = 20.0
+WEIGHT_RERUN = 8.0
+WEIGHT_NEW_SCENARIOS = 20.0
 LEAST_WEIGHT = 0.2
 LIKE_SUBJECTS = 2.0
 # What is believed of a mark before anything was measured: a part of what marks at the two ends of their scale would
 # have. It counts as much as one subject with that room, so that it is forgotten where several were measured.
-BELIEVED_AGAIN = 0.5
+BELIEVED_RERUN = 0.5
 BELIEVED_OF_BINARY = 1.0  # the same where all marks on the board are at the two ends: then it is no belief
-BELIEVED_ANOTHER = 0.6
+BELIEVED_NEW_SCENARIOS = 0.6
 BELIEVED_ROOM = 0.1
-DEGREES_ANOTHER = 4.0  # at least so many: a subject with two scenarios leans on the others, too
+DEGREES_NEW_SCENARIOS = 4.0  # at least so many: a subject with two scenarios leans on the others, too
 EXACT = 1e-9  # what two equal shares of points may differ by
 
 
@@ -81,14 +81,14 @@ class Measured:
 
     mean: Floats  # [subjects], in [0, 1]
     runs: Floats  # [subjects]
-    again: Variations  # of one run
+    rerun: Variations  # of one run
     run_effects: RunEffects  # and whether its conversations are independent
-    another: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
-    influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `another.variance`
+    new_scenarios: Variations | None  # of the mean over runs; None: a dimension that counts has a single scenario
+    influence: Floats  # [subjects, scenarios]: what each scenario adds to the square root of `new_scenarios.variance`
     trials: Floats  # [subjects]: as many Bernoulli trials as its score is worth; 0: not all marks are at an end
     single: bool  # whether the score is made of a single conversation, so that its dispersion is exact
-    believed_again: float  # dispersions of this design that are believed beforehand
-    believed_another: float
+    believed_rerun: float  # dispersions of this design that are believed beforehand
+    believed_new_scenarios: float
     believed_runs: float = 0.0  # the design's
 
 
@@ -113,22 +113,22 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
     degrees = np.where(squares > 0, (runs - 1) * variance**2 / np.where(squares > 0, squares, 1.0), 0.0)
     parts = np.square(weights.sum(axis=0))
     planned = (runs - 1) * float(parts.sum() ** 2 / np.square(parts).sum())
-    again = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
-    influence, another = _over_scenarios(design, mean, means)
+    rerun = Variations(variance, mean * (1 - mean) + variance / runs, degrees, runs > 1, planned)
+    influence, new_scenarios = _over_scenarios(design, mean, means)
     whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
     binary = not any(np.any((of > EXACT) & (of < whole - EXACT)) for of in added)
     return Measured(
         mean=mean,
         runs=runs,
-        again=again,
+        rerun=rerun,
         run_effects=run_effects(added),
-        another=another,
+        new_scenarios=new_scenarios,
         influence=influence,
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
         single=np.count_nonzero(parts) == 1,
-        believed_again=(BELIEVED_OF_BINARY if binary else BELIEVED_AGAIN) * float(parts.sum()),
-        believed_another=BELIEVED_ANOTHER * float(np.square(design.by_scenario().sum(axis=0)).sum()),
+        believed_rerun=(BELIEVED_OF_BINARY if binary else BELIEVED_RERUN) * float(parts.sum()),
+        believed_new_scenarios=BELIEVED_NEW_SCENARIOS * float(np.square(design.by_scenario().sum(axis=0)).sum()),
         believed_runs=design.believed_runs,
     )
 
@@ -196,11 +196,11 @@ def weight_of(pool: Variations, most: float) -> float:
     return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
 
 
-def scores_again(measured: Measured) -> Scores | None:
+def scores_rerun(measured: Measured) -> Scores | None:
     """What an interval for *the same test again* needs; None where no subject has two runs to show how they vary."""
-    if not np.any(measured.again.known):
+    if not np.any(measured.rerun.known):
         return None
-    return scores_after(measured, measured.runs, measured.again.degrees)
+    return scores_after(measured, measured.runs, measured.rerun.degrees)
 
 
 def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
@@ -209,10 +209,10 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     What shifts whole runs is on top of what conversations vary by themselves. Who was played twice and never varied
     has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
     """
-    own = measured.again
-    drawn, weight = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    own = measured.rerun
+    drawn, weight = moderated(own, own, measured.believed_rerun, WEIGHT_RERUN)
     never = own.known & (own.degrees == 0)
-    joint = np.where(never, WEIGHT_AGAIN, weight) + degrees
+    joint = np.where(never, WEIGHT_RERUN, weight) + degrees
     excess = measured.run_effects.excess_of(own.room)
     of_excess = BELIEVED_DEGREES + measured.run_effects.degrees
     # Satterthwaite, of the two parts
@@ -230,13 +230,13 @@ def for_ranking(measured: Measured, scores: Scores) -> Scores:
     return replace(scores, dispersion=scores.dispersion * measured.run_effects.careful)
 
 
-def scores_another(measured: Measured) -> Scores | None:
+def scores_new_scenarios(measured: Measured) -> Scores | None:
     """What an interval for *another test like it* needs; None where a dimension that counts has a single scenario."""
-    own = measured.another
+    own = measured.new_scenarios
     if own is None:
         return None
-    drawn, weight = moderated(own, own, measured.believed_another, WEIGHT_ANOTHER)
-    return plain_scores(measured.mean, drawn + _of_runs(measured), _degrees_another(own, weight))
+    drawn, weight = moderated(own, own, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
+    return plain_scores(measured.mean, drawn + _of_runs(measured), _degrees_new_scenarios(own, weight))
 
 
 def _of_runs(measured: Measured) -> Floats:
@@ -245,45 +245,45 @@ def _of_runs(measured: Measured) -> Floats:
     What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
     others', of which the pool does not know.
     """
-    scores, own = scores_again(measured), measured.again
+    scores, own = scores_rerun(measured), measured.rerun
     if scores is None:
         return measured.believed_runs / measured.runs
-    drawn, _ = moderated(own, own, measured.believed_again, WEIGHT_AGAIN)
+    drawn, _ = moderated(own, own, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
     unseen: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
     return unseen
 
 
-def _degrees_another(own: Variations, weight: float) -> Floats:
+def _degrees_new_scenarios(own: Variations, weight: float) -> Floats:
     """The subjects share their scenarios, so a pool of many adds hardly any for how hard these happen to be.
 
     And none where they are unlike, so that it has no *weight*.
     """
-    most = np.maximum(own.degrees + 1, DEGREES_ANOTHER)
-    return own.degrees + (most - own.degrees) * weight / WEIGHT_ANOTHER
+    most = np.maximum(own.degrees + 1, DEGREES_NEW_SCENARIOS)
+    return own.degrees + (most - own.degrees) * weight / WEIGHT_NEW_SCENARIOS
 
 
 Pair = tuple[Scores, Scores]
 
 
-def pairs_again(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def pairs_rerun(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """For pairs of subjects, by number: both sides of their differences under *the same test again*.
 
     Their runs have nothing in common. None where no subject has two.
     """
-    scores = scores_again(measured)
+    scores = scores_rerun(measured)
     return None if scores is None else (scores.at(first), scores.at(second))
 
 
-def pairs_another(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
+def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> Pair | None:
     """For pairs of subjects, by number: both sides of their differences under *another test like it*.
 
     Both answered the same scenarios, so what is hard in one of them for everybody falls away: the dispersion is that
     of the difference, over the rooms of both together. Who has fewer runs than the others has the noise of the missing
     ones on its side. None where a dimension that counts has a single scenario.
     """
-    own = measured.another
+    own = measured.new_scenarios
     if own is None:
         return None
     rooms = own.room[:, None] + own.room[None, :]
@@ -296,7 +296,7 @@ def pairs_another(measured: Measured, first: Numbers, second: Numbers) -> Pair |
         Variations(variances[at], rooms[at], degrees[at], known[at], degrees[at])
         for at in (np.triu_indices(len(measured.mean), 1), (first, second))
     )
-    drawn, weight = moderated(mine, everyone, measured.believed_another, WEIGHT_ANOTHER)
-    more, degrees = _of_runs(measured), _degrees_another(own, weight)
+    drawn, weight = moderated(mine, everyone, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
+    more, degrees = _of_runs(measured), _degrees_new_scenarios(own, weight)
     one, other = (plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True) for n in (first, second))
     return one, other

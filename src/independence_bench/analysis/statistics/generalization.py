@@ -37,22 +37,22 @@ class PairDifferences:
     p: Floats  # at which 0 would be on the edge of the interval
 
 
-Answers = tuple[PairDifferences | None, PairDifferences | None]  # again, another
+Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
 
 def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
-    """(again, another): low and high of each subject; None where it is not known."""
+    """(rerun, new_scenarios): low and high of each subject; None where it is not known."""
     shown = not measured.run_effects.beyond
-    again, another = (
+    rerun, new_scenarios = (
         None if scores is None else intervals(with_judges(scores, noise))
-        for scores in (dispersion.scores_again(measured), dispersion.scores_another(measured))
+        for scores in (dispersion.scores_rerun(measured), dispersion.scores_new_scenarios(measured))
     )
-    return again if shown else None, None if another is None else no_narrower(another, again)
+    return rerun if shown else None, None if new_scenarios is None else no_narrower(new_scenarios, rerun)
 
 
 def all_differences(asked: Sequence[ComparedScore], first: Numbers, second: Numbers) -> list[Answers]:
-    """Of each score that is *asked* about (again, another): subjects *first* minus *second*, by number.
+    """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*, by number.
 
     All at once: on a small board one score takes as long as all of them.
     """
@@ -79,42 +79,44 @@ def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float])
     return of_scores
 
 
-def _answers(measured: dispersion.Measured, again: PairDifferences | None, another: PairDifferences | None) -> Answers:
+def _answers(
+    measured: dispersion.Measured, rerun: PairDifferences | None, new_scenarios: PairDifferences | None
+) -> Answers:
     """What is shown of both; the second is never surer than the first."""
-    shown = None if measured.run_effects.beyond else again
-    if again is None or another is None:
-        return shown, another
+    shown = None if measured.run_effects.beyond else rerun
+    if rerun is None or new_scenarios is None:
+        return shown, new_scenarios
     return shown, PairDifferences(
-        no_narrower(another.limits, again.limits),
-        np.maximum(another.seen, again.seen),
-        np.maximum(another.p, again.p),
+        no_narrower(new_scenarios.limits, rerun.limits),
+        np.maximum(new_scenarios.seen, rerun.seen),
+        np.maximum(new_scenarios.p, rerun.p),
     )
 
 
 def ranking_p(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> tuple[Floats | None, Floats | None]:
-    """(again, another): what a ranking takes for its pairs.
+    """(rerun, new scenarios): what a ranking takes for its pairs.
 
     The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
     second has none, because the subjects have its scenarios in common.
     """
-    again, another = _sides(measured, noise, first, second)
-    p_again = None
-    if again is not None:
+    rerun, new_scenarios = _sides(measured, noise, first, second)
+    p_rerun = None
+    if rerun is not None:
         more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
-        one, other = (dispersion.for_ranking(measured, side) for side in again)
-        p_again = p_values(one, other, more)
-    p_another = None if another is None else p_values(*another)
-    if p_again is not None and p_another is not None:
-        p_another = np.maximum(p_another, p_again)
-    return None if measured.run_effects.beyond else p_again, p_another
+        one, other = (dispersion.for_ranking(measured, side) for side in rerun)
+        p_rerun = p_values(one, other, more)
+    p_new_scenarios = None if new_scenarios is None else p_values(*new_scenarios)
+    if p_rerun is not None and p_new_scenarios is not None:
+        p_new_scenarios = np.maximum(p_new_scenarios, p_rerun)
+    return None if measured.run_effects.beyond else p_rerun, p_new_scenarios
 
 
 def _sides(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
-    """Both sides of the differences, with the judges in them: again, then another."""
-    for pairs in (dispersion.pairs_again, dispersion.pairs_another):
+    """Both sides of the differences, with the judges in them: of a rerun, then of new scenarios."""
+    for pairs in (dispersion.pairs_rerun, dispersion.pairs_new_scenarios):
         sides = pairs(measured, first, second)
         yield None if sides is None else pairs_with_judges(*sides, noise, first, second)

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.analysis.statistics.arrays import Floats
-from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_again, pairs_another
+from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_new_scenarios, pairs_rerun
 from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
 from independence_bench.analysis.statistics.planning import after, fewest_runs
 from independence_bench.analysis.statistics.values import Interval
@@ -97,8 +97,8 @@ def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL)
     None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs and a dimension that
     counts has a single scenario, and where a mark is missing.
     """
-    over_scenarios = not measured.again.known.any()
-    sides = (pairs_another if over_scenarios else pairs_again)(measured, np.array([now]), np.array([before]))
+    over_scenarios = not measured.rerun.known.any()
+    sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(measured, np.array([now]), np.array([before]))
     if sides is None or measured.run_effects.beyond or np.isnan(measured.mean[[now, before]]).any():
         return None
     low, high = differences(*sides, level)

@@ -35,11 +35,11 @@ NOBODY = dispersion.Variations(_NONE, _NONE, _NONE, np.full(1, False), _NONE)  #
 class Expected:
     """How the score of a subject that was not measured yet is expected to vary."""
 
-    again: float  # dispersion of one run
+    rerun: float  # dispersion of one run
     borrowed: float  # degrees that a subject has from the others
     degrees: float  # what each run after the first adds to them
-    another: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
-    another_degrees: float
+    new_scenarios: float | None  # dispersion over scenarios; None: a dimension that counts has a single one
+    new_scenarios_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
     believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
 
@@ -51,18 +51,20 @@ def expect(design: dispersion.Design, measured: Measured | None = None) -> Expec
     Satterthwaite's formula gives where each conversation varies as its weight says.
     """
     blank = dispersion.measure(design, [np.full((1, *design.weights.shape), 0.5)])
-    over = dispersion.scores_another(blank)
+    over = dispersion.scores_new_scenarios(blank)
     pool = measured or blank
-    met = None if measured is None else measured.another or blank.another
+    met = None if measured is None else measured.new_scenarios or blank.new_scenarios
     parts = np.square(design.weights.sum(axis=0))
-    common = _common(pool.again, pool.believed_again, dispersion.WEIGHT_AGAIN)
+    common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
     return Expected(
-        again=common + max(common * pool.run_effects.excess, pool.believed_runs),
-        borrowed=dispersion.weight_of(pool.again, dispersion.WEIGHT_AGAIN),
+        rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
+        borrowed=dispersion.weight_of(pool.rerun, dispersion.WEIGHT_RERUN),
         degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
-        another=None if over is None else _common(met or NOBODY, pool.believed_another, dispersion.WEIGHT_ANOTHER),
-        another_degrees=0.0 if over is None else float(over.degrees[0]),
-        subjects=int(np.count_nonzero(pool.again.known)),
+        new_scenarios=None
+        if over is None
+        else _common(met or NOBODY, pool.believed_new_scenarios, dispersion.WEIGHT_NEW_SCENARIOS),
+        new_scenarios_degrees=0.0 if over is None else float(over.degrees[0]),
+        subjects=int(np.count_nonzero(pool.rerun.known)),
         believed_runs=pool.believed_runs,
     )
 
@@ -75,21 +77,21 @@ def expected_scores(expected: Expected, mean: float, runs: int) -> intervals.Sco
     if runs < 2 and not expected.subjects:
         return None
     degrees = expected.borrowed + (runs - 1) * expected.degrees
-    return intervals.plain_scores(np.array([mean]), np.array([expected.again / runs]), np.array([degrees]))
+    return intervals.plain_scores(np.array([mean]), np.array([expected.rerun / runs]), np.array([degrees]))
 
 
-def width_again(expected: Expected, mean: float, runs: int) -> float | None:
+def width_rerun(expected: Expected, mean: float, runs: int) -> float | None:
     """The width, from end to end, of the interval of the same test again after *runs*, in [0, 1]; or None."""
     scores = expected_scores(expected, mean, runs)
     return None if scores is None else float(widths(scores)[0])
 
 
-def width_another(expected: Expected, mean: float, runs: int) -> float | None:
+def width_new_scenarios(expected: Expected, mean: float, runs: int) -> float | None:
     """The same for another test like it; None: there is none. The number of *runs* matters for stems only."""
-    if expected.another is None:
+    if expected.new_scenarios is None:
         return None
-    dispersion = expected.another + expected.believed_runs / runs
-    of = (np.array([number]) for number in (mean, dispersion, expected.another_degrees))
+    dispersion = expected.new_scenarios + expected.believed_runs / runs
+    of = (np.array([number]) for number in (mean, dispersion, expected.new_scenarios_degrees))
     return float(widths(intervals.plain_scores(*of))[0])
 
 
@@ -110,7 +112,7 @@ def runs_for_width(expected: Expected, mean: float, width: float) -> int | None:
     """
 
     def narrow(runs: int) -> bool:
-        reached = width_again(expected, mean, runs)
+        reached = width_rerun(expected, mean, runs)
         return reached is not None and reached <= width
 
     return fewest_runs(narrow)
@@ -150,7 +152,7 @@ def widths(scores: intervals.Scores) -> Floats:
 def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Scores:
     """What *the same test again* would say of the *measured* after so many *runs* each, if nothing else changed."""
     asked = np.asarray(runs, dtype=np.float64)
-    own = measured.again
+    own = measured.rerun
     more = measured.runs > 1
     of_a_run = np.where(more, own.degrees / np.where(more, measured.runs - 1, 1.0), _typical(measured))
     return dispersion.scores_after(measured, asked, (asked - 1) * of_a_run)
@@ -163,10 +165,10 @@ def _common(pool: dispersion.Variations, believed: float, weight: float) -> floa
 
 def _typical(measured: Measured) -> float:
     """The median of the degrees that a run after the first has added; 0 where no subject has two runs that differ."""
-    counted = measured.again.degrees > 0
+    counted = measured.rerun.degrees > 0
     if not counted.any():
         return 0.0
-    return float(np.median(measured.again.degrees[counted] / (measured.runs[counted] - 1)))
+    return float(np.median(measured.rerun.degrees[counted] / (measured.runs[counted] - 1)))
 
 
 # ---------------------------------------------------------------- while it is played
@@ -187,14 +189,14 @@ class WidthLook:
 
 
 def look_at_width(measured: Measured, may_play: Bools, most: int, width: float) -> WidthLook:
-    """Who needs another run for an interval of *width*, in [0, 1]; *may_play*: who can be given one.
+    """Who needs new_scenarios run for an interval of *width*, in [0, 1]; *may_play*: who can be given one.
 
     A subject is given up where with *most* runs it is to be expected that its interval is still wider, by more than
     what such an expectation can be wrong by (`SLACK`). Where no subject has two runs nothing is known, and all play on.
     """
     now = widths(after(measured, measured.runs))
     then = widths(after(measured, np.maximum(measured.runs, most)))
-    known = bool(measured.again.known.any())
+    known = bool(measured.rerun.known.any())
     narrow = (now <= width) & known
     hopeless = ~narrow & (then > SLACK * width) & known
     on = may_play & ~narrow & ~hopeless & (measured.runs < most)

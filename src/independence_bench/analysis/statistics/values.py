@@ -47,13 +47,13 @@ class Standing:
 class Uncertainty:
     """Where a number lies, at 95%, by each of the two questions; in its own unit. None: not known."""
 
-    again: Interval | None = None
-    another: Interval | None = None
+    rerun: Interval | None = None
+    new_scenarios: Interval | None = None
 
     def scaled(self, factor: float) -> Uncertainty:
         """In another unit."""
-        again, another = (None if of is None else of.scaled(factor) for of in (self.again, self.another))
-        return Uncertainty(again, another)
+        rerun, new_scenarios = (None if of is None else of.scaled(factor) for of in (self.rerun, self.new_scenarios))
+        return Uncertainty(rerun, new_scenarios)
 
 
 UNKNOWN = Uncertainty()
@@ -66,7 +66,7 @@ class RowUncertainty:
     index: Uncertainty = UNKNOWN
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
-    standing_another: Standing | None = None
+    standing_new_scenarios: Standing | None = None
 
 
 NO_UNCERTAINTY = RowUncertainty()
@@ -78,7 +78,7 @@ class ScoreDifference:
 
     difference: float
     uncertainty: Uncertainty
-    seen_again: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
-    seen_another: float | None
-    p_again: float | None = None  # the p at which 0 would be on the edge of the interval
-    p_another: float | None = None
+    seen_rerun: float | None  # the smallest true difference that 80 of 100 repetitions would tell from none
+    seen_new_scenarios: float | None
+    p_rerun: float | None = None  # the p at which 0 would be on the edge of the interval
+    p_new_scenarios: float | None = None

@@ -84,7 +84,7 @@ def index_interval() -> Metric:
             return {}
         protocol, configurations, marks = _read(scores)
         (row,) = measure_board(protocol, configurations, [marks]).of_subjects()
-        interval = row.index.again
+        interval = row.index.rerun
         return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
 
     return measure

@@ -65,7 +65,7 @@ export function Comparison({ board, compared, sides, differences, openRow, kind,
 /** The index and its dimensions; *compared* has them without a scenario. */
 function Overall({ board, compared, sides, differences, kind }: Omit<Props, "openRow" | "children">) {
   const rows = overallFirst(compared, differences);
-  const significant = kind === "like" ? differences.stand_another : differences.stand;
+  const significant = kind === "like" ? differences.stand_new_scenarios : differences.stand;
   const reach = reachOf(
     differences,
     rows.map((row) => row.index),
@@ -95,7 +95,7 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     },
     {
       id: "interval",
-      title: kind === "like" ? "95% new-scenarios CI" : "95% re-run CI",
+      title: kind === "like" ? "95% new scenarios CI" : "95% rerun CI",
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",
@@ -191,7 +191,7 @@ function ScenarioRow({
   const { scenario = null, dimension = null } = compared[index] ?? {};
   const titles = useMemo(() => new Map(board.scenarios.map((scenario) => [scenario.id, scenario.title])), [board]);
   if (scenario === null) return null;
-  const interval = intervalOf(differences, index, "again");
+  const interval = intervalOf(differences, index, "rerun");
   const key = `${scenario}.${dimension ?? ""}`;
   const open = openRow === key;
   return (
@@ -242,15 +242,15 @@ function dimensionTitle(board: Board, name: string): string {
 
 /** The interval of a difference. Scenarios have only the one for the same test given again. */
 function intervalOf(differences: Differences, index: number, kind: Props["kind"]): Interval | null {
-  if (kind === "like") return differences.another[index] ?? null;
-  const [low, high] = [differences.lows[index], differences.highs[index]];
-  const shown = differences.between[index];
-  return low == null || high == null || shown == null ? null : { low, high, shown };
+  return (kind === "like" ? differences.new_scenarios : differences.rerun)[index] ?? null;
 }
 
 /** The end of the bars' scale: a multiple of ten that holds every difference and interval. */
-function reachOf({ points, lows, highs, another }: Differences, indices: readonly number[]): number {
-  const ends = indices.flatMap((i) => [points[i], lows[i], highs[i], another[i]?.low, another[i]?.high]);
+function reachOf({ points, rerun, new_scenarios }: Differences, indices: readonly number[]): number {
+  const ends = indices.flatMap((i) => [
+    points[i],
+    ...[rerun[i], new_scenarios[i]].flatMap((one) => [one?.low, one?.high]),
+  ]);
   const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
   return Math.ceil(most / 10) * 10;
 }

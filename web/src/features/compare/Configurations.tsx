@@ -99,7 +99,7 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
                   sides={[side(one), side(other)]}
                   differences={differences}
                   openRow={address.scenario}
-                  kind="again"
+                  kind="rerun"
                 />
               ) : (
                 <Empty title="These two cannot be compared.">Choose two others.</Empty>

@@ -52,7 +52,8 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
       numeric: true,
       className: "max-sm:hidden",
       cellClass: "text-soft",
-      cell: ({ index: { uncertainty } }) => orDash((kind === "like" ? uncertainty.another : uncertainty.again)?.shown),
+      cell: ({ index: { uncertainty } }) =>
+        orDash((kind === "like" ? uncertainty.new_scenarios : uncertainty.rerun)?.shown),
     },
     {
       id: "difference",
@@ -66,7 +67,7 @@ export function PickedTable({ rows, comparisons, kind }: Props) {
           <>
             {orDash(found.shown[0])}{" "}
             <span className="text-sm text-soft max-sm:hidden">
-              {orDash(kind === "like" ? found.another[0]?.shown : found.between[0])}
+              {orDash((kind === "like" ? found.new_scenarios : found.rerun)[0]?.shown)}
             </span>
           </>
         );

@@ -92,7 +92,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
       cell: (row) => (
         <>
           {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
-          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.again ?? null} why={board.why} />}
+          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
         </>
       ),
     },
@@ -130,7 +130,7 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
 /** The interval of a difference, below it. */
 function IntervalLine({ interval, why }: { interval: Interval | null; why: string | null }) {
   return (
-    <span className="block text-sm text-soft" title={why ?? "95% re-run CI"}>
+    <span className="block text-sm text-soft" title={why ?? "95% rerun CI"}>
       {interval?.shown ?? "no interval"}
     </span>
   );
@@ -166,7 +166,7 @@ function PromptAndDelivery({ means }: { means: Means }) {
               </span>
               <span className="num">
                 <span className="font-semibold">{one.shown.points}</span>
-                <IntervalLine interval={one.again} why={null} />
+                <IntervalLine interval={one.rerun} why={null} />
               </span>
             </li>
           ))}

@@ -128,11 +128,11 @@ function ForestLegend() {
     <p className="flex flex-wrap gap-x-5 text-sm text-soft">
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[7px] w-8 rounded bg-accent/40 align-middle" />
-        re-run CI
+        rerun CI
       </span>
       <span>
         <span aria-hidden="true" className="mr-1.5 inline-block h-[3px] w-12 rounded bg-accent/55 align-middle" />
-        new-scenarios CI
+        new scenarios CI
       </span>
     </p>
   );
@@ -200,10 +200,10 @@ function scaleOf(rows: readonly BoardRow[]) {
   return scaleAround(
     rows.flatMap(({ index: { value, uncertainty } }) => [
       value,
-      uncertainty.again?.low,
-      uncertainty.again?.high,
-      uncertainty.another?.low,
-      uncertainty.another?.high,
+      uncertainty.rerun?.low,
+      uncertainty.rerun?.high,
+      uncertainty.new_scenarios?.low,
+      uncertainty.new_scenarios?.high,
     ]),
   );
 }

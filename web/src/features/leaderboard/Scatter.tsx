@@ -155,7 +155,7 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
         ))}
         {points.map((point) => {
           const { subject, index } = point.row;
-          const again = index.uncertainty.again;
+          const rerun = index.uncertainty.rerun;
           const picked = address.picked.includes(subject.id);
           return (
             <a
@@ -167,9 +167,9 @@ function ScatterPlot({ title, axis, points, note }: Plot) {
               onFocus={() => setSeen(point)}
               onBlur={() => setSeen(null)}
             >
-              {drawn === "intervals" && again ? (
+              {drawn === "intervals" && rerun ? (
                 <path
-                  d={`M${x(point.x)} ${y(again.low)}V${y(again.high)}`}
+                  d={`M${x(point.x)} ${y(rerun.low)}V${y(rerun.high)}`}
                   stroke="var(--color-accent)"
                   strokeOpacity={0.45}
                   strokeWidth={2}

@@ -107,7 +107,7 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
         <span title={scoreInWords(index, "both")}>
           <span className="font-semibold">{orDash(shown)}</span>
           <span className="ml-1.5 inline-block min-w-19 text-left text-sm text-faint max-md:hidden">
-            {(kind === "again" ? uncertainty.again : uncertainty.another)?.shown}
+            {(kind === "rerun" ? uncertainty.rerun : uncertainty.new_scenarios)?.shown}
           </span>
           {view === "heat" ? null : (
             <span className="-mb-1 block text-xs text-faint md:hidden">{costOf({ price })}</span>

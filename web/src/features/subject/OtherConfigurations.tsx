@@ -41,8 +41,8 @@ export function OtherConfigurations({ subject }: { subject: Subject }) {
       cell: (row) => (
         <>
           {orDash(row.change?.shown.points)}
-          <span className="block text-sm text-soft" title={row.why ?? "95% re-run CI"}>
-            {row.change?.again?.shown ?? "no interval"}
+          <span className="block text-sm text-soft" title={row.why ?? "95% rerun CI"}>
+            {row.change?.rerun?.shown ?? "no interval"}
           </span>
         </>
       ),

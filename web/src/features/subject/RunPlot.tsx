@@ -13,8 +13,8 @@ export function RunPlot({ subject }: { subject: Subject }) {
   const runs = inTime(subject.runs).slice(-MOST);
   if (runs.length < FEWEST) return null;
   const { index } = subject.row;
-  const { again } = index.uncertainty;
-  const scale = scaleAround([...runs.map((run) => run.index), index.value, again?.low, again?.high]);
+  const { rerun } = index.uncertainty;
+  const scale = scaleAround([...runs.map((run) => run.index), index.value, rerun?.low, rerun?.high]);
   const wide = LEFT + STEP * Math.max(4, runs.length);
   const across = (place: number) => LEFT + STEP * (place + 0.5);
   const up = (value: number) => TOP + (HIGH * (scale.high - value)) / (scale.high - scale.low);
@@ -23,7 +23,7 @@ export function RunPlot({ subject }: { subject: Subject }) {
     <figure className="panel mb-3 max-w-4xl p-3">
       <figcaption className="text-sm text-soft">
         <span className="font-semibold text-ink">The index over time</span>, run by run in the order in which they
-        began. Line and band: the subject's index and its 95% re-run CI.
+        began. Line and band: the subject's index and its 95% rerun CI.
       </figcaption>
       <svg
         viewBox={`0 0 ${wide} ${TOP + HIGH + BOTTOM}`}
@@ -31,12 +31,12 @@ export function RunPlot({ subject }: { subject: Subject }) {
         style={{ maxWidth: `${1.3 * wide}px` }}
         aria-hidden="true" // the table below says the same
       >
-        {again ? (
+        {rerun ? (
           <rect
             x={LEFT}
             width={wide - LEFT}
-            y={up(again.high)}
-            height={up(again.low) - up(again.high)}
+            y={up(rerun.high)}
+            height={up(rerun.low) - up(rerun.high)}
             className="fill-accent/15"
           />
         ) : null}

@@ -15,7 +15,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
   const { row } = subject;
   const { address, href } = usePage();
   const { why, uncertainty } = row.index;
-  const { again, another } = uncertainty;
+  const { rerun, new_scenarios } = uncertainty;
   const scores = subject.profile.flatMap((field) => {
     const [dimension, score] = [board.dimensions[field.place], row.dimensions[field.place]];
     return dimension && score ? [{ dimension, score, field }] : [];
@@ -31,8 +31,8 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
           <span className="eyebrow">Independence Index, 0 to 100</span>
         </div>
         <dl className="text-sm">
-          {another ? <Pair name="95% new-scenarios CI" value={another.shown} /> : null}
-          {again ? <Pair name="95% re-run CI" value={again.shown} /> : null}
+          {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
+          {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
           <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={address.interval} />} />
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />

@@ -120,7 +120,7 @@ function Details({ subject, board, address }: Props) {
       {subject.elsewhere.length ? (
         <Section
           title="In other configurations"
-          description="The same subject under another prompt or delivery, by the same judge. Difference: to the index above, with its 95% re-run CI."
+          description="The same subject under another prompt or delivery, by the same judge. Difference: to the index above, with its 95% rerun CI."
         >
           <OtherConfigurations subject={subject} />
         </Section>
