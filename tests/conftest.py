@@ -132,6 +132,8 @@ def pytest_configure() -> None:
     """What a shell begins in the background ignores Ctrl-C, and so would every command that a test begins."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):  # ignored below nohup, and then by every process that is started
+        signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -8,6 +8,7 @@ nothing of what is in the tables.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -90,6 +91,8 @@ class PostgresDatabase(Backend):
         )
         self.begin_writing = f"{begin}SELECT pg_advisory_xact_lock({LOCK})"
         self.begin_sharing = f"{begin}SELECT pg_advisory_xact_lock_shared({LOCK})"
+        # what the driver has to say of a connection that breaks off is in our own errors, in one line
+        logging.getLogger("psycopg").setLevel(logging.CRITICAL)
         settings = {name: value for name, value in DEFAULTS.items() if name not in url.query}
         settings["autocommit"] = True  # we say BEGIN ourselves
         try:
