@@ -174,10 +174,7 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     assert statement(compared(board, "soft", "firm")) == ("B is ahead on this test, and would be on another like it.")
     assert statement(compared(board, "firm", "soft")).startswith("A is ahead")
     untold = compared(board, "firm", "near")
-<<<<<<< HEAD
-=======
     assert untold.scores.index is not None
->>>>>>> h2-compare
     assert statement(untold) == (
         f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
         f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
