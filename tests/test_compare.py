@@ -382,7 +382,7 @@ def test_one_subjects_change_is_the_difference_of_two_independent_indices() -> N
 
     place = next(n for n, e in enumerate(found.effects) if (e.factor, e.within) == ("system", "user_role"))
     spread = next(spread for spread in found.subjects if spread.label == row.label)
-    change = sure_of(spread.changes[place])
+    change = known(spread.changes[place])
 
     assert change.points == pytest.approx(parts[0][1] - parts[1][1])
     assert change.rerun is not None

@@ -132,9 +132,9 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(s
     every, last = refused(played), max(end(entry) for entry in refused(played))
     assert most_in_flight([entry for entry in played.entries if entry.at < min(end(entry) for entry in every)]) == 16
     paused = after(played.entries, last + LAG)
-    soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.of(False, 0) / 2]
+    soon = [entry for entry in paused if entry.at < paused[0].at + SLOW.call_seconds(False, 0) / 2]
     assert 1 <= len(soon) <= 16 * CUT, "what the gate lets out after the pause"
-    assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.of(False, 0))) == 16
+    assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.call_seconds(False, 0))) == 16
 
 
 def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:

@@ -494,5 +494,5 @@ def test_the_main_board_is_by_the_judge_that_ranks_most(bench: Benches) -> None:
         made.judge().label: (2, 8, 0, 0.0),
         made.judge("judge/another").label: (1, 3, 1, 0.25),
     }
-    assert contents(made, "new_scenarios").main.judge == made.judge("judge/another").label
-    assert contents(made, "new_scenarios").details[1].scored["resistance"] == (0, 2)
+    assert contents(made, "another").main.judge == made.judge("judge/another").label
+    assert contents(made, "another").details[1].scored["resistance"] == (0, 2)
