@@ -254,11 +254,12 @@ class Catalog:
         """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
 
         def read() -> dict[Key, list[Judgement]]:
-            found: dict[Key, list[Judgement]] = defaultdict(list)
+            by_heard: dict[Key, list[Judgement]] = defaultdict(list)
+            rubrics = {transcript.key[1] for transcript in edition.transcripts}
             with self.store.reading() as connection:
-                for one in judgement_rows(connection, {one.key[1] for one in edition.transcripts}):
-                    found[one.about].append(one)
-            return found
+                for judgement in judgement_rows(connection, rubrics):
+                    by_heard[judgement.about].append(judgement)
+            return by_heard
 
         return self.kept(("judgements", edition.id), read)
 
