@@ -255,9 +255,8 @@ class Catalog:
 
         def read() -> dict[Key, list[Judgement]]:
             by_heard: dict[Key, list[Judgement]] = defaultdict(list)
-            rubrics = {transcript.key[1] for transcript in edition.transcripts}
             with self.store.reading() as connection:
-                for judgement in judgement_rows(connection, rubrics):
+                for judgement in judgement_rows(connection, {played.key[1] for played in edition.transcripts}):
                     by_heard[judgement.about].append(judgement)
             return by_heard
 
