@@ -219,3 +219,11 @@ def test_the_pure_middle_knows_no_http_and_no_database() -> None:
 
     assert f"{PACKAGE}.protocol.plan" in loaded
     assert not {"aiohttp", "sqlalchemy", "numpy", "rich", "click"} & loaded
+
+
+def test_a_command_that_only_reads_imports_nothing_that_calls_or_serves() -> None:
+    """They would take longer to import than a leaderboard takes to be shown."""
+    reads = "import sys, independence_bench.cli.rankings as _; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", reads], capture_output=True, text=True, check=True)
+
+    assert {"aiohttp", "starlette", "uvicorn", "torch"} & set(done.stdout.split()) == set()

@@ -28,7 +28,7 @@ from independence_bench.analysis.reliability import (
     panel,
 )
 from independence_bench.analysis.statistics.variance_components import Components
-from independence_bench.api.orders import find_protocol
+from independence_bench.api.named import find_protocol
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import read_contents

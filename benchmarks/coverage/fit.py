@@ -31,7 +31,7 @@ from scipy.special import ndtri
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import find_protocol
+from independence_bench.api.named import find_protocol
 from independence_bench.protocol.definition import Mark, Protocol
 from independence_bench.store.database import open_store
 

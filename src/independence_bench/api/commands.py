@@ -18,16 +18,8 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.orders import (
-    EFFORTS,
-    RunOrder,
-    find_protocol,
-    judge_options,
-    keep_exclusions,
-    lines_before,
-    read_roster,
-    run_options,
-)
+from independence_bench.api.named import find_protocol, keep_exclusions, read_roster
+from independence_bench.api.orders import EFFORTS, RunOrder, judge_options, lines_before, run_options
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import judgements_of, results_of
-from independence_bench.api.orders import open_results
+from independence_bench.api.named import open_results
 from independence_bench.dataset.export import ExportSource, readable_protocols, scores
 from independence_bench.dataset.schema import EXPORT_TABLES, ExportColumn, arrow_table
 from independence_bench.store import registry

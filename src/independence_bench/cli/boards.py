@@ -5,7 +5,7 @@ from __future__ import annotations
 from independence_bench.analysis import leaderboard
 from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.api.orders import not_stored
+from independence_bench.api.named import not_stored
 from independence_bench.cli.selection import Selection, jurors
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead

@@ -14,7 +14,8 @@ import click
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import keep_exclusions, lines_before, read_roster
+from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api.orders import lines_before
 from independence_bench.cli.options import (
     MILLION,
     Command,

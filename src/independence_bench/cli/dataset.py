@@ -15,7 +15,7 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
-from independence_bench.api.orders import open_results
+from independence_bench.api.named import open_results
 from independence_bench.cli.options import answered, err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export

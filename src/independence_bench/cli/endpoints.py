@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.api.orders import read_roster
+from independence_bench.api.named import read_roster
 from independence_bench.cli.options import MILLION, models_file_option, out, say
 from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError

@@ -23,7 +23,7 @@ from independence_bench.analysis.gate import (
 from independence_bench.analysis.held_stems import held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.api.orders import find_protocol, open_results, weighed
+from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
 from independence_bench.cli.boards import configured_boards
 from independence_bench.cli.options import (

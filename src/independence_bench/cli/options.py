@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from independence_bench.api.orders import MODELS_FILE
+from independence_bench.api.named import MODELS_FILE
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless

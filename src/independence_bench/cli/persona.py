@@ -11,7 +11,8 @@ import click
 
 from independence_bench.analysis.held_stems import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, keep_exclusions, read_roster, specs_of, with_settings
+from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.api.orders import find_protocol
+from independence_bench.api.named import find_protocol
 from independence_bench.cli.options import out, say, store_option
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text

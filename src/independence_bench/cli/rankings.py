@@ -13,7 +13,7 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
-from independence_bench.api.orders import find_protocol, weighed
+from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.boards import boards_of, chosen_boards, configured_boards
 from independence_bench.cli.options import (
     configuration_options,

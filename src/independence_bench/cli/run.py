@@ -9,7 +9,8 @@ from dataclasses import replace
 import click
 
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.orders import EFFORTS, RunOrder, run_options, stored_subjects
+from independence_bench.api.named import stored_subjects
+from independence_bench.api.orders import EFFORTS, RunOrder, run_options
 from independence_bench.cli import calling, pacing, workers
 from independence_bench.cli.options import (
     Number,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from independence_bench.api.orders import configurations, find_protocol, open_results, weighed
+from independence_bench.api.named import configurations, find_protocol, open_results, weighed
 from independence_bench.cli.options import (
     Command,
     command_line,

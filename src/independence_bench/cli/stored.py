@@ -9,7 +9,7 @@ import click
 from sqlalchemy import Connection
 
 from independence_bench.analysis.costs import read_costs
-from independence_bench.api.orders import find_protocol, open_results, stored_subjects
+from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import (
     confirmed,
     legend_option,

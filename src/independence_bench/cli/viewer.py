@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from independence_bench.api.orders import find_protocol, open_results
+from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.human import Person
