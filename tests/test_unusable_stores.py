@@ -490,6 +490,35 @@ def test_replies_that_nothing_can_be_written_of_are_kept_until_it_can(
     assert once_each(user.server.asked)
 
 
+DAMAGED = [
+    b"[]\n",
+    b"{}\n",
+    b"\xff\n",
+    b'{"attempt": 1e999}\n',
+    b'{"ended": {"usage": {"cents": 1}}}\n',
+    b"null\n",
+    b"{",
+]
+
+
+def test_files_that_are_no_saved_replies_are_left_alone(
+    small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """By their name they could be: they are not read into the store, and stop no command."""
+    user = User(tmp_path, serve(steady()))
+    user.models()
+    files = {tmp_path / f"aib-unstored-{number}.jsonl": content for number, content in enumerate(DAMAGED)}
+    for path, content in files.items():
+        path.write_bytes(content)
+    (tmp_path / "aib-unstored-link.jsonl").symlink_to("nowhere")
+
+    done = user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
+
+    assert done.returncode == 0, done.stderr
+    assert len(user.server.asked) == CALLS
+    assert {path: path.read_bytes() for path in files} == files
+
+
 def test_a_store_that_there_is_no_room_to_make_leaves_nothing_behind(tmp_path: Path) -> None:
     """Not even a part of one, which the next command would have to refuse."""
     with disk("60k") as folder:

@@ -10,15 +10,15 @@ import json
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, Select, or_, select
 
-from independence_bench.calls.call import CallLedger, EndedAttempt
+from independence_bench.calls.call import CallLedger, CallState, EndedAttempt, NextStep
 from independence_bench.models.local.weights import data_folder
 from independence_bench.models.messages import Usage
 from independence_bench.models.redaction import KNOWN, SENT
@@ -27,6 +27,7 @@ from independence_bench.store.attempts import LOST, Ended
 from independence_bench.store.group_commit import Operation
 
 PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
+UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 
 
 def is_finish(operation: Operation) -> bool:
@@ -65,10 +66,21 @@ class Unstored:
                 return path
         return None
 
-    def _line(self, state: Any, attempt: int, ended: Ended, step: Any) -> str:
-        how = asdict(ended) | {"raw": SENT.redacted_text(ended.raw), "message": KNOWN.redacted_message(ended.message)}
-        saved = {"owner": self.owner, "key": state.key, "attempt": attempt, "at": self.now, "charge": step.charge}
-        return json.dumps(saved | {"ended": how}) + "\n"
+    def _line(self, state: CallState[Any], attempt: int, ended: Ended, step: NextStep[Any]) -> str:
+        how = replace(ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message))
+        return json.dumps(asdict(SavedEnd(self.owner, state.key, attempt, self.now, step.charge, how))) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEnd:
+    """One line of a file: how an attempt of *owner* at the call *key* ended."""
+
+    owner: str
+    key: str
+    attempt: int
+    at: float  # seconds since 1970
+    charge: float  # dollars that a budget counts for it
+    ended: Ended
 
 
 def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
@@ -77,24 +89,23 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
     taken = []
     for path, saved in _files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no line for it
-        here = [line for line in saved if connection.execute(_attempt(line)).first() is not None]
+        here = [end for end in saved if connection.execute(_attempt(end)).first() is not None]
         if not here:
             continue
-        for line in here:
+        for end in here:
             # another process may have taken it for lost meanwhile, but it has not seen how that ended
             no_end = or_(schema.attempts.c.finished_at.is_(None), schema.attempts.c.outcome == LOST)
-            if connection.execute(_attempt(line).where(no_end)).first() is not None:
-                ended = Ended(**line["ended"] | {"usage": Usage(**line["ended"]["usage"])})
-                attempts.end_attempts(connection, [(line["attempt"], ended)], line["at"])
-                workers.settle(connection, [line["attempt"]])
-                workers.spend(connection, line["owner"], line["charge"])
+            if connection.execute(_attempt(end).where(no_end)).first() is not None:
+                attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
+                workers.settle(connection, [end.attempt])
+                workers.spend(connection, end.owner, end.charge)
         taken.append(path)
     return taken
 
 
-def _attempt(line: Mapping[str, Any]) -> Any:
-    of = schema.attempts.c
-    return select(of.id).where(of.id == line["attempt"], of.call_key == line["key"], of.owner == line["owner"])
+def _attempt(end: SavedEnd) -> Select[tuple[int]]:
+    row = schema.attempts.c
+    return select(row.id).where(row.id == end.attempt, row.call_key == end.key, row.owner == end.owner)
 
 
 def _folders(store_folder: Path | None) -> Iterator[Path]:
@@ -105,12 +116,20 @@ def _folders(store_folder: Path | None) -> Iterator[Path]:
     yield Path(tempfile.gettempdir())
 
 
-def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
-    """The files that this user has saved, and their lines."""
+def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
+    """The files that this user has saved, and their lines; what is not such a file is left alone."""
     for folder in dict.fromkeys(_folders(store_folder)):
         with suppress(OSError):
             for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
                 # anybody may put a file into a folder for temporary ones
                 if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
-                    with suppress(OSError, ValueError):
-                        yield path, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+                    with suppress(OSError, *UNREADABLE):
+                        yield path, [_read(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _read(line: str) -> SavedEnd:
+    """Raises one of UNREADABLE for anything but a line as `save` writes it."""
+    saved = json.loads(line)
+    ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
+    number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])
+    return SavedEnd(str(saved["owner"]), str(saved["key"]), *number, ended)
