@@ -505,7 +505,7 @@ def test_an_estimate_needs_no_endpoint_that_answers(tmp_path: Path) -> None:
 
     assert estimated(tmp_path, *named("rock"), "--runs", "2")["dollars"] == known["dollars"]
     assert (done.returncode, new.returncode) == (0, 0), done.stderr + new.stderr
-    assert "note: without its list: nothing answers at http://127.0.0.1:" in done.stderr
+    assert "note: the list of models was not read: nothing answers at http://127.0.0.1:" in done.stderr
     assert "is what its endpoint listed on 20" in done.stderr
     assert "the price of sim:sim/mirror is not known: --price IN OUT sets it" in new.stderr
 

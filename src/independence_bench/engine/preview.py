@@ -79,7 +79,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
             )
     remarks = [*plan.left_out]
-    remarks += [f"without its list: {client.unlisted}" for client in clients.values() if client.unlisted]
+    remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
     for model, info in infos.items():
         remarks += _remarks(plan, model, info, model in free or model in kept, bounded)
     for model, (_, then) in kept.items():
