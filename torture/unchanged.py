@@ -7,15 +7,17 @@ runs in a folder of its own, on a copy of the store. The last of the stores, `sc
 same commands against its own `aib simulate` with the same seeds, then exported, so its keys and hashes are compared.
 With --keep the stores and BEFORE's answers are kept and used again, and what differs is written to DIR/different-AFTER.
 
-JSON, exports, the site's answers and exit codes must be the same bytes. Other text must have the same facts in the same
-order: numbers, names, options, the lines of tables. Where only its words differ, that is listed as wording and
-counted apart. The exit code is 1 where anything but wording differs.
+Exports, CSV and exit codes must be the same bytes. JSON, the site's included, must have the same keys and values once
+BEFORE's keys are renamed as `renamed.json` says and those that it lists as gone are left out; their order is free.
+Other text must have the same facts in the same order: numbers, names, options, the lines of tables. Where only words
+differ, that is listed as wording and counted apart. The exit code is 1 where anything but wording differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shlex
@@ -67,6 +69,7 @@ OF_CALLS: tuple[Norm, ...] = (
 )
 # Beside these: of a site only api/ is compared, since the rest is the page, which is built from web/.
 
+KEYS = json.loads(Path(__file__).with_name("renamed.json").read_text())  # how keys were renamed, which ones are gone
 HEADED = re.findall(r"^\[(.*)\]\n((?:.+\n)*)", Path(__file__).with_suffix(".txt").read_text(), re.MULTILINE)
 COMMANDS: dict[str, list[str]] = {heading: lines.splitlines() for heading, lines in HEADED}
 
@@ -118,7 +121,7 @@ def answer(program: Checkout, given: Path, store: Path | None, command: str) -> 
             shutil.copy(store, work / "aib.db")
         before = set(work.rglob("*")) | {work / f"aib.db{end}" for end in ("", "-wal", "-shm")}
         if command.startswith("import results"):
-            program.run(work, "export results", has_to=True)
+            program.run(work, "export results --licence unknown", has_to=True)
         parts = program.run(work, command)
         for path in sorted(set(work.rglob("*")) - before - set(work.rglob(NEW))):
             if path.is_file() and (work / "public" not in path.parents or work / "public/api" in path.parents):
@@ -166,7 +169,7 @@ def first(before: Checkout, work: Path) -> None:
 def again(before: Checkout, work: Path, empty: bool = False) -> None:
     """The export of that one in a store of its own; or, *empty*, a store in which nothing was played."""
     first(before, work)
-    before.run(work, "export whole", has_to=True)
+    before.run(work, "export whole --licence unknown", has_to=True)
     (work / "aib.db").unlink()
     for path in (work / "whole").glob("*.jsonl") if empty else ():
         path.write_bytes(b"")
@@ -230,14 +233,40 @@ def make(before: Checkout, kept: Path, name: str) -> bool:
 def differences(command: str, before: Answer, after: Answer) -> Iterator[tuple[bool, str]]:
     """The first that is more than wording, the first that is only wording; True there."""
     found: dict[bool, list[str]] = {False: [], True: []}
+    for was_word, now_word in KEYS["words"].items():
+        before = {name: content.replace(was_word.encode(), now_word.encode()) for name, content in before.items()}
+    before, after = ({name: plain_json(content) for name, content in side.items()} for side in (before, after))
     for part in sorted(before.keys() | after.keys()):
         was, now = before.get(part), after.get(part)
         if was != now:
-            words_only = was and now and is_text(command, part) and facts(was) == facts(now)
-            found[bool(words_only)].append(part)
+            may_be_worded = is_text(command, part) or (now is not None and is_json(now))
+            found[bool(was and now and may_be_worded and facts(was) == facts(now))].append(part)
     for wording, (part, *more) in ((wording, parts) for wording, parts in found.items() if parts):
         where = first_difference(before.get(part), after.get(part))
         yield wording, f"{part}{f' (and {len(more)} more)' if more else ''}, {where}"
+
+
+def is_json(content: bytes) -> bool:
+    """Whether it is an object or a list in JSON, as a whole."""
+    return content[:1] in (b"{", b"[") and content.rstrip()[-1:] in (b"}", b"]") and b"}\n{" not in content
+
+
+def plain_json(content: bytes) -> bytes:
+    """JSON with the keys of today, one value a line, in the order of the keys; anything else as it is."""
+    if not is_json(content):
+        return content
+    value = json.loads(content, object_pairs_hook=with_keys_of_today, parse_float=rounded)
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode()
+
+
+def rounded(number: str) -> float:
+    """The number to ten digits: an equal formula may be summed in another order."""
+    return float(f"{float(number):.10g}")
+
+
+def with_keys_of_today(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object without what is gone, its keys renamed."""
+    return {KEYS["renamed"].get(key, key): value for key, value in pairs if key not in KEYS["gone"]}
 
 
 def is_text(command: str, part: str) -> bool:
