@@ -10,16 +10,15 @@ import click
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.orders import RunOrder, run_options
-from independence_bench.cli.calling import price_option
+from independence_bench.cli.calling import permissions, price_option
 from independence_bench.cli.options import Number, out, say, store_option
-from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import plan_options
 from independence_bench.engine.preview import Estimate, Preview, preview_of
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.report.power import (
     Resolution,

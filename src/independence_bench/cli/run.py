@@ -11,7 +11,8 @@ import click
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, run_options
-from independence_bench.cli import calling, pacing, workers
+from independence_bench.cli import calling, progress, workers
+from independence_bench.cli.calling import permissions, trust_option
 from independence_bench.cli.options import (
     Number,
     as_list,
@@ -26,7 +27,6 @@ from independence_bench.cli.options import (
     store_option,
     weights_option,
 )
-from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.cli.workers import Worker
@@ -98,8 +98,8 @@ plan_options = gathering(
 @click.command(name="run")
 @plan_options
 @weights_option
-@pacing.until_option
-@pacing.spread_option
+@progress.until_option
+@progress.spread_option
 @calling.limit_options
 @workers.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
@@ -135,7 +135,7 @@ def run(
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
-    target = pacing.target_of(until_width, order.runs)
+    target = progress.target_of(until_width, order.runs)
     if target is not None and worker.shard is not None:
         raise WrongUse("--until-width looks at all runs: leave out --shard")
     if worker.cluster is not None and (target is not None or hours is not None):
@@ -143,7 +143,7 @@ def run(
     order = replace(order, weights=weights)
     options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
     ask = not (order.named or yes)
-    spread = pacing.spread_of(hours, target.most if target else options.runs)
+    spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
             work = calling.carry_out(options, opened, ask, spread=spread, cluster=worker.cluster)
@@ -159,11 +159,11 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
-        say(pacing.target_line(target))
-        return calling.approved(preview, ask, *([pacing.spread_line(spread, target.most)] if spread else []))
+        say(progress.target_line(target))
+        return calling.approved(preview, ask, *([progress.spread_line(spread, target.most)] if spread else []))
 
     def tell(adaptive: AdaptiveRun) -> None:
-        say(pacing.round_line(adaptive))
+        say(progress.round_line(adaptive))
 
     adaptive = calling.to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
     if adaptive is None:
@@ -171,7 +171,7 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
     calling.say_end(adaptive.report, store)
     complete = calling.print_outcome(options, store, adaptive.report)
-    printed(out(), pacing.outcome_view(adaptive))
+    printed(out(), progress.outcome_view(adaptive))
     return complete
 
 

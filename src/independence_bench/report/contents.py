@@ -28,9 +28,9 @@ from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_json import apart_values, board_values
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import View, fields_of, json_text
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.leaderboard_view import apart_values, board_values
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values

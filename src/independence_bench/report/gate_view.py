@@ -11,10 +11,9 @@ from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
-from independence_bench.report.board_view import examined_by
+from independence_bench.report.board_view import exam_values, examined_by
 from independence_bench.report.compare_view import score_cells, score_values
 from independence_bench.report.encode import picked
-from independence_bench.report.exam_words import exam_values
 from independence_bench.report.format import from_to, money, plural, signed
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (

@@ -10,8 +10,8 @@ from independence_bench.analysis.judge_agreement import JudgedConversation, Mark
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import (
     between,
     from_to,

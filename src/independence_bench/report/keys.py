@@ -20,7 +20,7 @@ from independence_bench.analysis.rule_readings import LastLines, RuleReadings
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import RunScore
-from independence_bench.report.exam_words import exam_values
+from independence_bench.report.board_view import exam_values
 
 HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
 PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"

@@ -15,6 +15,7 @@ from independence_bench.report.board_view import (
     apart,
     cautions,
     doubts,
+    exam_line,
     examined_by,
     health_table,
     made_by,
@@ -33,15 +34,21 @@ from independence_bench.report.branches_view import (
     rule_table,
     stem_notes,
 )
-from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
-from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
+from independence_bench.report.settings_view import (
+    configurations_report,
+    efforts,
+    judge_of,
+    prices,
+    providers,
+    report_table,
+    served_by,
+)
 from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
 
 MOST_OPEN = 20  # subjects of a section that need not be opened

@@ -19,7 +19,7 @@ from independence_bench.protocol.conversation import Reading, Transcript, Words,
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import mark_text, plural
 from independence_bench.report.table import Block, Name, Note, Passage, Prose, Table, Title, columns_of
 from independence_bench.store import attempts, registry, results
