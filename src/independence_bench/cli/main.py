@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "demo": Entry("simulate", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
     "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
-    "estimate-cost": Entry("estimate", "Estimate calls, tokens and dollars of a run before anything is sent."),
+    "estimate-cost": Entry("run", "Estimate calls, tokens and dollars of a run before anything is sent."),
     "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
     "judge": Entry(
         "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True

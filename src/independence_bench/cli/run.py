@@ -1,7 +1,8 @@
-"""`aib run` and `aib rerun`: play, judge, rank; more of what is stored, every setting as it was."""
+"""`aib run`, `aib rerun`, `aib estimate-cost`: play, judge, rank; more of what is stored; what a run would take."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, run_options
 from independence_bench.cli import calling, progress, workers
-from independence_bench.cli.calling import permissions, trust_option
+from independence_bench.cli.calling import permissions, price_option, trust_option
 from independence_bench.cli.options import (
     Number,
     as_list,
@@ -31,13 +32,25 @@ from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.cli.workers import Worker
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.schedule import Spread
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.report.encode import json_text
+from independence_bench.report.estimate_view import (
+    Resolution,
+    estimate_values,
+    estimate_view,
+    expectation,
+    expected_index,
+    resolution,
+    resolution_values,
+    resolution_view,
+    runs_to_price,
+)
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
@@ -273,3 +286,71 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
                 f"{subject.label} no longer has the weights that it had when it was played; "
                 "`aib run` plays it as a subject of its own"
             )
+
+
+# ---------------------------------------------------------------- what it would take
+
+
+@click.command(name="estimate-cost")
+@plan_options
+@price_option
+@click.option("--resolve", is_flag=True, help="Also say which differences this many runs can detect.")
+@click.option(
+    "--width",
+    type=Number(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Also say how many runs give an interval of this width (implies --resolve).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
+@store_option
+def estimate_cost(
+    order: RunOrder,
+    price: tuple[float, float] | None,
+    resolve: bool,
+    width: float | None,
+    as_json: bool,
+    store: str,
+) -> None:
+    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested, without a key
+    where none is set.
+
+    MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
+    that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
+    stored ones of the same subject, else of the same model, else of other models; with an empty store, from the
+    protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
+    """
+    order = replace(order, every=order.every or not order.named)
+    options = run_options(order, permissions(), Limits(price=price))
+    resolving = resolve or width is not None
+    if resolving and options.experiments:
+        raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")
+    with open_store(store) as opened:
+        preview, found = asyncio.run(_foresee(options, opened, resolving, width))
+    for remark in preview.remarks:
+        say(f"note: {label_text(remark)}")
+    if as_json:
+        more = {} if found is None else {"resolve": resolution_values(found)}
+        click.echo(json_text({**estimate_values(preview), **more}))
+    else:
+        printed(out(), estimate_view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
+
+
+async def _foresee(
+    options: RunOptions, store: Store, resolving: bool, width: float | None
+) -> tuple[Preview, Resolution | None]:
+    """The forecast of the plan; and which differences it and other numbers of runs can detect, with their prices."""
+    async with resolved(options, store, asking=False) as (plan, session):
+        preview = await preview_of(plan, session)
+        if not resolving:
+            return preview, None
+        same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
+        judge = (plan.judge.hash,) if plan.judge else ()
+        board = max(same, key=lambda one: (one.judge_hashes == judge, len(one.ranked)), default=None)
+        expected = expectation(plan.protocol, plan.configurations, board)
+        center = expected_index(board, {subject.hash for subject in plan.subjects})
+        shown, needed = runs_to_price(expected, plan.runs, width, center)
+        costs = {
+            runs: (await preview_of(replace(plan, runs=runs), session)).forecast
+            for runs in {*shown, *([] if needed is None else [needed])}
+        }
+        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)
