@@ -260,20 +260,17 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         rows = [row for row, _ in pairs if row.score.index is not None]
         now = stored_builds(connection, board, rows)
         costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
-    dollars = {row.subject.hash: _a_run(costs.get(row.subject.hash), row) for row in rows}
-    names = _scores(protocol, asked.dimensions)
+    dollars = {
+        row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / row.score.runs
+        for row in rows
+    }
+    known = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
+    named = dict.fromkeys(fit(known, one, "dimension", f"{protocol.name} has") for one in asked.dimensions)
     lines = any(is_red_line(scenario.stem) for scenario in protocol.scenarios)
     crossings = {label: mine.crossings for label, mine in held(store, protocol, board.judge).items()} if lines else {}
-    return compare_builds(baseline, board, now, pairs, names, asked.margin, asked.looks, dollars, crossings)
-
-
-def _a_run(total: float | None, row: Row) -> float | None:
-    return None if total is None else total / row.score.runs
-
-
-def _scores(protocol: Protocol, typed: Sequence[str]) -> tuple[str, ...]:
-    names = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
-    return tuple(dict.fromkeys(fit(names, one, "dimension", f"{protocol.name} has") for one in typed)) or (INDEX,)
+    return compare_builds(
+        baseline, board, now, pairs, tuple(named) or (INDEX,), asked.margin, asked.looks, dollars, crossings
+    )
 
 
 # ---------------------------------------------------------------- a second look

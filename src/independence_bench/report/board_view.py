@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.boards import BoardExam
@@ -42,14 +41,16 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         (
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
-            *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.rerun)),
-            *(between(row.uncertainty.index.new_scenarios, 0), _drawn(row)),
+            *(Strong(number(row.score.index, 1)), between(rerun)),
+            between(row.uncertainty.index.new_scenarios, 0),
+            Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
         for row in rows
+        for rerun in (row.uncertainty.index.rerun,)
     ]
     lows = [d.interval[0] for row in cells for d in row if isinstance(d, Drawn) and d.interval]
     least = min([*lows, *(row.score.index or 0.0 for row in rows)], default=0.0)
@@ -64,11 +65,6 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
     ]
     return Table(columns, cells, gap=0)
-
-
-def _drawn(row: Row) -> Drawn:
-    rerun = row.uncertainty.index.rerun
-    return Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None)
 
 
 def signs(row: Row) -> str:
@@ -349,22 +345,3 @@ def _not_sat(exam: BoardExam) -> str:
     has = "have" if len(exam.lacking) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
-
-
-def exam_values(exam: BoardExam | None) -> dict[str, Any] | None:
-    """The same for programs; null for a person's marks, and where nobody has judged."""
-    if exam is None:
-        return None
-    found = exam.standing
-    return {
-        "line": exam_line(exam),
-        "sat": found is not None,
-        "fit": found and found.result.fitness.fit,
-        "why": found.result.fitness.why if found else (),
-        "kappa": found and found.kappa,  # of the weakest rubric; null unless all were sat
-        "when": found and found.result.when.isoformat(),
-        "rubrics": [one.rubric for one in found.result.rubrics] if found else [],
-        "not_sat": found.missing if found else (),
-        "members_not_sat": exam.lacking if exam.jury else (),
-        "no_questions": exam.no_questions,
-    }

@@ -14,11 +14,11 @@ from independence_bench.analysis.compare_versions import VersionChange, VersionC
 from independence_bench.analysis.comparison import ScorePair
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_view import NEW, RERUN, exam_values, examined_by, judged_by, made_by
+from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
 from independence_bench.report.branches_view import branches_compared
-from independence_bench.report.encode import picked
+from independence_bench.report.encode import fields_of, picked
 from independence_bench.report.format import from_to, number, plural, signed
-from independence_bench.report.leaderboard_view import apart_values, judges_in_intervals
+from independence_bench.report.leaderboard_view import judges_in_intervals
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -213,13 +213,12 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
     board = found.board
     return {
         "protocol": board.protocol_name,
-        **picked(board, "configurations judge main_judge rules"),
-        "judge_exam": exam_values(board.exam),
+        **picked(board, "configurations judge main_judge rules judge_exam=exam"),
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),
         "statement": statement(found),
-        "index": apart_values(found.scores.index),
+        "index": found.scores.index,
         "no_intervals_because": found.scores.why_no_interval,
         "dimensions": [score_values(one) | picked(one, "stands stands_new_scenarios") for one in found.scores.whole],
         "scenarios": [score_values(one) | picked(one, "stands") for one in found.scores.in_scenarios],
@@ -234,7 +233,7 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
         first: score.first,
         second: score.second,
         "difference": score.difference,
-    } | (apart_values(score.apart) or {"interval": None, "smallest_seen": None, "p": None})
+    } | (fields_of(score.apart) if score.apart else {"interval": None, "smallest_seen": None, "p": None})
 
 
 # ---------------------------------------------------------------- versions of a protocol

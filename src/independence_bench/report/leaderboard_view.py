@@ -8,7 +8,7 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.configurations import ConfigurationComparison
 from independence_bench.analysis.leaderboard import RuleDifference
-from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import UNKNOWN, Uncertainty
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration
@@ -247,16 +247,6 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
         return None
     values = picked(found, "variance_ratio=ratio degrees p excess_in_intervals=excess")
     return values | {"subjects": int((found.weight > 0).sum())}
-
-
-def apart_values(one: ScoreDifference | None) -> dict[str, Any] | None:
-    """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for none at all."""
-    if one is None:
-        return None
-    return picked(one, "difference interval=uncertainty") | {
-        "smallest_seen": picked(one, "rerun=seen_rerun new_scenarios=seen_new_scenarios"),
-        "p": picked(one, "rerun=p_rerun new_scenarios=p_new_scenarios"),
-    }
 
 
 def _row(row: Row) -> dict[str, Any]:

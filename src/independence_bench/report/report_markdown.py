@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.board import MOST_UNANSWERED, Board
+from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
     apart,
@@ -60,11 +60,12 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     the field and the fold curves; *data* is that of the JSON.
     """
     plot, heatmap, *of_stems = pictures
+    lacking, excluded = apart(contents.main.incomplete)
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
         "Branches": _branches(contents.main, of_stems),
-        "Incomplete subjects": _incomplete(contents.main),
-        "Excluded subjects": _excluded(contents.main),
+        "Incomplete subjects": _incomplete(contents.main, lacking),
+        "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")] if excluded else [],
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
@@ -167,19 +168,13 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
         yield Note(f"![{alt}]({name})")
 
 
-def _incomplete(board: Board) -> Iterator[Block]:
-    lacking, _ = apart(board.incomplete)
+def _incomplete(board: Board, lacking: Sequence[Row]) -> Iterator[Block]:
     if not lacking:
         yield Note("None.")
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield from (Note(Prose(line)) for line in no_index(board))
     yield unranked(board.protocol, lacking)
-
-
-def _excluded(board: Board) -> Iterator[Block]:
-    if excluded := apart(board.incomplete)[1]:
-        yield unranked(board.protocol, excluded, "Why")
 
 
 def _others(contents: Contents) -> Iterator[Block]:

@@ -8,7 +8,6 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_settings import SettingComparison, Variant
 from independence_bench.analysis.configurations import ConfigurationComparison, Effect
-from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, from_to, number, paid, plural, signed
@@ -173,7 +172,13 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
     yield Table(
         [Column("Subject", words=True), *(Column(Name(place.configuration)) for place in compared.places)],
         [
-            (Name(s.label), *(_with_interval(*one) for one in zip(s.indices, s.intervals, strict=True)))
+            (
+                Name(s.label),
+                *(
+                    number(index, 1) + (f" ({between(interval)})" if interval else "")
+                    for index, interval in zip(s.indices, s.intervals, strict=True)
+                ),
+            )
             for s in compared.subjects
         ],
         "The index of every subject that has one in two configurations or more, and in brackets its rerun CI; a dash: "
@@ -261,7 +266,3 @@ def _changes(compared: ConfigurationComparison) -> Iterator[Block]:
         "The same for each subject, in points of the index, with its 95% rerun CI in brackets: runs of two "
         "configurations have nothing in common. Of twenty effects that are 0, one is expected to seem otherwise.",
     )
-
-
-def _with_interval(index: float | None, interval: Interval | None) -> str:
-    return number(index, 1) + (f" ({between(interval)})" if interval else "")
