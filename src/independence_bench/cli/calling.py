@@ -49,17 +49,11 @@ A = TypeVar("A")
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 
 
-def _in_dollars_a_token(
-    _context: click.Context, _option: click.Parameter, price: tuple[float, float] | None
-) -> tuple[float, float] | None:
-    return None if price is None else (price[0] / MILLION, price[1] / MILLION)
-
-
 price_option = click.option(
     "--price",
     type=(Number(0), Number(0)),
     metavar="IN OUT",
-    callback=_in_dollars_a_token,
+    callback=lambda _context, _option, price: price and (price[0] / MILLION, price[1] / MILLION),
     help="Dollars per million tokens (prompt, completion) for models whose price the endpoint does not list.",
 )
 

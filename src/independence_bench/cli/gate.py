@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import subject_costs
 from independence_bench.analysis.gate import (
     Baseline,
@@ -173,7 +173,10 @@ def command(
 def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     with selection.opened() as (opened, protocol):
         board = configured_boards(selection, opened, protocol)[0]
-        rows = _chosen(board, subjects)
+        every = {row.subject.hash: row for row in board.rows}
+        labels = {hash_: row.label for hash_, row in every.items()}
+        named = [every[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)]
+        rows = named or list(board.ranked) or list(board.rows)
         with opened.reading() as connection:
             made = baseline_of(connection, board, _judge_hash(board, opened), rows)
     write_baseline(target, made)
@@ -182,13 +185,6 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     say(f"{target}: {who}, {plural(number, 'run')} of {made.protocol}, judge {made.judge}")
     if left_out := [] if subjects else [row.label for row in board.incomplete]:
         say(f"left out because marks are missing: {', '.join(left_out)}")
-
-
-def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:
-    rows = {row.subject.hash: row for row in board.rows}
-    labels = {hash_: row.label for hash_, row in rows.items()}
-    found = [rows[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)] or list(board.ranked)
-    return found or list(board.rows)
 
 
 def _judge_hash(board: Board, store: Store) -> str:

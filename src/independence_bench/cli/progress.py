@@ -261,11 +261,8 @@ def _why(one: SubjectStatus, adaptive: AdaptiveRun) -> str:
     if one.state in (OUT_OF_REACH, ALL_RUNS):
         needed = "more runs than is practical" if one.needed is None else f"about {plural(one.needed, 'run')}"
         return f"{needed} needed, --runs {adaptive.target.most}"
-    return f"another run would help{_stopped(adaptive)}" if one.state == OPEN else ""
-
-
-def _stopped(adaptive: AdaptiveRun) -> str:
-    stopped = adaptive.report.stopped
-    if stopped is None:
+    if one.state != OPEN:
         return ""
-    return ": stopped by the budget" if isinstance(stopped, BudgetSpent) else f": {stopped}"
+    stopped = adaptive.report.stopped
+    reason = f": {'stopped by the budget' if isinstance(stopped, BudgetSpent) else stopped}" if stopped else ""
+    return f"another run would help{reason}"
