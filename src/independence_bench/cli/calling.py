@@ -164,7 +164,7 @@ async def carry_out(
 
 
 def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
-    """Print the ranking after *report*, and how to read a conversation behind it; whether all was completed."""
+    """Print the ranking after *report*, and how to read one of its conversations; whether all was completed."""
     if report is None:
         return False
     print_asked(options, store, [report.judge])
@@ -188,7 +188,7 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
 
 
 def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
-    """The rankings of what *options* asked for, by judges of those labels; by others where they rank somebody."""
+    """The rankings of what *options* asked for, by judges of those labels; by others where they rank a subject."""
     played = set(options.configurations)
     found = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
     return [one for one in found if one.judge is None or one.judge in judges or one.ranked]

@@ -129,7 +129,7 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
 
 
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed* as data-set cards have it, in small letters, if it is an identifier: letters, digits, dots, hyphens."""
+    """*typed* as data-set cards have it, in lower case, if it is an identifier: letters, digits, dots, hyphens."""
     if typed is None:
         return None
     if not re.fullmatch(LICENCE, named := typed.lower()):
@@ -145,7 +145,7 @@ def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -
 
 
 def _licence_asked() -> str:
-    """The licence that a person names. Raises WrongUse where nobody can be asked, or it is none."""
+    """The licence that a person names. Raises WrongUse where no person can be asked, or it is none."""
     question = "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
     named = answered(question, "--licence ID").strip().lower()
     if not re.fullmatch(LICENCE, named):

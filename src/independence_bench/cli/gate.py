@@ -291,7 +291,7 @@ def _options(
 
 
 def _check_functions(gate: Gate) -> None:
-    """Raises WrongUse for a build that is a Python function, which nobody named: no store chooses what is run here."""
+    """Raises WrongUse for a build that is a Python function, which no user named: no store chooses what is run here."""
     for build in gate.builds:
         if build.row.subject.endpoint == PYTHON:
             raise WrongUse(f"{build.row.label} is a Python function: name it to play it, as `aib gate NAME --add-runs`")

@@ -240,7 +240,7 @@ class _Redacted:
 
 
 class _Remarks(_Redacted):
-    """stderr: where nobody can read it, as after the terminal was closed, the command's work goes on all the same."""
+    """stderr: where it cannot be read, as after the terminal was closed, the command's work goes on all the same."""
 
     def _trouble(self, error: OSError) -> None:
         _drop(self._stream)

@@ -260,7 +260,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
 
 
 def _played_before(new: Protocol, store: Store) -> Protocol:
-    """The stored version of *new*'s name that was played last beside it. Raises WrongUse where there is none."""
+    """The stored version of *new*'s name that was played last of the others. Raises WrongUse where there is none."""
     with store.reading() as connection:
         others = [one for one in registry.stored_protocols(connection) if one[1] == new.name and one[0] != new.hash]
     if not others:
@@ -321,7 +321,7 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
 
 
 def report_files(contents: Contents, stem: str) -> dict[str, str]:
-    """The report's files, name -> text; those beside the Markdown are linked in it by name."""
+    """The report's files, name -> text; those next to the Markdown are linked in it by name."""
     pictures = {
         f"{stem}-ranking.svg": ranking_plot(contents.main),
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),

@@ -258,7 +258,7 @@ def spec_of(subject: ChatModel) -> ModelSpec:
 def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
     """The main judge of what is *played*, as a user types it: there, else of the protocol's other configurations.
 
-    The one that the protocol names where nobody who can be asked has judged.
+    The one that the protocol names where no judge that can be asked has judged.
     """
     found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
     with store.reading() as connection:
@@ -267,8 +267,8 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     asked = next((judge for board in found for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model
-    if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
-        others = label_text(", ".join(beside))
+    if judges := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
+        others = label_text(", ".join(judges))
         say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
 

@@ -82,7 +82,7 @@ judged_options = together(judge_option, jury_option, weights_option)
 
 
 def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
+    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and together with --judge."""
     if judge and jury is not None:
         raise WrongUse("--judge chooses single judges, --jury several together: leave one of them out")
     names = split(jury)

@@ -16,7 +16,7 @@ from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import plural, signed
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
-SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number
+SHOWN = 5  # places of a finding, and rows that it moves, by default
 NAMED = 8  # scenarios in one line
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 

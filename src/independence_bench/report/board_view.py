@@ -68,7 +68,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
 
 
 def signs(row: Row) -> str:
-    """What stands behind a label in a ranking; `cautions` say what it means."""
+    """What follows a label in a ranking; `cautions` say what it means."""
     return tied(row) + (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
 
 
@@ -172,7 +172,7 @@ def not_ranked(rows: Sequence[Row]) -> str:
 
 def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missing") -> Table:
     """Who is not ranked: what each has, what it lacks and *why*."""
-    # of a dimension that nobody has there is nothing to show
+    # of a dimension that no subject has there is nothing to show
     there = [
         d for d in protocol.dimensions if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
     ]
@@ -243,7 +243,7 @@ def examined_by(board: Board) -> tuple[Note, ...]:
 
 
 def made_by(board: Board) -> tuple[str, ...]:
-    """The rules behind a board's numbers, where they are not our own; else ()."""
+    """The rules of a board's numbers, where they are not our own; else ()."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
@@ -323,7 +323,7 @@ FOR: dict[Fit, str] = {
 
 
 def exam_line(exam: BoardExam | None) -> str | None:
-    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for a person's marks, and where nobody has judged.
+    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for a person's marks, and where no judge has judged.
 
     Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line.
     """

@@ -67,7 +67,7 @@ def told_apart(interval: Interval | None) -> bool | None:
 
 
 def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
-    """With what would have been seen: on this test, else where nobody has two runs on another like it."""
+    """With what would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is not None:
         one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"

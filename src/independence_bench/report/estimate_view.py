@@ -120,7 +120,7 @@ def _dollars(value: float | None) -> str:
 # ---------------------------------------------------------------- what a number of runs can tell
 
 MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
-ASSUMED = 80.0  # the index that is expected where nobody has one
+ASSUMED = 80.0  # the index that is expected where no subject has one
 TABLE_OF = 10  # runs, and those that were asked for
 
 
@@ -169,7 +169,7 @@ class Resolution:
 
 
 def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
-    """How the index is expected to vary: as that of the subjects on *board* does; None: nobody is stored."""
+    """How the index is expected to vary: as that of the subjects on *board* does; None: none is stored."""
     uncertainty = None if board is None else board.uncertainty
     measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
     return expect(designs(protocol.units, configurations)[INDEX], measured)

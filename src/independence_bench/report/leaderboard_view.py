@@ -102,7 +102,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
 
 
 def board_legend(found: Sequence[Board]) -> Iterator[Block]:
-    """What the columns of the rankings *found* mean, once for all of them; nothing where nobody is ranked."""
+    """What the columns of the rankings *found* mean, once for all of them; nothing where none is ranked."""
     ranked = [board for board in found if board.ranked]
     if not ranked:
         return

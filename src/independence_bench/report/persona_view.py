@@ -18,7 +18,7 @@ from independence_bench.report.table import Block, Cells, Column, Name, Note, Pa
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 QUOTED = 240  # characters of a reply
 QUESTION = "question"
-# score -> (title, title on a terminal, branch): what is told of a character beside its index
+# score -> (title, title on a terminal, branch): what is said of a character next to its index
 SCORES: Mapping[str, tuple[str, str, str]] = {
     "in_character": ("In character", "in char.", QUESTION),
     "holds": ("Holds", "holds", "pressure"),

@@ -84,7 +84,7 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
 
 
 def prices(contents: Contents) -> Iterator[Block]:
-    """What one run of each ranked subject cost, beside its index."""
+    """What one run of each ranked subject cost, next to its index."""
     if not contents.prices:
         yield Note("No subject is ranked.")
         return

@@ -158,7 +158,7 @@ def written(text: values.Text, style: str = "") -> Text:
 LABEL = 36  # characters of a column of words that are kept before columns are left out
 NARROWEST = 8  # of a column of words
 PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
-# a label breaks behind these, and before its provider and its settings, which stay whole
+# a label breaks after these, and before its provider and its settings, which stay whole
 _TEMPERATURE = re.compile(r"-t[0-9.]+$")
 _BREAK = re.compile(r"(?<=[\s/:_])|(?<=-)(?!t[0-9])|(?=[@+])")
 _SPACE = re.compile(r"(?<=\s)")

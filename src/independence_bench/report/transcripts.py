@@ -72,7 +72,7 @@ def read_conversation(
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
 ) -> Conversation:
-    """The conversation behind *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
+    """The conversation of *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
     transcript, keys = results.read_transcript(connection, row.id)
     found = results.judgements_of(connection, *key)
     judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in found]
