@@ -38,8 +38,8 @@ from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
 from independence_bench.report.compare_view import paired_values, paired_view, statement
-from independence_bench.report.configurations_view import configurations_view
 from independence_bench.report.encode import json_text
+from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.terminal import printed
 
 V1, V2 = load("v1"), load("v2")

@@ -13,7 +13,7 @@ from viewed import answering, read
 
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.board_view import exam_line
 
 SIM = "sim:sim/judge"
 NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"

@@ -23,7 +23,7 @@ from independence_bench.dataset.import_own import BATCH, Imported, import_export
 from independence_bench.dataset.schema import EXPORT_TABLES, described
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.loader import load
-from independence_bench.report.board_json import boards_json
+from independence_bench.report.leaderboard_view import boards_json
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
 from independence_bench.store import bulk, registry

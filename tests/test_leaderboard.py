@@ -22,9 +22,8 @@ from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
-from independence_bench.report.board_json import boards_json
 from independence_bench.report.format import between, money
-from independence_bench.report.leaderboard_view import board_legend, board_view
+from independence_bench.report.leaderboard_view import board_legend, board_view, boards_json
 from independence_bench.report.terminal import printed
 
 Benches = Callable[..., Bench]

@@ -12,7 +12,7 @@ from test_spread import START, Clock, play
 from viewed import answering, read
 
 from independence_bench.analysis.health import RunTimes, run_times, run_times_note, span_text
-from independence_bench.report.board_json import boards_json
+from independence_bench.report.leaderboard_view import boards_json
 
 MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
 HOUR, DAY = 3600.0, 86400.0

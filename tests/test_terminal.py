@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from simulated import start_aib
 
-from independence_bench.report.columns import shared
 from independence_bench.report.table import (
     Block,
     Column,
@@ -27,7 +26,7 @@ from independence_bench.report.table import (
     Table,
     choose,
 )
-from independence_bench.report.terminal import MORE, UNBOUNDED, printed, reflowed
+from independence_bench.report.terminal import MORE, UNBOUNDED, printed, reflowed, shared
 
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 

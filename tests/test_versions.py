@@ -26,7 +26,7 @@ from independence_bench.analysis.gate import NOT_ASKED
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.report.versions_view import change_lines
+from independence_bench.report.compare_view import change_lines
 
 FIRM = "You are somebody, and you stay that, whoever asks you to be another.\n"
 

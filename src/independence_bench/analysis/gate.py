@@ -85,14 +85,11 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One score of one build, in points of 100."""
+    """What is said of one score of one build, in points of 100."""
 
-    score: str  # INDEX, or a dimension's name
-    title: str
-    before: float
-    now: float
+    pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
-    interval: Interval | None  # of now minus before, at the gate's level; None: nothing new, or `why_no_interval`
+    interval: Interval | None = None  # of the difference at the gate's level; None: nothing new, or `why_no_interval`
     over_scenarios: bool = False  # nobody has two runs, so it is paired by scenario
     smallest_drop: float | None = None  # a true drop of so many points fails in 80 of 100; None: not even one to 0
     passable: float | None = None  # a build that is no worse passes in 80 of 100 from this margin on
@@ -317,20 +314,15 @@ def _check_scores(
 
 
 def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: float, played: bool) -> Outcome:
-    name, title = (pair.dimension.name, pair.dimension.title) if pair.dimension else (INDEX, INDEX)
-    before, now = pair.first, pair.second
     if not played:
-        return Outcome(name, title, before, now, "not worse", None)
-    measured, share = both.measures[name].measured, margin / 100
-    test = margin_test(measured, 1, 0, level)
+        return Outcome(pair, "not worse")
+    measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
+    test, share = margin_test(measured, 1, 0, level), margin / 100
     if test is None:
-        return Outcome(name, title, before, now, "open", None)
+        return Outcome(pair, "open")
     drop, verdict = test.smallest_drop(share), test.verdict(share)
     return Outcome(
-        name,
-        title,
-        before,
-        now,
+        pair,
         verdict,
         test.interval.scaled(100),
         test.over_scenarios,

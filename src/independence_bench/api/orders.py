@@ -27,7 +27,7 @@ from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files
 from independence_bench.protocol.plan import Shard
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import money, plural
 from independence_bench.store import registry
 from independence_bench.store.database import Store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine
@@ -16,6 +17,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import lines_before
+from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.cli.options import (
     MILLION,
     Command,
@@ -27,9 +29,7 @@ from independence_bench.cli.options import (
     say,
     together,
 )
-from independence_bench.cli.pacing import spread_line
-from independence_bench.cli.permissions import trust_option
-from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
 from independence_bench.cli.workers import say_job
 from independence_bench.engine.preview import Preview
@@ -39,6 +39,8 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
+from independence_bench.models.local.weights import data_folder
+from independence_bench.models.trust import EnvFile
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
 from independence_bench.store.database import Store, default_store
@@ -47,17 +49,11 @@ A = TypeVar("A")
 MOST_TROUBLES = 12  # lines of what could not be completed; the rest is counted
 
 
-def _in_dollars_a_token(
-    _context: click.Context, _option: click.Parameter, price: tuple[float, float] | None
-) -> tuple[float, float] | None:
-    return None if price is None else (price[0] / MILLION, price[1] / MILLION)
-
-
 price_option = click.option(
     "--price",
     type=(Number(0), Number(0)),
     metavar="IN OUT",
-    callback=_in_dollars_a_token,
+    callback=lambda _context, _option, price: price and (price[0] / MILLION, price[1] / MILLION),
     help="Dollars per million tokens (prompt, completion) for models whose price the endpoint does not list.",
 )
 
@@ -168,7 +164,7 @@ async def carry_out(
 
 
 def print_outcome(options: RunOptions, store: Store, report: Report | None) -> bool:
-    """Print the ranking after *report*, and how to read a conversation behind it; whether all was completed."""
+    """Print the ranking after *report*, and how to read one of its conversations; whether all was completed."""
     if report is None:
         return False
     print_asked(options, store, [report.judge])
@@ -192,7 +188,7 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
 
 
 def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:
-    """The rankings of what *options* asked for, by judges of those labels; by others where they rank somebody."""
+    """The rankings of what *options* asked for, by judges of those labels; by others where they rank a subject."""
     played = set(options.configurations)
     found = [board for board in boards(store, options.protocol) if played & set(board.configurations)]
     return [one for one in found if one.judge is None or one.judge in judges or one.ranked]
@@ -223,3 +219,35 @@ def say_end(report: Report, store: Store, *before: str) -> None:
         f"(candidates {money(spent.replies)}, judges {money(spent.judgements)})"
     )
     say_job(report, store)
+
+
+# ---------------------------------------------------------------- keys
+
+
+F = TypeVar("F", bound=Callable[..., object])
+_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
+
+
+def trust_option(command: F) -> F:
+    """--trust; `permissions` reads it"""
+
+    def keep(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
+        context.meta[_TYPED] = typed
+
+    return click.option(
+        "--trust",
+        multiple=True,
+        metavar="NAME=PLACE",
+        expose_value=False,
+        callback=keep,
+        help="Allow the key in NAME to be sent to PLACE, from now on, e.g. LAB_KEY=http://gpu-box:8000.",
+    )(command)
+
+
+def permissions() -> Permissions:
+    """The permissions of the command that is being carried out."""
+    meta = click.get_current_context().meta
+    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
+    # a .env that chooses the folder could bring its own file of permissions
+    outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
+    return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file, confirmed)

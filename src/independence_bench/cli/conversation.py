@@ -35,7 +35,7 @@ from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import find_transcripts, scenarios_view, stored_scenarios, transcript_view
 from independence_bench.store.database import Store
 
-WIDE = 130  # columns from which the rubric stands beside the conversation and not below it
+WIDE = 130  # columns from which the rubric stands next to the conversation and not below it
 KEYS = "b: back, s: skip for now, r: read again, q: leave"
 _NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 
@@ -277,7 +277,7 @@ def read_mark(typed: str, mark: Mark) -> float | None:
 
 
 def case_view(case: JudgingInput, width: int) -> RenderableType:
-    """What a judge is told of *case*, as a person reads it; with the rubric beside it on a wide terminal."""
+    """What a judge is told of *case*, as a person reads it; with the rubric next to it on a wide terminal."""
     said: list[RenderableType] = []
     for line in case.transcript.lines:
         own = f" (its reply “{line.name}”)" if line.name else ""

@@ -24,6 +24,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.inspect.log_export import export_logs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
+from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
@@ -46,7 +47,9 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
     with open_store(store) as opened, _telling(err()) as tell:
         if is_export(path) or is_log(path):
             came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
-            shown, show = _export_as_json(came), partial(_print_export, came=came)
+            counts = {name: asdict(count) for name, count in came.counts.items()}
+            shown: dict[str, Any] = {"rows": counts, **picked(came, "findings found untraced")}
+            show = partial(_print_export, came=came)
         else:
             outcome = import_published(opened, path, tell)
             shown, show = _as_json(outcome), partial(_print, outcome=outcome)
@@ -125,13 +128,8 @@ def _print_export(console: Console, *, came: Imported, every: bool) -> None:
         console.print(f"  and {came.found - len(shown):,} more{'' if every else ' (--all)'}")
 
 
-def _export_as_json(came: Imported) -> dict[str, Any]:
-    counts = {name: asdict(count) for name, count in came.counts.items()}
-    return {"rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced}
-
-
 def _licence(_context: click.Context, _option: click.Parameter, typed: str | None) -> str | None:
-    """*typed* as data-set cards have it, in small letters, if it is an identifier: letters, digits, dots, hyphens."""
+    """*typed* as data-set cards have it, in lower case, if it is an identifier: letters, digits, dots, hyphens."""
     if typed is None:
         return None
     if not re.fullmatch(LICENCE, named := typed.lower()):
@@ -147,7 +145,7 @@ def _hub(_context: click.Context, _option: click.Parameter, typed: str | None) -
 
 
 def _licence_asked() -> str:
-    """The licence that a person names. Raises WrongUse where nobody can be asked, or it is none."""
+    """The licence that a person names. Raises WrongUse where no person can be asked, or it is none."""
     question = "Under which licence may others use this (cc-by-4.0, mit ...; unknown if that is open)?"
     named = answered(question, "--licence ID").strip().lower()
     if not re.fullmatch(LICENCE, named):

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from independence_bench.api.named import read_roster
+from independence_bench.cli.calling import permissions, trust_option
 from independence_bench.cli.options import MILLION, models_file_option, out, say
-from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function

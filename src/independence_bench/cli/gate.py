@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import subject_costs
 from independence_bench.analysis.gate import (
     Baseline,
@@ -25,7 +25,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
-from independence_bench.cli.boards import configured_boards
+from independence_bench.cli.calling import permissions
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -35,9 +35,8 @@ from independence_bench.cli.options import (
     show,
     weights_option,
 )
-from independence_bench.cli.permissions import permissions
 from independence_bench.cli.run import check_known, spec_of
-from independence_bench.cli.selection import Selection, json_option, judge_option, selecting
+from independence_bench.cli.selection import Selection, configured_boards, json_option, judge_option, selecting
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
@@ -174,7 +173,10 @@ def command(
 def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     with selection.opened() as (opened, protocol):
         board = configured_boards(selection, opened, protocol)[0]
-        rows = _chosen(board, subjects)
+        every = {row.subject.hash: row for row in board.rows}
+        labels = {hash_: row.label for hash_, row in every.items()}
+        named = [every[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)]
+        rows = named or list(board.ranked) or list(board.rows)
         with opened.reading() as connection:
             made = baseline_of(connection, board, _judge_hash(board, opened), rows)
     write_baseline(target, made)
@@ -183,13 +185,6 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
     say(f"{target}: {who}, {plural(number, 'run')} of {made.protocol}, judge {made.judge}")
     if left_out := [] if subjects else [row.label for row in board.incomplete]:
         say(f"left out because marks are missing: {', '.join(left_out)}")
-
-
-def _chosen(board: Board, subjects: Sequence[str]) -> list[Row]:
-    rows = {row.subject.hash: row for row in board.rows}
-    labels = {hash_: row.label for hash_, row in rows.items()}
-    found = [rows[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)] or list(board.ranked)
-    return found or list(board.rows)
 
 
 def _judge_hash(board: Board, store: Store) -> str:
@@ -261,20 +256,17 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         rows = [row for row, _ in pairs if row.score.index is not None]
         now = stored_builds(connection, board, rows)
         costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
-    dollars = {row.subject.hash: _a_run(costs.get(row.subject.hash), row) for row in rows}
-    names = _scores(protocol, asked.dimensions)
+    dollars = {
+        row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / row.score.runs
+        for row in rows
+    }
+    known = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
+    named = dict.fromkeys(fit(known, one, "dimension", f"{protocol.name} has") for one in asked.dimensions)
     lines = any(is_red_line(scenario.stem) for scenario in protocol.scenarios)
     crossings = {label: mine.crossings for label, mine in held(store, protocol, board.judge).items()} if lines else {}
-    return compare_builds(baseline, board, now, pairs, names, asked.margin, asked.looks, dollars, crossings)
-
-
-def _a_run(total: float | None, row: Row) -> float | None:
-    return None if total is None else total / row.score.runs
-
-
-def _scores(protocol: Protocol, typed: Sequence[str]) -> tuple[str, ...]:
-    names = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
-    return tuple(dict.fromkeys(fit(names, one, "dimension", f"{protocol.name} has") for one in typed)) or (INDEX,)
+    return compare_builds(
+        baseline, board, now, pairs, tuple(named) or (INDEX,), asked.margin, asked.looks, dollars, crossings
+    )
 
 
 # ---------------------------------------------------------------- a second look
@@ -299,7 +291,7 @@ def _options(
 
 
 def _check_functions(gate: Gate) -> None:
-    """Raises WrongUse for a build that is a Python function, which nobody named: no store chooses what is run here."""
+    """Raises WrongUse for a build that is a Python function, which no user named: no store chooses what is run here."""
     for build in gate.builds:
         if build.row.subject.endpoint == PYTHON:
             raise WrongUse(f"{build.row.label} is a Python function: name it to play it, as `aib gate NAME --add-runs`")

@@ -42,9 +42,9 @@ class Entry(NamedTuple):
 
 # here, so that `aib --help` imports nothing, and that there is no store is said before anything is imported
 COMMANDS = {
-    "demo": Entry("demo", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
+    "demo": Entry("simulate", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
     "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
-    "estimate-cost": Entry("estimate", "Estimate calls, tokens and dollars of a run before anything is sent."),
+    "estimate-cost": Entry("run", "Estimate calls, tokens and dollars of a run before anything is sent."),
     "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
     "judge": Entry(
         "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True
@@ -52,10 +52,10 @@ COMMANDS = {
     "judges": Entry(
         "quality", "Compare judges: agreement, leniency, self-preference, verdicts to check.", reads_store=True
     ),
-    "exam": Entry("exam", "Is your judge good enough? It marks conversations of known state."),
+    "exam": Entry("judging", "Is your judge good enough? It marks conversations of known state."),
     "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
     "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
-    "generate-report": Entry("report", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
+    "generate-report": Entry("rankings", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
     "compare": Entry("rankings", "Compare two subjects, scenario by scenario.", reads_store=True),
     "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
     "scenarios": Entry(
@@ -70,7 +70,7 @@ COMMANDS = {
     "exclude": Entry("stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True),
     "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
     "audit": Entry(
-        "audit",
+        "quality",
         "Recompute every number and list problems in the data.",
         reads_store=True,
         store_argument=True,
@@ -240,7 +240,7 @@ class _Redacted:
 
 
 class _Remarks(_Redacted):
-    """stderr: where nobody can read it, as after the terminal was closed, the command's work goes on all the same."""
+    """stderr: where it cannot be read, as after the terminal was closed, the command's work goes on all the same."""
 
     def _trouble(self, error: OSError) -> None:
         _drop(self._stream)

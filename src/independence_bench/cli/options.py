@@ -127,12 +127,12 @@ models_file_option = click.option(
 )
 
 
-def _keep_legend(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    context.meta[LEGEND] = wanted
-
-
 legend_option = click.option(
-    "--legend", is_flag=True, expose_value=False, callback=_keep_legend, help="Explain every column."
+    "--legend",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _option, wanted: context.meta.update({LEGEND: wanted}),
+    help="Explain every column.",
 )
 
 

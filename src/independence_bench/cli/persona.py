@@ -14,6 +14,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
+from independence_bench.cli.calling import permissions, trust_option
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -25,7 +26,6 @@ from independence_bench.cli.options import (
     split,
     store_option,
 )
-from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why

@@ -1,7 +1,8 @@
-"""`aib run` and `aib rerun`: play, judge, rank; more of what is stored, every setting as it was."""
+"""`aib run`, `aib rerun`, `aib estimate-cost`: play, judge, rank; more of what is stored; what a run would take."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,8 @@ import click
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, run_options
-from independence_bench.cli import calling, pacing, workers
+from independence_bench.cli import calling, progress, workers
+from independence_bench.cli.calling import permissions, price_option, trust_option
 from independence_bench.cli.options import (
     Number,
     as_list,
@@ -26,18 +28,29 @@ from independence_bench.cli.options import (
     store_option,
     weights_option,
 )
-from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.cli.workers import Worker
 from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
-from independence_bench.engine.preview import Preview
+from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.schedule import Spread
-from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.report.encode import json_text
+from independence_bench.report.estimate_view import (
+    Resolution,
+    estimate_values,
+    estimate_view,
+    expectation,
+    expected_index,
+    resolution,
+    resolution_values,
+    resolution_view,
+    runs_to_price,
+)
 from independence_bench.report.format import plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import registry
@@ -98,8 +111,8 @@ plan_options = gathering(
 @click.command(name="run")
 @plan_options
 @weights_option
-@pacing.until_option
-@pacing.spread_option
+@progress.until_option
+@progress.spread_option
 @calling.limit_options
 @workers.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
@@ -135,7 +148,7 @@ def run(
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
     """
-    target = pacing.target_of(until_width, order.runs)
+    target = progress.target_of(until_width, order.runs)
     if target is not None and worker.shard is not None:
         raise WrongUse("--until-width looks at all runs: leave out --shard")
     if worker.cluster is not None and (target is not None or hours is not None):
@@ -143,7 +156,7 @@ def run(
     order = replace(order, weights=weights)
     options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
     ask = not (order.named or yes)
-    spread = pacing.spread_of(hours, target.most if target else options.runs)
+    spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
             work = calling.carry_out(options, opened, ask, spread=spread, cluster=worker.cluster)
@@ -159,11 +172,11 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     display, started = ProgressDisplay(err()), time.monotonic()
 
     def approve(preview: Preview) -> bool:
-        say(pacing.target_line(target))
-        return calling.approved(preview, ask, *([pacing.spread_line(spread, target.most)] if spread else []))
+        say(progress.target_line(target))
+        return calling.approved(preview, ask, *([progress.spread_line(spread, target.most)] if spread else []))
 
     def tell(adaptive: AdaptiveRun) -> None:
-        say(pacing.round_line(adaptive))
+        say(progress.round_line(adaptive))
 
     adaptive = calling.to_the_end(run_adaptive(options, target, store, approve, display, tell, spread))
     if adaptive is None:
@@ -171,7 +184,7 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     say(f"{plural(adaptive.round, 'round')} in {duration(time.monotonic() - started)}")
     calling.say_end(adaptive.report, store)
     complete = calling.print_outcome(options, store, adaptive.report)
-    printed(out(), pacing.outcome_view(adaptive))
+    printed(out(), progress.outcome_view(adaptive))
     return complete
 
 
@@ -245,7 +258,7 @@ def spec_of(subject: ChatModel) -> ModelSpec:
 def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration]) -> str:
     """The main judge of what is *played*, as a user types it: there, else of the protocol's other configurations.
 
-    The one that the protocol names where nobody who can be asked has judged.
+    The one that the protocol names where no judge that can be asked has judged.
     """
     found = sorted(boards(store, protocol), key=lambda board: not set(board.configurations) & set(played))
     with store.reading() as connection:
@@ -254,8 +267,8 @@ def _main_judge(store: Store, protocol: Protocol, played: Sequence[Configuration
     asked = next((judge for board in found for judge in board.judges if judge in typed), None)
     if asked is None:
         return protocol.judge.model
-    if beside := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
-        others = label_text(", ".join(beside))
+    if judges := list(dict.fromkeys(judge for board in found for judge in board.judges if judge != asked)):
+        others = label_text(", ".join(judges))
         say(f"judge: {label_text(asked)}, the main one; {others} judged too (--judge chooses)")
     return typed[asked]
 
@@ -273,3 +286,71 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
                 f"{subject.label} no longer has the weights that it had when it was played; "
                 "`aib run` plays it as a subject of its own"
             )
+
+
+# ---------------------------------------------------------------- what it would take
+
+
+@click.command(name="estimate-cost")
+@plan_options
+@price_option
+@click.option("--resolve", is_flag=True, help="Also say which differences this many runs can detect.")
+@click.option(
+    "--width",
+    type=Number(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Also say how many runs give an interval of this width (implies --resolve).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
+@store_option
+def estimate_cost(
+    order: RunOrder,
+    price: tuple[float, float] | None,
+    resolve: bool,
+    width: float | None,
+    as_json: bool,
+    store: str,
+) -> None:
+    """Estimate the calls, tokens and dollars of `aib run`. Only the list of prices is requested, without a key
+    where none is set.
+
+    MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
+    that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
+    stored ones of the same subject, else of the same model, else of other models; with an empty store, from the
+    protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
+    """
+    order = replace(order, every=order.every or not order.named)
+    options = run_options(order, permissions(), Limits(price=price))
+    resolving = resolve or width is not None
+    if resolving and options.experiments:
+        raise WrongUse("an index needs all experiments, and --resolve and --width need an index: leave --exp out")
+    with open_store(store) as opened:
+        preview, found = asyncio.run(_foresee(options, opened, resolving, width))
+    for remark in preview.remarks:
+        say(f"note: {label_text(remark)}")
+    if as_json:
+        more = {} if found is None else {"resolve": resolution_values(found)}
+        click.echo(json_text({**estimate_values(preview), **more}))
+    else:
+        printed(out(), estimate_view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
+
+
+async def _foresee(
+    options: RunOptions, store: Store, resolving: bool, width: float | None
+) -> tuple[Preview, Resolution | None]:
+    """The forecast of the plan; and which differences it and other numbers of runs can detect, with their prices."""
+    async with resolved(options, store, asking=False) as (plan, session):
+        preview = await preview_of(plan, session)
+        if not resolving:
+            return preview, None
+        same = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(plan.configurations)]
+        judge = (plan.judge.hash,) if plan.judge else ()
+        board = max(same, key=lambda one: (one.judge_hashes == judge, len(one.ranked)), default=None)
+        expected = expectation(plan.protocol, plan.configurations, board)
+        center = expected_index(board, {subject.hash for subject in plan.subjects})
+        shown, needed = runs_to_price(expected, plan.runs, width, center)
+        costs = {
+            runs: (await preview_of(replace(plan, runs=runs), session)).forecast
+            for runs in {*shown, *([] if needed is None else [needed])}
+        }
+        return preview, resolution(expected, costs, len(plan.subjects), plan.runs, center, width)

@@ -1,4 +1,4 @@
-"""The options that commands on stored results share, as one value."""
+"""The options that commands on stored results share, as one value, and the boards that they ask for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import click
 
-from independence_bench.api.named import configurations, find_protocol, open_results, weighed
+from independence_bench.analysis import leaderboard
+from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.leaderboard import read_examined
+from independence_bench.api.named import configurations, find_protocol, not_stored, open_results, weighed
 from independence_bench.cli.options import (
     Command,
     command_line,
@@ -20,6 +23,7 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.errors import WrongUse
+from independence_bench.lookup import instead
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.protocol.published_scoring import RULES, rules_for
@@ -78,7 +82,7 @@ judged_options = together(judge_option, jury_option, weights_option)
 
 
 def jurors(judge: str | None, jury: str | None) -> list[str]:
-    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and beside --judge."""
+    """The names that --jury lists; [] where it was not given. Raises WrongUse for none, and together with --judge."""
     if judge and jury is not None:
         raise WrongUse("--judge chooses single judges, --jury several together: leave one of them out")
     names = split(jury)
@@ -90,3 +94,32 @@ def jurors(judge: str | None, jury: str | None) -> list[str]:
 def selecting(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Give a command *options*, --protocol and --store; it gets those of a `Selection` as one, the others by name."""
     return gathering(Selection, "selection", *options, stored_protocol_option, store_option)
+
+
+# ---------------------------------------------------------------- the boards that were asked for
+
+
+def chosen_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
+    """Every board, by the judges and rules that were asked for. Raises WrongUse for a judge that is not there."""
+    with store.reading() as connection:
+        records = read_examined(connection, protocol)
+    return boards_of(selection, records, protocol)
+
+
+def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -> list[Board]:
+    """The same of what was read before."""
+    judge, labels = selection.judge, records.labels.values()
+    if judge is not None and labels and not any(judge in label for label in labels):
+        raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
+    jury, rules = jurors(judge, selection.jury), RULES[selection.rules]
+    return leaderboard.boards_of(records, protocol, judge, jury, rules)
+
+
+def configured_boards(selection: Selection, store: Store, protocol: Protocol) -> list[Board]:
+    """Those of the configurations that were asked for. Raises WrongUse where there is none."""
+    chosen = selection.configurations(protocol)
+    every = chosen_boards(selection, store, protocol)
+    if found := [board for board in every if board.configurations == chosen]:
+        return found
+    others = dict.fromkeys(one for board in every for one in board.configurations)
+    raise WrongUse(not_stored(protocol, chosen, tuple(others), selection.judge))

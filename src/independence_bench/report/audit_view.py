@@ -16,7 +16,7 @@ from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import plural, signed
 from independence_bench.report.table import Block, Note, Prose, Styled, Table, Title, columns_of
 
-SHOWN = 5  # places of a finding, and rows that it moves, where nobody asks for another number
+SHOWN = 5  # places of a finding, and rows that it moves, by default
 NAMED = 8  # scenarios in one line
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -93,7 +93,7 @@ def _finding(finding: Finding, protocol: Protocol, top: int) -> Iterator[Block]:
     yield from _first(fold(finding.places), 2, top)
     if to_read := next((place for place in finding.places if place.transcript), None):
         yield Note(Prose(show_command(to_read, protocol)), "cyan", 2)
-    if moved := sorted(finding.effects, key=_weight):
+    if moved := sorted(finding.effects, key=lambda one: (one.change is None, -abs(one.change or 0.0), one.label)):
         yield Note("without these runs:", indent=2)
         several = len({effect.judge for effect in moved}) > 1
         yield from _first([_effect(effect, several) for effect in moved], 4, top)
@@ -119,11 +119,6 @@ def fold(places: Sequence[Occurrence]) -> list[str]:
         where = ", ".join(part for part in (label, f"run {run}" if run else "", *named) if part)
         told.append(f"{where}: {detail}" if where else detail)
     return told
-
-
-def _weight(effect: IndexChange) -> tuple[bool, float, str]:
-    """The biggest change first."""
-    return effect.change is None, -abs(effect.change or 0.0), effect.label
 
 
 def show_command(place: Occurrence, protocol: Protocol) -> str:

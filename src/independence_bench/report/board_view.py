@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.values import Fit
 from independence_bench.analysis.health import run_times_note
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, mean_of
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Cells,
@@ -39,14 +41,16 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         (
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
-            *(Strong(number(row.score.index, 1)), between(row.uncertainty.index.rerun)),
-            *(between(row.uncertainty.index.new_scenarios, 0), _drawn(row)),
+            *(Strong(number(row.score.index, 1)), between(rerun)),
+            between(row.uncertainty.index.new_scenarios, 0),
+            Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )
         for row in rows
+        for rerun in (row.uncertainty.index.rerun,)
     ]
     lows = [d.interval[0] for row in cells for d in row if isinstance(d, Drawn) and d.interval]
     least = min([*lows, *(row.score.index or 0.0 for row in rows)], default=0.0)
@@ -63,13 +67,8 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     return Table(columns, cells, gap=0)
 
 
-def _drawn(row: Row) -> Drawn:
-    rerun = row.uncertainty.index.rerun
-    return Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None)
-
-
 def signs(row: Row) -> str:
-    """What stands behind a label in a ranking; `cautions` say what it means."""
+    """What follows a label in a ranking; `cautions` say what it means."""
     return tied(row) + (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
 
 
@@ -173,7 +172,7 @@ def not_ranked(rows: Sequence[Row]) -> str:
 
 def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missing") -> Table:
     """Who is not ranked: what each has, what it lacks and *why*."""
-    # of a dimension that nobody has there is nothing to show
+    # of a dimension that no subject has there is nothing to show
     there = [
         d for d in protocol.dimensions if d.weight and any(row.score.dimensions[d.name] is not None for row in rows)
     ]
@@ -244,7 +243,7 @@ def examined_by(board: Board) -> tuple[Note, ...]:
 
 
 def made_by(board: Board) -> tuple[str, ...]:
-    """The rules behind a board's numbers, where they are not our own; else ()."""
+    """The rules of a board's numbers, where they are not our own; else ()."""
     return () if board.rules == OWN.name else (f"{board.rules} rules, not our own",)
 
 
@@ -309,3 +308,40 @@ def of_judges(board: Board) -> list[str]:
     if board.judge is not None:
         return ["The intervals do not cover how another judge would have marked."]
     return []
+
+
+# ---------------------------------------------------------------- what the exam says of the judge
+# with a date and not with how long ago that was, so that the same store gives the same bytes
+
+
+FOR: dict[Fit, str] = {
+    "ranking": "fit for ranking",
+    "screening": "fit for screening",
+    "not fit": "not fit",
+    "not known": "fitness not known",
+}
+
+
+def exam_line(exam: BoardExam | None) -> str | None:
+    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for a person's marks, and where no judge has judged.
+
+    Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line.
+    """
+    if exam is None:
+        return None
+    if exam.no_questions:
+        return "exam: it has no questions for what is marked here"
+    if exam.standing is None:
+        return _not_sat(exam)
+    found = exam.standing
+    kappa = [] if found.kappa is None else [f"kappa {number(found.kappa, 2)}"]
+    missing = [f"{plural(len(found.missing), 'rubric')} not sat"] if found.missing else []
+    of = "exam of the jury" if exam.jury else "exam"
+    return f"{of}: {', '.join([*kappa, FOR[found.result.fitness.fit], *missing, f'{found.result.when:%Y-%m-%d}'])}"
+
+
+def _not_sat(exam: BoardExam) -> str:
+    who = f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge"
+    has = "have" if len(exam.lacking) > 1 else "has"
+    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
+    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")

@@ -78,7 +78,7 @@ def stem_notes(board: Board) -> list[str]:
 
 
 def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
-    """One subject: its branches, and what they come to beside the index; *explained*: with what all that means."""
+    """One subject: its branches, and what they come to besides the index; *explained*: with what all that means."""
     rows: list[Cells] = []
     for branch in of.branches:
         value, rule = of.values.get(branch), of.readings.get(branch)
@@ -196,7 +196,7 @@ RULE_LEGEND = (
 
 
 def no_index(board: Board) -> list[str]:
-    """Why nobody, or not everybody, has an index by this judge, where it leaves out marks: a sentence, or none."""
+    """Why no subject, or not every one, has an index by this judge, where it leaves out marks: a sentence, or none."""
     gone: dict[str, list[Share]] = defaultdict(list)
     for row in board.incomplete:
         for mark, of_row in row.left_out.items():

@@ -1,6 +1,6 @@
 """Two sides, on a terminal and for programs; and in one sentence, what can be said of them.
 
-The tables and values of every comparison: of subjects, of versions (`versions_view`) and of builds (`gate_view`).
+The tables and values of every comparison: of subjects, of versions and of builds (`gate_view`).
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import SubjectComparison
+from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
 from independence_bench.analysis.comparison import ScorePair
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_json import apart_values, judges_in_intervals
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
 from independence_bench.report.branches_view import branches_compared
-from independence_bench.report.encode import picked
-from independence_bench.report.exam_words import exam_values
+from independence_bench.report.encode import fields_of, picked
 from independence_bench.report.format import from_to, number, plural, signed
+from independence_bench.report.leaderboard_view import judges_in_intervals
 from independence_bench.report.table import (
     Block,
     Cells,
@@ -67,7 +67,7 @@ def told_apart(interval: Interval | None) -> bool | None:
 
 
 def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
-    """With what would have been seen: on this test, else where nobody has two runs on another like it."""
+    """With what would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is not None:
         one, other = first.score.runs, second.score.runs
         runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
@@ -213,13 +213,12 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
     board = found.board
     return {
         "protocol": board.protocol_name,
-        **picked(board, "configurations judge main_judge rules"),
-        "judge_exam": exam_values(board.exam),
+        **picked(board, "configurations judge main_judge rules judge_exam=exam"),
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),
         "statement": statement(found),
-        "index": apart_values(found.scores.index),
+        "index": found.scores.index,
         "no_intervals_because": found.scores.why_no_interval,
         "dimensions": [score_values(one) | picked(one, "stands stands_new_scenarios") for one in found.scores.whole],
         "scenarios": [score_values(one) | picked(one, "stands") for one in found.scores.in_scenarios],
@@ -234,4 +233,98 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
         first: score.first,
         second: score.second,
         "difference": score.difference,
-    } | (apart_values(score.apart) or {"interval": None, "smallest_seen": None, "p": None})
+    } | (fields_of(score.apart) if score.apart else {"interval": None, "smallest_seen": None, "p": None})
+
+
+# ---------------------------------------------------------------- versions of a protocol
+
+
+MOST_CHANGES = 8  # of one prompt; the rest is counted
+LONGEST_CHANGE = 240  # characters of one side of a change
+NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
+
+
+def version_statement(one: VersionComparison) -> str:
+    """What can be said of the two versions' indices, in words; A is the old one, B the new one."""
+    return statement(one.found) if one.change.has_index else NOT_COMPARED
+
+
+def what_settles(one: VersionComparison) -> str:
+    """How many runs would tell the difference of the index from none; "" where nothing is to be said."""
+    index, needed = one.found.scores.index, one.needed
+    if index is None:
+        return ""
+    if told_apart(index.uncertainty.rerun):
+        return "No more runs are needed to tell the two apart on this test."
+    if needed is None:
+        return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
+    points = f"{abs(index.difference):.1f} points"
+    if needed.both is None:
+        return f"If the true difference is {points}, as it is now, no number of runs would show it."
+    new = one.found.second.score.runs
+    ways = [f"{needed.both} runs of each"]
+    if needed.now is not None:
+        ways.append(f"{plural(needed.now, 'run')} of B alone ({needed.now - new} more)")
+    return (
+        f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
+        "repetitions (aib run --runs)."
+    )
+
+
+def unlike_line(change: VersionChange) -> str:
+    """What else than prompts differs, in a sentence; "" where nothing does."""
+    if not change.unlike:
+        return ""
+    return (
+        f"They differ in more than prompts ({'; '.join(change.unlike)}). Only what both ask and mark in the same words "
+        "is compared."
+    )
+
+
+def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
+    """(sign, text) of each change, at most `MOST_CHANGES`: - what stood there, + what stands there now."""
+    for one in changes[:MOST_CHANGES]:
+        for sign, words in (("-", one.before), ("+", one.after)):
+            if words:
+                cut = words if len(words) <= LONGEST_CHANGE else f"{words[:LONGEST_CHANGE]} ..."
+                yield (
+                    sign,
+                    " ".join(part for part in ("..." if one.left else "", one.left, f"[{cut}]", one.right) if part),
+                )
+    if len(changes) > MOST_CHANGES:
+        yield "", f"and {len(changes) - MOST_CHANGES} more places"
+    if not changes:
+        yield "", "only white space differs"
+
+
+def version_view(one: VersionComparison) -> Iterator[Block]:
+    """What differs between the prompts, what can be said of that, and all differences, the largest first."""
+    change = one.change
+    yield from sides_view(one.found)
+    for prompt in change.prompts:
+        yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
+        for sign, text in change_lines(prompt.changes):
+            yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))
+    if change.same:
+        yield Note(f"{', '.join(map(str, change.same))}: the same in both, and left out.")
+    if unlike := unlike_line(change):
+        yield Note(Prose(unlike))
+    yield Note(f"\n{version_statement(one)}", "bold")
+    if settles := what_settles(one):
+        yield Note(settles)
+    yield Note("")
+    yield from differences_view(one.found)
+
+
+def version_values(one: VersionComparison) -> dict[str, Any]:
+    """All of it; points of 100."""
+    change = one.change
+    return paired_values(one.found) | {
+        "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
+        "prompts": change.prompts,
+        "left_out": change.same,
+        "unlike": change.unlike,
+        "statement": version_statement(one),
+        "runs_needed": one.needed,
+        "settles": what_settles(one),
+    }

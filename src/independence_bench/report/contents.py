@@ -16,7 +16,6 @@ from independence_bench.analysis.chosen_names import NamesRead, naming_of
 from independence_bench.analysis.compare_settings import (
     IndexPrice,
     SettingComparison,
-    Variant,
     compare_efforts,
     compare_providers,
     price_indices,
@@ -28,9 +27,9 @@ from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
-from independence_bench.report.board_json import apart_values, board_values
-from independence_bench.report.encode import View, fields_of, json_text
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.board_view import exam_line
+from independence_bench.report.encode import View, json_text
+from independence_bench.report.leaderboard_view import board_values
 from independence_bench.report.names_view import naming_json
 from independence_bench.report.reliability_view import reliability_values
 from independence_bench.report.scenarios_view import scenario_values
@@ -174,8 +173,8 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         "updated": updated,
         "boards": [board_values(board) for board in (contents.main, *contents.others)],  # the first: what all is about
         "configurations": contents.configurations,
-        "providers": _comparisons(contents.providers),
-        "reasoning_efforts": _comparisons(contents.efforts),
+        "providers": contents.providers,
+        "reasoning_efforts": contents.efforts,
         "dollars_a_run": contents.prices,
         "judges": contents.judges,
         "names": naming_json(contents.naming),
@@ -194,15 +193,6 @@ def contents_json(contents: Contents, updated: str | None) -> str:
         },
     }
     return json_text(value, indent=1) + "\n"
-
-
-def _comparisons(comparisons: Sequence[SettingComparison]) -> list[dict[str, Any]]:
-    return [fields_of(one) | {"variants": [_variant(variant) for variant in one.variants]} for one in comparisons]
-
-
-def _variant(variant: Variant) -> dict[str, Any]:
-    values = fields_of(variant) | {"served": dict(variant.served)} | (apart_values(variant.apart) or {})
-    return {name: value for name, value in values.items() if name != "apart"}
 
 
 def _detail(detail: Detail) -> dict[str, Any]:

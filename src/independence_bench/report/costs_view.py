@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
-from independence_bench.analysis.costs import CommandCost, Costs, Disagreement, NamedCost, Paid
+from independence_bench.analysis.costs import CommandCost, Costs, NamedCost, Paid
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import (
     Block,
@@ -100,7 +100,9 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
             columns_of("differs from the list price", "calls", "reported", "listed", "difference", "%"),
             [
                 (
-                    Prose(", ".join([one.model, one.provider, *_cached(one)])),
+                    Prose(
+                        f"{one.model}, {one.provider}" + (f", {n:,} tokens cached" if (n := one.cached_tokens) else "")
+                    ),
                     *(f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed)),
                     f"{'+' if one.difference > 0 else '-'}{_dollars(abs(one.difference))}",
                     "–" if not one.listed else f"{100 * one.difference / one.listed:+.0f}",
@@ -114,10 +116,6 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
         yield Note(f"\nReported costs and list prices agree within 1%: {of}.")
     elif costs.whole.told:
         yield Note("\nNo list price was kept for calls that reported their cost: nothing to compare.")
-
-
-def _cached(one: Disagreement) -> list[str]:
-    return [f"{one.cached_tokens:,} tokens cached"] if one.cached_tokens else []
 
 
 def _dollars(dollars: float) -> str:

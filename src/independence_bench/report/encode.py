@@ -281,7 +281,7 @@ def _form(hint: Any) -> Form | None:
 
 
 def _is_number(hint: Any) -> bool:
-    """Whether there are numbers in it beside those of other classes."""
+    """Whether there are numbers in it besides those of other classes."""
     return hint in (int, float) or any(_is_number(part) for part in get_args(hint))
 
 
@@ -382,7 +382,7 @@ def _plain(value: Any, form: Form | None = None) -> Any:
 
 
 def worded(value: Any, form: Form) -> Worded:
-    """The numbers in *value* as text, wherever they stand in it; texts beside them stay."""
+    """The numbers in *value* as text, wherever they stand in it; other texts stay."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, tuple | list):

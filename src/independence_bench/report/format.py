@@ -27,7 +27,7 @@ def signed(points: float | None, digits: int = 1) -> str:
 
 
 def between(interval: Interval | None, digits: int = 1) -> str:
-    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash beside a minus cannot be read."""
+    """93.1–98.4; 98.0–100, for at an end no digit is needed; -0.2 to 0.3, for a dash next to a minus cannot be read."""
     if interval is None:
         return "–"
     low, high = (f"{end:.{digits}f}" for end in (interval.low, interval.high))

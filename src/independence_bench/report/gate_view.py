@@ -12,10 +12,9 @@ from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.compare_view import score_cells, score_values
+from independence_bench.report.compare_view import score_cells, score_title, score_values, values_of_both
 from independence_bench.report.encode import picked
-from independence_bench.report.exam_words import exam_values
-from independence_bench.report.format import from_to, money, plural, signed
+from independence_bench.report.format import from_to, money, number, plural, signed
 from independence_bench.report.persona_view import crossed, quoted
 from independence_bench.report.table import (
     Block,
@@ -35,6 +34,10 @@ WORDS: dict[Verdict, str] = {"worse": "worse", "not worse": "holds", "open": "un
 HEADS: dict[Verdict, str] = {"worse": "The gate fails", "not worse": "The gate passes", "open": "The gate is undecided"}
 CODES: dict[Verdict, int] = {"not worse": 0, "worse": 3, "open": 4}
 SHOWN = 10  # scenarios
+LEGEND = (
+    "difference: now minus before, in points of 100; CI: over very many runs of these scenarios. detects: a true drop "
+    "of this size fails in 80 of 100 such gates. * significant among all differences of its table (Holm)."
+)
 BRIEF = "difference: now minus before, in points of 100; detects: a true drop of this size fails in 80 of 100 gates."
 
 
@@ -52,7 +55,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     for build in gate.builds:
         yield from _build(gate, build)
     if any(not build.unchanged for build in gate.builds):
-        yield Legend(_legend(gate), BRIEF + _caution(gate))
+        yield Legend(LEGEND + _caution(gate), BRIEF + _caution(gate))
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -80,10 +83,8 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
         yield Note(Prose(statement(gate, build, one)), "bold")
     rows: list[Sequence[Text]] = []
     for one in build.outcomes:
-        name = Prose(one.title)
-        drop = "–" if one.smallest_drop is None else f"{one.smallest_drop:.1f}"
-        numbers = (f"{one.before:.1f}", f"{one.now:.1f}", signed(one.now - one.before), from_to(one.interval))
-        rows.append((Strong(name), *numbers, drop, WORDS[one.verdict]))
+        numbers = (*values_of_both(one.pair, 1), from_to(one.interval), number(one.smallest_drop, 1))
+        rows.append((Strong(score_title(one.pair)), *numbers, WORDS[one.verdict]))
     yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
     for reason in build.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
@@ -108,12 +109,12 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
 
 def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
     """What can be said of one score, with what would decide it where it is open; our own words but for the title."""
-    what = "The index" if one.score == INDEX else label_text(one.title)
+    what = label_text(one.pair.dimension.title) if one.pair.dimension else "The index"
     if build.unchanged:
         return f"{what} is the baseline's: no conversation has been played since."
     if one.interval is None:
-        return f"{what} cannot be compared: the difference of {signed(one.now - one.before)} points has no interval."
-    where = f"{signed(one.now - one.before)} points, from {from_to(one.interval)}"
+        return f"{what} cannot be compared: the difference of {signed(one.pair.difference)} points has no interval."
+    where = f"{signed(one.pair.difference)} points, from {from_to(one.interval)}"
     if one.verdict == "worse":
         return f"{what} is worse by more than {gate.margin:g} points: {where}."
     if one.verdict == "not worse":
@@ -147,14 +148,6 @@ def _needed(build: BuildComparison, one: Outcome) -> str:
     )
 
 
-def _legend(gate: Gate) -> str:
-    said = (
-        "difference: now minus before, in points of 100; CI: over very many runs of these scenarios. detects: a true "
-        "drop of this size fails in 80 of 100 such gates. * significant among all differences of its table (Holm)."
-    )
-    return said + _caution(gate)
-
-
 def _caution(gate: Gate) -> str:
     """What a comparison of single runs leaves open; nothing where there are more."""
     if not any(one.over_scenarios for build in gate.builds for one in build.outcomes):
@@ -186,9 +179,13 @@ def gate_values(gate: Gate) -> dict[str, Any]:
             "crossings": one.crossings,
             "dollars_a_run": one.run_dollars,
             "scores": [
-                picked(outcome, "score title before now")
-                | {"difference": outcome.now - outcome.before}
-                | picked(outcome, "verdict interval over_scenarios smallest_drop passable needed")
+                picked(
+                    outcome, "score=pair.dimension.name title=pair.dimension.title before=pair.first now=pair.second"
+                )
+                | ({} if outcome.pair.dimension else {"score": INDEX, "title": INDEX})
+                | picked(
+                    outcome, "difference=pair.difference verdict interval over_scenarios smallest_drop passable needed"
+                )
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
             ],
@@ -201,12 +198,9 @@ def gate_values(gate: Gate) -> dict[str, Any]:
         "verdict": gate.verdict,
         "exit": CODES[gate.verdict],
         "protocol": picked(gate.board.protocol, "name hash") | {"baseline_hash": gate.baseline.protocol_hash},
-        "configurations": gate.board.configurations,
-        "judge": gate.baseline.judge,
-        "judge_exam": exam_values(gate.board.exam),
-        "margin": gate.margin,
-        "level": gate.level,
-        "looks": gate.looks,
+        **picked(
+            gate, "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks"
+        ),
         "builds": [build(one) for one in gate.builds],
     }
 
@@ -233,7 +227,7 @@ def junit(gate: Gate) -> str:
         said = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
         ElementTree.SubElement(case, "failure", {"type": "crossed", "message": said}).text = said
     for build, one in cases:
-        name = INDEX if one.score == INDEX else label_text(one.title)
+        name = label_text(one.pair.dimension.title) if one.pair.dimension else INDEX
         case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})
         said = label_text(statement(gate, build, one))
         if one.verdict == "worse":

@@ -1,4 +1,4 @@
-"""Judges beside each other, on a terminal and for programs. The same values; nothing is computed here."""
+"""Judges side by side, on a terminal and for programs. The same values; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from independence_bench.analysis.judge_agreement import JudgedConversation, Mark
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import (
     between,
     from_to,
@@ -27,7 +27,7 @@ from independence_bench.report.format import (
 from independence_bench.report.keys import HEAD, PLACE
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
 
-ACROSS = 6  # judges in one table of indices: what fits beside a subject's name at 80 columns
+ACROSS = 6  # judges in one table of indices: what fits next to a subject's name at 80 columns
 Letters = Mapping[str, str]  # judge's label -> its letter
 MOST = 10  # conversations listed to be read; all of them are in the JSON
 

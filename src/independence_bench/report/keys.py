@@ -12,15 +12,17 @@ from typing import Any
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit.audit import Finding, IndexChange
 from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.boards import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
 from independence_bench.analysis.held_stems import PlayedStem
 from independence_bench.analysis.judge_leniency import SelfPreference
 from independence_bench.analysis.rule_readings import LastLines, RuleReadings
+from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import RunScore
-from independence_bench.report.exam_words import exam_values
+from independence_bench.report.board_view import exam_line
 
 HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
 PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
@@ -33,11 +35,47 @@ def _run_times(one: RunTimes) -> dict[str, Any]:
     return ends | {"days": one.days, "span_hours": round(one.span / HOUR, 2), "runs": runs}
 
 
+def _exam(exam: BoardExam) -> dict[str, Any]:
+    """What the exam says of the judge or jury of a board."""
+    found = exam.standing
+    return {
+        "line": exam_line(exam),
+        "sat": found is not None,
+        "fit": found and found.result.fitness.fit,
+        "why": found.result.fitness.why if found else (),
+        "kappa": found and found.kappa,  # of the weakest rubric; null unless all were sat
+        "when": found and found.result.when.isoformat(),
+        "rubrics": [one.rubric for one in found.result.rubrics] if found else [],
+        "not_sat": found.missing if found else (),
+        "members_not_sat": exam.lacking if exam.jury else (),
+        "no_questions": exam.no_questions,
+    }
+
+
+def _difference(one: ScoreDifference) -> dict[str, Any]:
+    """A difference of two subjects: its 95% intervals, the smallest that would be seen, and p for none at all."""
+    return {
+        "difference": one.difference,
+        "interval": one.uncertainty,
+        "smallest_seen": {"rerun": one.seen_rerun, "new_scenarios": one.seen_new_scenarios},
+        "p": {"rerun": one.p_rerun, "new_scenarios": one.p_new_scenarios},
+    }
+
+
+def _variant(one: Variant) -> dict[str, Any]:
+    """With the parts of its difference, where there is one."""
+    names = ("label", "setting", "index", "runs", "difference", "served", "stands")
+    values = {name: getattr(one, name) for name in names} | {"served": dict(one.served)}
+    return values | (_difference(one.apart) if one.apart else {})
+
+
 KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     Protocol: "name hash",
     ChatModel: lambda model: model.causes() | {"hash": model.hash},
-    BoardExam: exam_values,
+    BoardExam: _exam,
     RunTimes: _run_times,
+    ScoreDifference: _difference,
+    Variant: _variant,
     RunScore: "index dimensions means",
     Health: (
         "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "

@@ -28,7 +28,7 @@ from independence_bench.report.table import (
 )
 
 MOST = 10  # names in the summary
-MOST_WHO = 5  # subjects that a report lists behind a name
+MOST_WHO = 5  # subjects that a report lists after a name
 CHOICE = "subject=label subject_hash run configuration scenario picks transcript=transcript_id first final read_by=by"
 _SHORT = {"female": "f", "male": "m", "non-binary": "nb", "none": "none"}
 

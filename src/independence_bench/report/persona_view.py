@@ -18,7 +18,7 @@ from independence_bench.report.table import Block, Cells, Column, Name, Note, Pa
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 QUOTED = 240  # characters of a reply
 QUESTION = "question"
-# score -> (title, title on a terminal, branch): what is told of a character beside its index
+# score -> (title, title on a terminal, branch): what is said of a character next to its index
 SCORES: Mapping[str, tuple[str, str, str]] = {
     "in_character": ("In character", "in char.", QUESTION),
     "holds": ("Holds", "holds", "pressure"),
@@ -81,7 +81,12 @@ def persona_view(character: str, board: Board | None, stems: Mapping[str, HeldSt
         return
     columns = [Column("Model", words=True), Column("Held"), Column("Index"), Column("95% CI")]
     columns += [Column(title, short=short) for title, short, _ in SCORES.values()]
-    lines = [_line(label, rows.get(label), stems[label]) for label in ranked]
+    lines: list[Cells] = []
+    for label in ranked:
+        row, mine = rows.get(label), stems[label]
+        index = number(row.score.index if row else None, 1)
+        values = [number(_value(row, branch), 2) for *_, branch in SCORES.values()]
+        lines.append((Name(label), f"{mine.count}/{mine.of}", index, between(_interval(row)), *values))
     yield Table(columns, lines, f"{INDEX} {LEGEND}", gap=0, brief=BRIEF)
 
 
@@ -165,12 +170,6 @@ def quoted(text: str) -> str:
     """*text* on one line in quotation marks, shortened."""
     line = " ".join(text.split())
     return f"“{line[:QUOTED].rstrip()}{'…' if len(line) > QUOTED else ''}”"
-
-
-def _line(label: str, row: Row | None, mine: HeldStems) -> Cells:
-    index = row.score.index if row else None
-    values = [number(_value(row, branch), 2) for *_, branch in SCORES.values()]
-    return (Name(label), f"{mine.count}/{mine.of}", number(index, 1), between(_interval(row)), *values)
 
 
 def _scores(row: Row | None) -> Table:

@@ -7,8 +7,8 @@ from typing import Any
 
 from independence_bench.analysis.reliability import Reliability, ReliabilityRow
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import number, plural
 from independence_bench.report.keys import HEAD
 from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.board import MOST_UNANSWERED, Board
+from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
     apart,
     cautions,
     doubts,
+    exam_line,
     examined_by,
     health_table,
     made_by,
@@ -33,15 +34,21 @@ from independence_bench.report.branches_view import (
     rule_table,
     stem_notes,
 )
-from independence_bench.report.configurations_view import configurations_report
 from independence_bench.report.contents import Contents
-from independence_bench.report.exam_words import exam_line
 from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
-from independence_bench.report.settings_view import efforts, judge_of, prices, providers, report_table, served_by
+from independence_bench.report.settings_view import (
+    configurations_report,
+    efforts,
+    judge_of,
+    prices,
+    providers,
+    report_table,
+    served_by,
+)
 from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
 
 MOST_OPEN = 20  # subjects of a section that need not be opened
@@ -53,11 +60,12 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     the field and the fold curves; *data* is that of the JSON.
     """
     plot, heatmap, *of_stems = pictures
+    lacking, excluded = apart(contents.main.incomplete)
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
         "Branches": _branches(contents.main, of_stems),
-        "Incomplete subjects": _incomplete(contents.main),
-        "Excluded subjects": _excluded(contents.main),
+        "Incomplete subjects": _incomplete(contents.main, lacking),
+        "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")] if excluded else [],
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
         "Other configurations and judges": _others(contents),
@@ -160,19 +168,13 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
         yield Note(f"![{alt}]({name})")
 
 
-def _incomplete(board: Board) -> Iterator[Block]:
-    lacking, _ = apart(board.incomplete)
+def _incomplete(board: Board, lacking: Sequence[Row]) -> Iterator[Block]:
     if not lacking:
         yield Note("None.")
         return
     yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield from (Note(Prose(line)) for line in no_index(board))
     yield unranked(board.protocol, lacking)
-
-
-def _excluded(board: Board) -> Iterator[Block]:
-    if excluded := apart(board.incomplete)[1]:
-        yield unranked(board.protocol, excluded, "Why")
 
 
 def _others(contents: Contents) -> Iterator[Block]:

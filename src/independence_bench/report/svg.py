@@ -169,7 +169,7 @@ def field_picture(board: Board) -> str:
     for name, right, up in CORNERS:
         y = TOP - 7 if up else TOP + SIDE + 32
         drawn.append(text_at(LEFT + SIDE * right, y, name, "end" if right else "start", "corner"))
-    # those that lie on each other share a number's place: numbers are drawn beside the points, one below the other
+    # those that lie on each other share a number's place: numbers are drawn next to the points, one below the other
     taken: list[tuple[float, float]] = []
     for number, (label, hold, openness) in enumerate(points, 1):
         x, y = LEFT + SIDE * hold.value, TOP + SIDE * (1 - openness.value)
@@ -204,7 +204,7 @@ def _cross(x: float, y: float, hold: Interval | None, openness: Interval | None)
 
 
 def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]]) -> str:
-    """A point's number beside it, away from those that are drawn already."""
+    """A point's number next to it, away from those that are drawn already."""
     right = x < LEFT + SIDE - 30
     place = (x + 9 if right else x - 9, y - 7 if y > TOP + 24 else y + 16)
     while any(abs(place[0] - one) < 14 and abs(place[1] - other) < 12 for one, other in taken):
@@ -271,7 +271,7 @@ def _curve(label: str, folds: Folds, pushes: int, place: int) -> str:
 
 
 def _bars(folds: Folds, pushes: int, place: int) -> str:
-    """Where the curve may lie after each push; those of several curves stand beside each other."""
+    """Where the curve may lie after each push; those of several curves stand side by side."""
     drawn = []
     for push, band in enumerate(folds.bands, 1):
         if band is not None:

@@ -1,6 +1,6 @@
 """Tables, titles and paragraphs as values; `terminal` and `markdown` render them.
 
-A text is our own words, or a `Name` or `Prose` from outside, or several of these beside each other. The renderers
+A text is our own words, or a `Name` or `Prose` from outside, or several of these side by side. The renderers
 escape what comes from outside.
 """
 
@@ -97,7 +97,7 @@ class Remark:
 class Table:
     """Columns, rows with a cell for each of them, and what the columns mean: {Title} is a column's title.
 
-    *brief*: of the legend, what a terminal says where nobody asks for all of it. *long*: readers may choose among its
+    *brief*: of the legend, what a terminal says by default. *long*: readers may choose among its
     rows (`shown`); *total* stands below whichever they choose.
     """
 
@@ -154,7 +154,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What columns mean; *brief*: what a terminal says of it where nobody asks for all."""
+    """What columns mean; *brief*: what a terminal says of it by default."""
 
     text: Text
     brief: Text
@@ -247,7 +247,7 @@ def choose(blocks: Iterable[Block], shown: Shown) -> Chosen:
 
 
 def _chosen(table: Table, shown: Shown) -> Iterator[Cells | Group | Remark]:
-    """The rows, each group before its first one, each remark behind its own."""
+    """The rows, each group before its first one, each remark after its own."""
     group: Group | None = None
     inside, kept, count = False, False, 0
     for row in table.rows:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from independence_bench.escape import harmless, label_text
 from independence_bench.report import table as values
-from independence_bench.report.columns import laid_out
 from independence_bench.report.table import (
     Block,
     Bullets,
+    Column,
+    Drawn,
     Entries,
     Legend,
     Name,
@@ -147,3 +150,245 @@ def written(text: values.Text, style: str = "") -> Text:
             return written(text.text, "bold")
         case _:
             return Text("", style).join(written(part) for part in text)
+
+
+# ---------------------------------------------------------------- tables: columns that fit, and where labels break
+
+
+LABEL = 36  # characters of a column of words that are kept before columns are left out
+NARROWEST = 8  # of a column of words
+PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
+# a label breaks after these, and before its provider and its settings, which stay whole
+_TEMPERATURE = re.compile(r"-t[0-9.]+$")
+_BREAK = re.compile(r"(?<=[\s/:_])|(?<=-)(?!t[0-9])|(?=[@+])")
+_SPACE = re.compile(r"(?<=\s)")
+INDENT = 4  # of a remark
+Across = values.Group | values.Remark  # what stands across all columns
+Write = Callable[[values.Text], Text]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Lines without blanks at their ends, and the headings of columns that there was no room for."""
+
+    lines: list[Text]
+    hidden: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """A column that is laid out, with its heading, and how wide it is."""
+
+    column: Column
+    heading: Text
+    cells: list[Text]
+    raw: Sequence[values.Text]  # what the cells are written from
+    size: int  # characters
+
+    @property
+    def longest_word(self) -> int:
+        """Characters of it."""
+        words = (part for cell in self.cells for part in _BREAK.split(cell.plain))
+        return max((cell_len(word.rstrip()) for word in words), default=0)
+
+
+def laid_out(table: Table, width: int | None, draws: bool, write: Write) -> Layout:
+    """*table* in lines of at most *width* characters where that can be; None: as wide as it is.
+
+    Columns that can be spared are left out before a label is broken below `LABEL` characters. Intervals are drawn, if
+    it *draws*, in what is left.
+    """
+    columns, rows = values.shown_rows(table, "terminal")
+    plain = [row for row in rows if not isinstance(row, Across)]
+    every = [_lane(column, [row[place] for row in plain], width, write) for place, column in enumerate(columns)]
+    lanes = there = [lane for lane in every if not lane.column.drawn]
+    gap = 1 + table.gap
+    if width is not None:
+        if _total(lanes, gap) > width:
+            gap = 1  # before anything is left out or broken
+        lanes = _kept(lanes, gap, width)
+        _narrow(lanes, gap, width)
+    hidden = [values.in_one_line(lane.heading.plain) for lane in there if lane not in lanes]
+    if draws and width is not None:
+        lanes = _with_pictures(every, lanes, gap, width)
+    lines = _lines(lanes, [lane.heading for lane in lanes], gap, heading=True)
+    rule = Text("─" * _total(lanes, gap))
+    lines.append(rule)
+    cells = zip(*(lane.cells for lane in lanes), strict=True)
+    for row in rows:
+        if isinstance(row, values.Group):
+            lines += [] if lines[-1] is rule else [Text()]
+            title = write(values.Strong(row.title))
+            lines += ([title] if width is None else _broken(title, width)) if row.title else []
+        elif isinstance(row, values.Remark):
+            lines += _remark(write(row.text), width)
+        else:
+            lines += _lines(lanes, next(cells), gap)
+    return Layout(lines, tuple(name for name in hidden if name))
+
+
+def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write: Write) -> _Lane:
+    """*column* as wide as it is; what all of its labels have in common is in its heading instead."""
+    heading = write(column.heading("terminal"))
+    if width is None:
+        heading = Text(values.in_one_line(heading.plain))
+    elif column.labels:
+        first, last = shared({name for cell in cells for name in _names(cell)})
+        if first or last:
+            heading = Text(f"{first}…{last}\n", "dim").append_text(heading)
+            cells = [_without(cell, first, last) for cell in cells]
+    written = [write(cell) for cell in cells]
+    size = max(cell_len(line) for text in (heading, *written) for line in text.plain.split("\n"))
+    return _Lane(column, heading, written, cells, min(size, column.widest or size) if width else size)
+
+
+def _total(lanes: Sequence[_Lane], gap: int, words: int | None = None) -> int:
+    """Characters of a line; *words*: with columns of words no wider than this."""
+    sizes = (lane.size if words is None or not lane.column.words else min(lane.size, words) for lane in lanes)
+    return sum(sizes) + gap * (len(lanes) - 1)
+
+
+def _kept(lanes: Sequence[_Lane], gap: int, width: int) -> list[_Lane]:
+    """Those that there is room for: what can be spared is left out, in the end the last ones."""
+    kept = list(lanes)
+    for spare in sorted({lane.column.spare for lane in lanes if lane.column.spare}, reverse=True):
+        if _total(kept, gap, LABEL) > width:
+            kept = [lane for lane in kept if lane.column.spare != spare]
+    while len(kept) > 2 and _total(kept, gap, NARROWEST) > width:
+        kept.pop()
+    return kept
+
+
+def _narrow(lanes: Sequence[_Lane], gap: int, width: int) -> None:
+    """Columns of words give way where a line is too wide, the widest first.
+
+    Not below their longest word, unless there is no other way.
+    """
+    words = [lane for lane in lanes if lane.column.words]
+    for floors in ([max(NARROWEST, lane.longest_word) for lane in words], [NARROWEST] * len(words)):
+        while _total(lanes, gap) > width:
+            wide = [lane for lane, least in zip(words, floors, strict=True) if lane.size > least]
+            if not wide:
+                break
+            max(wide, key=lambda lane: lane.size).size -= 1
+
+
+def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: int) -> list[_Lane]:
+    """*lanes* and, in what they leave of *width*, those of *every* that are drawn."""
+    for lane in every:
+        room = width - _total(lanes, gap) - gap
+        if lane.column.drawn and room >= PICTURE[0]:
+            lane.size = min(room, PICTURE[1])
+            low, high = (f"{end:g}" for end in lane.column.drawn)
+            lane.heading = Text(f"{low}{high:>{lane.size - len(low)}}")
+            lane.cells = [Text(_picture(cell, lane.column.drawn, lane.size)) for cell in lane.raw]
+            lanes = [one for one in every if one is lane or one in lanes]
+    return lanes
+
+
+def _lines(lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False) -> list[Text]:
+    """A row in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
+    parts = [
+        [part for one in cell.split("\n", allow_blank=True) for part in _broken(one, lane.size)]
+        for lane, cell in zip(lanes, cells, strict=True)
+    ]
+    if heading:
+        height = max(map(len, parts))
+        parts = [[Text()] * (height - len(part)) + part for part in parts]
+    return [_line(lanes, across, gap, styled=not heading) for across in zip_longest(*parts)]
+
+
+def _line(lanes: Sequence[_Lane], across: Sequence[Text | None], gap: int, styled: bool) -> Text:
+    whole = Text()
+    for lane, cell in zip(lanes, across, strict=True):
+        shown = cell.copy() if cell is not None else Text()
+        if styled and lane.column.style:
+            shown.stylize_before(lane.column.style)
+        shown.align("left" if lane.column.words or lane.column.drawn else "right", max(lane.size, shown.cell_len))
+        whole.append_text(shown).append(" " * gap)
+    whole.rstrip()
+    return whole
+
+
+def _remark(text: Text, width: int | None) -> list[Text]:
+    """*text* across all columns, indented, in lines of at most *width* characters."""
+    text.stylize_before("dim")
+    lines = [text] if width is None else _broken(text, width - INDENT, _SPACE)
+    for one in lines:
+        one.rstrip()
+        one.pad_left(INDENT)
+    return lines
+
+
+def shared(labels: set[str]) -> tuple[str, str]:
+    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; "" for one alone."""
+    if len(labels) < 2:
+        return "", ""
+    names = [label.partition("@")[0] for label in labels]
+    lowest, highest = min(names), max(names)  # what these two begin with, all do
+    alike = next((at for at, (a, b) in enumerate(zip(lowest, highest, strict=False)) if a != b), 0)
+    begun = re.match(r".*[/:]", lowest[:alike], re.DOTALL)
+    settings = {label.partition("@")[2] for label in labels}
+    if len(settings) == 1:
+        return begun[0] if begun else "", f"@{settings.pop()}" if all("@" in label for label in labels) else ""
+    ends = {found[0] if (found := _TEMPERATURE.search(label)) else "" for label in labels}
+    return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
+
+
+def _names(text: values.Text) -> list[str]:
+    if isinstance(text, tuple):
+        return [name for part in text for name in _names(part)]
+    return [text.text] if isinstance(text, values.Name) and text.text else []
+
+
+def _without(text: values.Text, first: str, last: str) -> values.Text:
+    if isinstance(text, tuple):
+        return tuple(_without(part, first, last) for part in text)
+    if isinstance(text, values.Name):
+        return values.Name(text.text.removeprefix(first).removesuffix(last))
+    return text
+
+
+def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
+    """*text* in lines of *width* characters; a word is broken only where it is longer than that by itself."""
+    if text.cell_len <= width:
+        return [text]
+    cuts: list[int] = []
+    offset = used = 0
+    for part in at.split(text.plain):
+        size = cell_len(part.rstrip())
+        if used and used + size > width:
+            cuts.append(offset)
+            used = 0
+        if size > width:
+            for number, character in enumerate(part):
+                if used and used + cell_len(character) > width:
+                    cuts.append(offset + number)
+                    used = 0
+                used += cell_len(character)
+        else:
+            used += cell_len(part)
+        offset += len(part)
+    lines = list(text.divide(cuts))
+    for one in lines:
+        one.rstrip()
+    return lines
+
+
+def _picture(cell: values.Text, ends: tuple[float, float], width: int) -> str:
+    """A dot at a value on a line from *ends* to ends, and its interval; nothing where there is none."""
+    if not isinstance(cell, Drawn):
+        return ""
+    low, high = ends
+
+    def at(value: float) -> int:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return round(min(max(share, 0.0), 1.0) * (width - 1))
+
+    marks = [" "] * width
+    if cell.interval is not None:
+        first, last = at(cell.interval[0]), at(cell.interval[1])
+        marks[first : last + 1] = "─" * (last - first + 1)
+        marks[first], marks[last] = "├", "┤"
+    marks[at(cell.at)] = "●"
+    return "".join(marks)

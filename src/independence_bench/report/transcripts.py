@@ -19,7 +19,7 @@ from independence_bench.protocol.conversation import Reading, Transcript, Words,
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
-from independence_bench.report.exam_words import exam_line
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import mark_text, plural
 from independence_bench.report.table import Block, Name, Note, Passage, Prose, Table, Title, columns_of
 from independence_bench.store import attempts, registry, results
@@ -72,7 +72,7 @@ def read_conversation(
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
 ) -> Conversation:
-    """The conversation behind *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
+    """The conversation of *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
     transcript, keys = results.read_transcript(connection, row.id)
     found = results.judgements_of(connection, *key)
     judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in found]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import csv_bytes
-from independence_bench.report.exam_words import exam_line
 from independence_bench.viewer import fragments, judge_plots
 from independence_bench.viewer.fragments import ProtocolEntry
 from independence_bench.viewer.judge_plots import PairPlot

@@ -35,9 +35,9 @@ from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.encode import View
-from independence_bench.report.exam_words import exam_line
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels

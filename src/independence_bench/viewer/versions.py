@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions
 from independence_bench.analysis.comparison import INDEX_ITSELF, all_compared
 from independence_bench.analysis.uncertainty import Compared
+from independence_bench.report.compare_view import change_lines, unlike_line, version_statement, what_settles
 from independence_bench.report.encode import csv_bytes
-from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles
 from independence_bench.viewer import compare
 from independence_bench.viewer.compare import ComparedScore, Differences
 from independence_bench.viewer.other_versions import both_versions, other_versions, shared_subjects

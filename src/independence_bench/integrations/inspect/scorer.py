@@ -24,6 +24,7 @@ from inspect_ai.util import span
 
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import BenchError
+from independence_bench.integrations.inspect.provider import named
 from independence_bench.integrations.inspect.rows import KEY, Rows, call_rows, joined, judgement_rows, who_rows
 from independence_bench.integrations.inspect.samples import (
     FIRST_RUN,
@@ -39,7 +40,6 @@ from independence_bench.integrations.inspect.samples import (
     sample_marks,
 )
 from independence_bench.integrations.inspect.solver import ask, judge_of
-from independence_bench.integrations.inspect.wire import named
 from independence_bench.judging.judge import read_judge
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput, judge_request

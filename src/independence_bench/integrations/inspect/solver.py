@@ -25,7 +25,15 @@ from independence_bench.calls.call import Accepted, Rejected
 from independence_bench.calls.retry import AttemptCounts, GaveUp, Policy, Reach, next_wait
 from independence_bench.engine.player import reply_reader
 from independence_bench.errors import BenchError
-from independence_bench.integrations.inspect.provider import OwnModel, configured
+from independence_bench.integrations.inspect.provider import (
+    OwnModel,
+    chat_messages,
+    configured,
+    named,
+    outcome_of,
+    sent_hash,
+    tool_infos,
+)
 from independence_bench.integrations.inspect.rows import (
     KEY,
     Rows,
@@ -37,7 +45,6 @@ from independence_bench.integrations.inspect.rows import (
     who_rows,
 )
 from independence_bench.integrations.inspect.samples import FIRST_RUN, read_source
-from independence_bench.integrations.inspect.wire import chat_messages, named, outcome_of, sent_hash, tool_infos
 from independence_bench.judging.judge import as_judge, spec_to_judge
 from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind
 from independence_bench.models.spec import ChatModel, Reasoning

@@ -1,4 +1,4 @@
-"""Which differences a number of runs can detect, and what they cost: values, text and JSON. Sends no request."""
+"""What a run takes before it is begun, and which differences it can detect: values, text and JSON. Sends no request."""
 
 from __future__ import annotations
 
@@ -17,14 +17,110 @@ from independence_bench.analysis.statistics.planning import (
     width_rerun,
 )
 from independence_bench.analysis.uncertainty import INDEX, designs
-from independence_bench.engine.preview import Forecast
+from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.report.board_view import exam_line
 from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural
-from independence_bench.report.table import Block, Cells, Note, Prose, Strong, Table, columns_of
+from independence_bench.report.table import (
+    Block,
+    Cells,
+    Column,
+    Group,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Table,
+    Text,
+    columns_of,
+)
+
+# ---------------------------------------------------------------- calls, tokens, dollars
+
+
+def estimate_values(preview: Preview) -> Mapping[str, object]:
+    """What a run takes, for `json_text`."""
+    whole = sum(preview.estimates, Estimate())
+    subjects = [
+        picked(one, "label candidate judge dollars=whole.dollars low high") | {"from": _basis(one)}
+        for one in preview.estimates
+    ]
+    return {
+        **picked(preview, "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam"),
+        "subjects": subjects,
+        **picked(whole, "candidates=candidate judging=judge low high"),
+        **picked(preview, "dollars=forecast.dollars spent_before=spent_before.total"),
+    }
+
+
+def _basis(one: Estimate) -> str:
+    """Whose stored replies the estimate is based on."""
+    if not one.whole.calls:
+        return "nothing left"
+    if one.usual.own:
+        return "its own"
+    return plural(one.usual.subjects, "other") if one.usual.subjects else "assumed"
+
+
+def estimate_view(preview: Preview) -> Iterator[Block]:
+    """A row for each subject: what is left to be asked of it, and what that costs."""
+    plan, estimates = preview.plan, preview.estimates
+    where = " + ".join(str(configuration) for configuration in plan.configurations)
+    judge = plan.judge.label if plan.judge else "none"
+    runs = plural(plan.runs, "run")
+    yield Note(("\n", Name(plan.protocol.name), f" · {runs} · {where} · judge ", Name(judge)), style="")
+    if exam := exam_line(preview.exam):
+        yield Note(Prose(exam))
+    yield Note("")
+    rows: list[Cells | Group] = [_cells(Name(one.label), one, _basis(one)) for one in estimates]
+    if len(estimates) > 1:
+        rows += [Group(), [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")]]
+    titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
+    yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
+    yield Note(
+        "What is stored already is not counted. candidate, judge: dollars at list prices without discounts for cached "
+        "tokens. based on: the stored replies whose length is assumed. from, to: both together, if replies are as "
+        "short as those of the shortest tenth of published subjects, or as long as those of the longest; where the "
+        "subject's own replies are stored, the range of a subject's runs."
+    )
+    if preview.forecast.at_most:
+        yield Note(
+            "calls: at most. A subject that takes no option is asked nothing more, and conversations in which the same "
+            "was said are judged once."
+        )
+    dollars, spent = preview.forecast.dollars, preview.spent_before
+    whole = "not known, a price is missing (?)" if dollars is None else _dollars(dollars)
+    so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""
+    yield Note(f"Total: {whole}{so_far}.", style="")
+
+
+def _cells(label: Text, one: Estimate, basis: str) -> list[Text]:
+    tokens = one.whole.prompt_tokens + one.whole.completion_tokens
+    dollars = map(_dollars, (one.candidate.dollars, one.judge.dollars, one.low, one.high))
+    return [label, f"{one.whole.calls:,}", _short(tokens), *dollars, basis]
+
+
+def _short(tokens: int) -> str:
+    """62,550 as 63k."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= 10 * size:
+            return f"{tokens / size:,.0f}{letter}"
+        if tokens >= size:
+            return f"{tokens / size:.1f}{letter}"
+    return str(tokens)
+
+
+def _dollars(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"${value:,.2f}" if value >= 1 else money(value)
+
+
+# ---------------------------------------------------------------- what a number of runs can tell
 
 MEANS = (50.0, 80.0, 95.0)  # indices: what can be told depends on where one stands
-ASSUMED = 80.0  # the index that is expected where nobody has one
+ASSUMED = 80.0  # the index that is expected where no subject has one
 TABLE_OF = 10  # runs, and those that were asked for
 
 
@@ -73,7 +169,7 @@ class Resolution:
 
 
 def expectation(protocol: Protocol, configurations: Sequence[Configuration], board: Board | None) -> Expected:
-    """How the index is expected to vary: as that of the subjects on *board* does; None: nobody is stored."""
+    """How the index is expected to vary: as that of the subjects on *board* does; None: none is stored."""
     uncertainty = None if board is None else board.uncertainty
     measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
     return expect(designs(protocol.units, configurations)[INDEX], measured)
