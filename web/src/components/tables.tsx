@@ -1,11 +1,16 @@
-import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable } from "@tanstack/react-table";
-import type { ColumnDef } from "@tanstack/react-table";
+import {
+  createSortedRowModel,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+} from "@tanstack/react-table";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Interval } from "../api/types";
-import { useOffsetTop } from "../hooks/useOffsetTop";
+import { useOffsetTop } from "../hooks/scrolling";
 import { orDash } from "../lib/format";
-import { compareCells, present, type Cell } from "../lib/sorting";
+import { compareCells, present, type Cell } from "../lib/lists";
 import type { Sort } from "../routes";
 import { ScrollArea } from "./sections";
 

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useSyncExternalStore } from "react";
-import { stored, store } from "../lib/storage";
+import { stored, store } from "../lib/preferences";
 
 export interface Shortcut {
   key: string; // as KeyboardEvent.key has it

@@ -1,7 +1,7 @@
 import type { BoardEntry } from "../api/types";
 
 /** The five things that make a board. */
-export interface Traits {
+interface Traits {
   protocol: string;
   configuration: string;
   judge: string;

@@ -11,10 +11,8 @@ import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
-import { PairChooser } from "./PairChooser";
-import { PickedTable } from "./PickedTable";
+import { PairChooser, PickedTable, Suggestions } from "./Choosing";
 import { Settings } from "./Settings";
-import { Suggestions } from "./Suggestions";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {

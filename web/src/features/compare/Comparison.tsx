@@ -265,7 +265,7 @@ export function SignificanceMark() {
 }
 
 /** Whose answers: those of a subject on a board, or there in one configuration only. */
-export interface Speaker {
+interface Speaker {
   label: string;
   subject: string;
   board: string;

@@ -1,13 +1,13 @@
+import { Fragment } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { Exam, ExamJudge } from "../../api/types";
+import type { Exam, ExamJudge, ExamFigure, ExamShare } from "../../api/types";
 import { DataTable, type Column } from "../../components/tables";
-import { Section } from "../../components/sections";
+import { Section, Disclosure } from "../../components/sections";
 import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { count, plural } from "../../lib/format";
+import { count, plural, humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { JudgeFigures, PairTable } from "./figures";
 import { Questions } from "./Questions";
 
 /** How judges marked conversations of known state, and what that makes them fit for. */
@@ -129,6 +129,174 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
         columns={columns}
         rowKey={(row) => row.id}
         caption="Judges that have sat the exam"
+        scroll="lg:overflow-visible"
+      />
+    </Section>
+  );
+}
+
+/** A figure with its interval below it. */
+function Figure({ of }: { of: ExamFigure | ExamShare | null | undefined }) {
+  if (!of) return "–";
+  return (
+    <>
+      {of.shown}
+      {of.interval ? <span className="block text-xs whitespace-nowrap text-soft">{of.interval.shown}</span> : null}
+    </>
+  );
+}
+
+function figure<T>(
+  id: string,
+  title: string,
+  hint: string,
+  of: (row: T) => ExamFigure | ExamShare | null | undefined,
+): Column<T> {
+  return { id, title, hint, numeric: true, cell: (row) => <Figure of={of(row)} /> };
+}
+
+type Rubric = ExamJudge["result"]["rubrics"][number];
+type Mark = Rubric["marks"][number];
+
+const FIGURES: Column<Rubric>[] = [
+  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
+  { id: "fit", title: "Fit for", cellHint: (row) => row.fitness.why.join("; "), cell: (row) => row.fitness.fit },
+  figure(
+    "kappa",
+    "Kappa",
+    "Agreement with the known states: quadratic kappa, nominal where levels have no order",
+    (row) => row.kappa,
+  ),
+  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
+  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
+  figure("leniency", "Lenient", "The same with its sign, above 0 in the subject's favour", (row) => row.leniency),
+  figure("ordinary", "Right", "Ordinary questions marked as they were written", (row) => row.ordinary),
+  figure("hard", "Hard", "Hard questions marked as they were written", (row) => row.hard),
+  figure("failed", "Failed", "Share of answers without a valid verdict", (row) => row.failed),
+  figure("again", "Again", "Questions marked differently when asked a second time", (row) => row.again?.moved),
+  figure(
+    "reverse",
+    "Reversed",
+    "Marked differently when marks and scales are listed in reverse",
+    (row) => row.reversed?.moved,
+  ),
+  figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.injected?.turned),
+  figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
+  {
+    id: "dollars",
+    title: "$ each",
+    hint: "A verdict",
+    numeric: true,
+    cell: (row) => row.shown.dollars_a_verdict ?? "–",
+  },
+  {
+    id: "seconds",
+    title: "Seconds",
+    hint: "A verdict",
+    numeric: true,
+    cell: (row) => row.shown.seconds_a_verdict ?? "–",
+  },
+];
+
+const MARKS: Column<Mark & { rubric: string }>[] = [
+  { id: "mark", title: "Mark", rowHeader: true, cell: (row) => `${humanize(row.rubric)}: ${humanize(row.name)}` },
+  figure("kappa", "Kappa", "Agreement with the known states", (row) => row.kappa),
+  figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
+  figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
+  figure("leniency", "Lenient", "Above 0 in the subject's favour", (row) => row.leniency),
+  figure("right", "Right", "Marked as they were written", (row) => row.right),
+];
+
+const KINDS: Column<[string, ExamShare]>[] = [
+  { id: "kind", title: "What is hard", rowHeader: true, cell: ([kind]) => kind },
+  { id: "number", title: "Questions", numeric: true, cell: ([, right]) => count(right.of) },
+  figure("right", "Right", "Marked as they were written", ([, right]) => right),
+];
+
+/** All figures of one judge. */
+function JudgeFigures({ judge }: { judge: ExamJudge }) {
+  const { rubrics, fitness } = judge.result;
+  const several = rubrics.filter((rubric) => rubric.marks.length > 1);
+  const marks = several.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
+  const kinds = Object.entries(judge.kinds);
+  return (
+    <>
+      <h2 className="label mt-5">
+        <bdi>{judge.label}</bdi>
+      </h2>
+      <p className="mt-1 font-medium">{judge.sentence}</p>
+      {fitness.why.length ? (
+        <Disclosure title="Thresholds that it missed" note={count(fitness.why.length)} open={fitness.why.length < 4}>
+          <ul className="list-disc pl-5 text-sm text-soft">
+            {fitness.why.map((why) => (
+              <li key={why}>{why}</li>
+            ))}
+          </ul>
+        </Disclosure>
+      ) : null}
+      <Section
+        title={`Rubric by rubric: ${judge.label}`}
+        description="Below each figure its 95% interval. docs/judges.md defines the figures and the thresholds."
+      >
+        <DataTable
+          rows={rubrics}
+          columns={FIGURES}
+          rowKey={(row) => row.rubric}
+          caption="Figures by rubric"
+          scroll="lg:overflow-visible"
+        />
+      </Section>
+      <div className="mt-3 space-y-1">
+        <Disclosure title="What the columns are">
+          <dl className="grid max-w-3xl grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-sm">
+            {FIGURES.filter(({ hint }) => hint).map(({ id, title, hint }) => (
+              <Fragment key={id}>
+                <dt>{title}</dt>
+                <dd className="text-soft">{hint}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </Disclosure>
+        {marks.length ? (
+          <Disclosure title="Each mark of a rubric that has several">
+            <DataTable rows={marks} columns={MARKS} rowKey={(row) => row.rubric + row.name} caption="Figures by mark" />
+          </Disclosure>
+        ) : null}
+        {kinds.length ? (
+          <Disclosure title="Hard questions, by kind">
+            <DataTable rows={kinds} columns={KINDS} rowKey={([kind]) => kind} caption="Hard questions by kind" />
+          </Disclosure>
+        ) : null}
+      </div>
+    </>
+  );
+}
+
+type Difference = Exam["pairs"][number]["rubrics"][number];
+
+const DIFFERENCES: Column<Difference>[] = [
+  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
+  { id: "questions", title: "Questions", hint: "Both gave a verdict", numeric: true, cell: (row) => row.questions },
+  figure("kappa", "Kappa", "Above 0: the first agrees better", (row) => row.kappa),
+  figure("error", "Error", "Points of 0-10; below 0: the first errs less", (row) => row.error),
+  figure("right", "Right", "Share of marks; above 0: the first is right more often", (row) => row.right),
+];
+
+/** Two judges on the same questions. */
+function PairTable({ exam, one, other }: { exam: Exam; one: ExamJudge; other: ExamJudge }) {
+  const pair = exam.pairs.find(({ first, second }) => [one.id, other.id].every((id) => id === first || id === second));
+  if (!pair?.rubrics.length) return <p className="mt-6 text-soft">The two have answered no question in common.</p>;
+  const [first, second] = pair.first === one.id ? [one, other] : [other, one];
+  return (
+    <Section
+      title="The two on the same questions"
+      description={`${first.label} minus ${second.label}. They differ where all of an interval is on one side of 0.`}
+    >
+      <DataTable
+        rows={pair.rubrics}
+        columns={DIFFERENCES}
+        rowKey={(row) => row.rubric}
+        caption="Two judges, paired"
         scroll="lg:overflow-visible"
       />
     </Section>

@@ -5,7 +5,7 @@ import { Button, SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";
-import { partOf } from "../../lib/partOf";
+import { partOf } from "../../lib/lists";
 import type { AddressOf } from "../../routes";
 
 const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };

@@ -14,8 +14,7 @@ import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
-import { NotRanked } from "./NotRanked";
-import { RuleTable } from "./RuleTable";
+import { NotRanked, RuleTable } from "./NotRanked";
 import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 

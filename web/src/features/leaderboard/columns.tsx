@@ -1,6 +1,5 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems } from "../../components/DataHealth";
-import { COST, costOf, LENGTH } from "../../components/boardColumns";
+import { DataHealth, dataProblems, COST, costOf, LENGTH } from "../../components/boardRows";
 import { shownColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { Rank, SubjectLabel } from "../../components/labels";
@@ -8,7 +7,7 @@ import type { PageContextValue } from "../../hooks/usePage";
 import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
 
-export interface ColumnContext {
+interface ColumnContext {
   board: Board;
   page: PageContextValue;
   scale: Scale;

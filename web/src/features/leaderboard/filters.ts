@@ -1,5 +1,5 @@
 import type { BoardRow } from "../../api/types";
-import { fits } from "../../lib/sorting";
+import { fits } from "../../lib/lists";
 
 /** Filters of the leaderboard; a row must pass all that are set. `vendor:NAME` is one as well. */
 export const FILTERS = {
