@@ -1,6 +1,6 @@
 import type { Health, BoardRow } from "../api/types";
 import { count, plural, orDash } from "../lib/format";
-import type { Column } from "./tables";
+import { numberColumn, type Column } from "./tables";
 
 /** What is wrong with a row's data, the worst first; empty where nothing is. */
 export function dataProblems(health: Health): string[] {
@@ -52,21 +52,13 @@ export function costOf({ price }: Pick<BoardRow, "price">): string | null {
   return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
 }
 
-export const COST: Column<BoardRow> = {
-  id: "cost",
-  title: "$ a run",
+export const COST: Column<BoardRow> = numberColumn("cost", "$ a run", (row) => orDash(costOf(row)), {
   hint: "Dollars for one run: the replies, and this judge",
-  numeric: true,
   ascendingFirst: true,
   sortValue: (row) => row.price?.dollars_per_run,
-  cell: (row) => orDash(costOf(row)),
-};
+});
 
-export const LENGTH: Column<BoardRow> = {
-  id: "length",
-  title: "Length",
+export const LENGTH: Column<BoardRow> = numberColumn("length", "Length", (row) => orDash(row.shown.reply_length), {
   hint: "Mean characters of a reply",
-  numeric: true,
   sortValue: (row) => row.reply_length,
-  cell: (row) => orDash(row.shown.reply_length),
-};
+});

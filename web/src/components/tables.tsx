@@ -34,6 +34,26 @@ export interface Column<T> extends Omit<Heading, "sortable"> {
   cellHint?: (row: T) => string | undefined; // a cell's tooltip
 }
 
+/** A column whose cells are what *cell* makes of their rows. */
+export function column<T>(
+  id: string,
+  title: ReactNode,
+  cell: Column<T>["cell"],
+  more: Partial<Column<T>> = {},
+): Column<T> {
+  return { id, title, cell, ...more };
+}
+
+/** The same, set to the right. */
+export function numberColumn<T>(...[id, title, cell, more]: Parameters<typeof column<T>>): Column<T> {
+  return column(id, title, cell, { numeric: true, ...more });
+}
+
+/** The same, whose cells head their rows. */
+export function headColumn<T>(...[id, title, cell, more]: Parameters<typeof column<T>>): Column<T> {
+  return column(id, title, cell, { rowHeader: true, ...more });
+}
+
 /** A column of numbers: the text that the answer has for each under *shown*. */
 export function shownColumn<T extends { readonly shown: object }>(
   id: keyof T["shown"] & string,

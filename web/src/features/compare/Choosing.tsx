@@ -1,7 +1,7 @@
 import { Button, SelectField } from "../../components/fields";
 import type { BoardRow, Comparisons } from "../../api/types";
 import { costOf, COST, LENGTH } from "../../components/boardRows";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { SubjectLabel } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
@@ -53,19 +53,14 @@ export function Suggestions({ rows, subject }: { rows: readonly BoardRow[]; subj
   const { address, href } = usePage();
   const found = suggestions(rows, subject);
   const columns: Column<Suggestion>[] = [
-    {
-      id: "subject",
-      title: "Compare with",
-      rowHeader: true,
-      cell: ({ row }) => (
-        <a href={href(address, { picked: [subject, row.subject.id] })} aria-label={`Compare with ${row.subject.label}`}>
-          <SubjectLabel subject={row.subject} />
-        </a>
-      ),
-    },
-    { id: "why", title: "Because it is", cellClass: "text-sm text-soft", cell: ({ why }) => why },
-    { id: "index", title: "Index", numeric: true, cell: ({ row }) => orDash(row.index.shown) },
-    { id: "cost", title: "$ a run", numeric: true, className: "max-sm:hidden", cell: ({ row }) => orDash(costOf(row)) },
+    headColumn("subject", "Compare with", ({ row }) => (
+      <a href={href(address, { picked: [subject, row.subject.id] })} aria-label={`Compare with ${row.subject.label}`}>
+        <SubjectLabel subject={row.subject} />
+      </a>
+    )),
+    column("why", "Because it is", ({ why }) => why, { cellClass: "text-sm text-soft" }),
+    numberColumn("index", "Index", ({ row }) => orDash(row.index.shown)),
+    numberColumn("cost", "$ a run", ({ row }) => orDash(costOf(row)), { className: "max-sm:hidden" }),
   ];
   if (!found.length) return <p className="mt-4 text-soft">Choose the second subject.</p>;
   return (
@@ -153,14 +148,10 @@ export function PickedTable({ rows, comparisons, kind }: PickedProps) {
         ),
     },
     COST,
-    {
-      id: "index",
-      title: "Index",
-      numeric: true,
+    numberColumn("index", "Index", ({ index }) => orDash(index.shown), {
       sortValue: ({ index }) => index.value,
       cellClass: "font-semibold",
-      cell: ({ index }) => orDash(index.shown),
-    },
+    }),
     {
       id: "interval",
       title: "95% interval",

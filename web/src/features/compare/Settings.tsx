@@ -10,7 +10,7 @@ import type {
   SubjectSettings,
   ComparedWithItself,
 } from "../../api/types";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { headColumn, DataTable, shownColumn, numberColumn, type Column } from "../../components/tables";
 import { Empty, Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash, plural } from "../../lib/format";
@@ -69,39 +69,29 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
   const id = (label: string) => board.ids[label] ?? "";
   const base = group.variants.find((variant) => variant.difference === null && variant.index !== null);
   const columns: Column<Variant>[] = [
-    {
-      id: "setting",
-      title: by === "provider" ? "Provider" : "Effort",
-      rowHeader: true,
-      cell: (row) => (
-        <>
-          <a href={href(route("subject", { subject: id(row.label) }))}>
-            <bdi className="label">{row.setting}</bdi>
-          </a>
-          {row.served.length ? (
-            <span className="eyebrow label block">
-              {row.served
-                .slice(0, 3)
-                .map(([provider]) => provider)
-                .join(", ")}
-            </span>
-          ) : null}
-        </>
-      ),
-    },
+    headColumn("setting", by === "provider" ? "Provider" : "Effort", (row) => (
+      <>
+        <a href={href(route("subject", { subject: id(row.label) }))}>
+          <bdi className="label">{row.setting}</bdi>
+        </a>
+        {row.served.length ? (
+          <span className="eyebrow label block">
+            {row.served
+              .slice(0, 3)
+              .map(([provider]) => provider)
+              .join(", ")}
+          </span>
+        ) : null}
+      </>
+    )),
     shownColumn("index", "Index"),
-    {
-      id: "difference",
-      title: "Difference",
-      numeric: true,
-      cell: (row) => (
-        <>
-          {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
-          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
-        </>
-      ),
-    },
-    { id: "runs", title: "Runs", numeric: true, cell: (row) => row.runs },
+    numberColumn("difference", "Difference", (row) => (
+      <>
+        {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
+        {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
+      </>
+    )),
+    numberColumn("runs", "Runs", (row) => row.runs),
     {
       id: "compare",
       title: <span className="sr-only">Compare</span>,
@@ -142,8 +132,8 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 }
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
-  { id: "configuration", title: "Configuration", rowHeader: true, cell: (row) => humanize(row.configuration) },
-  { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
+  headColumn("configuration", "Configuration", (row) => humanize(row.configuration)),
+  numberColumn("subjects", "Subjects", (row) => row.subjects),
   shownColumn("mean", "Mean"),
   shownColumn("paired", "Paired", { hint: "over the subjects that have an index in every configuration" }),
 ];

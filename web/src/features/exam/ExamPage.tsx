@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamFigure, ExamShare } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { headColumn, DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { Section, Disclosure } from "../../components/sections";
 import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
@@ -94,30 +94,14 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
         </a>
       ),
     },
-    { id: "fit", title: "Fit for", cellClass: "font-semibold", cell: (row) => row.result.fitness.fit },
-    {
-      id: "kappa",
-      title: "Kappa",
-      hint: "Of its weakest rubric",
-      numeric: true,
-      cell: (row) => row.shown.kappa ?? "–",
-    },
-    { id: "rubrics", title: "Rubrics", numeric: true, cell: (row) => row.result.rubrics.length },
-    { id: "answers", title: "Answers", numeric: true, cell: (row) => count(row.answers) },
-    {
-      id: "dollars",
-      title: "Cost",
+    column("fit", "Fit for", (row) => row.result.fitness.fit, { cellClass: "font-semibold" }),
+    numberColumn("kappa", "Kappa", (row) => row.shown.kappa ?? "–", { hint: "Of its weakest rubric" }),
+    numberColumn("rubrics", "Rubrics", (row) => row.result.rubrics.length),
+    numberColumn("answers", "Answers", (row) => count(row.answers)),
+    numberColumn("dollars", "Cost", (row) => row.result.shown.cost ?? "price not known", {
       hint: "Of all of its answers",
-      numeric: true,
-      cell: (row) => row.result.shown.cost ?? "price not known",
-    },
-    {
-      id: "sat",
-      title: "Sat",
-      hint: "Date of the last answer",
-      numeric: true,
-      cell: (row) => row.result.when.slice(0, 10),
-    },
+    }),
+    numberColumn("sat", "Sat", (row) => row.result.when.slice(0, 10), { hint: "Date of the last answer" }),
   ];
   return (
     <Section
@@ -159,8 +143,8 @@ type Rubric = ExamJudge["result"]["rubrics"][number];
 type Mark = Rubric["marks"][number];
 
 const FIGURES: Column<Rubric>[] = [
-  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
-  { id: "fit", title: "Fit for", cellHint: (row) => row.fitness.why.join("; "), cell: (row) => row.fitness.fit },
+  headColumn("rubric", "Rubric", (row) => humanize(row.rubric)),
+  column("fit", "Fit for", (row) => row.fitness.fit, { cellHint: (row) => row.fitness.why.join("; ") }),
   figure(
     "kappa",
     "Kappa",
@@ -182,24 +166,12 @@ const FIGURES: Column<Rubric>[] = [
   ),
   figure("swayed", "Swayed", "Marked higher when the subject's words attack the judge", (row) => row.injected?.turned),
   figure("length", "Length", "Points gained with each doubling of the reply's length", (row) => row.length),
-  {
-    id: "dollars",
-    title: "$ each",
-    hint: "A verdict",
-    numeric: true,
-    cell: (row) => row.shown.dollars_a_verdict ?? "–",
-  },
-  {
-    id: "seconds",
-    title: "Seconds",
-    hint: "A verdict",
-    numeric: true,
-    cell: (row) => row.shown.seconds_a_verdict ?? "–",
-  },
+  numberColumn("dollars", "$ each", (row) => row.shown.dollars_a_verdict ?? "–", { hint: "A verdict" }),
+  numberColumn("seconds", "Seconds", (row) => row.shown.seconds_a_verdict ?? "–", { hint: "A verdict" }),
 ];
 
 const MARKS: Column<Mark & { rubric: string }>[] = [
-  { id: "mark", title: "Mark", rowHeader: true, cell: (row) => `${humanize(row.rubric)}: ${humanize(row.name)}` },
+  headColumn("mark", "Mark", (row) => `${humanize(row.rubric)}: ${humanize(row.name)}`),
   figure("kappa", "Kappa", "Agreement with the known states", (row) => row.kappa),
   figure("ranks", "Rank", "Spearman's correlation of marks and states", (row) => row.ranks),
   figure("error", "Error", "Points of 0-10 from the state's band or level", (row) => row.error),
@@ -208,8 +180,8 @@ const MARKS: Column<Mark & { rubric: string }>[] = [
 ];
 
 const KINDS: Column<[string, ExamShare]>[] = [
-  { id: "kind", title: "What is hard", rowHeader: true, cell: ([kind]) => kind },
-  { id: "number", title: "Questions", numeric: true, cell: ([, right]) => count(right.of) },
+  headColumn("kind", "What is hard", ([kind]) => kind),
+  numberColumn("number", "Questions", ([, right]) => count(right.of)),
   figure("right", "Right", "Marked as they were written", ([, right]) => right),
 ];
 
@@ -275,8 +247,8 @@ function JudgeFigures({ judge }: { judge: ExamJudge }) {
 type Difference = Exam["pairs"][number]["rubrics"][number];
 
 const DIFFERENCES: Column<Difference>[] = [
-  { id: "rubric", title: "Rubric", rowHeader: true, cell: (row) => humanize(row.rubric) },
-  { id: "questions", title: "Questions", hint: "Both gave a verdict", numeric: true, cell: (row) => row.questions },
+  headColumn("rubric", "Rubric", (row) => humanize(row.rubric)),
+  numberColumn("questions", "Questions", (row) => row.questions, { hint: "Both gave a verdict" }),
   figure("kappa", "Kappa", "Above 0: the first agrees better", (row) => row.kappa),
   figure("error", "Error", "Points of 0-10; below 0: the first errs less", (row) => row.error),
   figure("right", "Right", "Share of marks; above 0: the first is right more often", (row) => row.right),

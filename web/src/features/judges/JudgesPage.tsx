@@ -1,33 +1,30 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { JudgedConversation, Judges, JudgePanel, Validation, PairPlot } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
+import { RankingHead } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { Section, Disclosure } from "../../components/sections";
 import { Button, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { usePage } from "../../hooks/usePage";
 import { count, humanize, letterName } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
 import { Label } from "../../components/labels";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { PlotGrid } from "../../components/PlotGrid";
 
 /** How far the judges agree, whom they favour, and where they disagree. */
 export default function JudgesPage({ address }: { address: AddressOf<"judges"> }) {
   const { board, href } = usePage();
   const judges = useApi(endpoints.judges(board.protocol));
-  useDocumentTitle("Judges");
   return (
     <>
-      <h1>Judges</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
+      <RankingHead title="Judges">
         Every number depends on the judge that gave the marks. This page shows how far the judges of the same
         conversations agree; <a href={href(route("exam"))}>the exam</a> shows how well each of them marks conversations
         whose correct marks are known.
-      </p>
-      <BoardChooser />
+      </RankingHead>
       <Await query={judges} what="the judges; the first time this may take some seconds">
         {(value) => <Panels judges={value} address={address} />}
       </Await>
@@ -261,27 +258,17 @@ function Plot({ plot, one, other }: { plot: PairPlot; one: string; other: string
 function PointsTable({ plot, one, other }: { plot: PairPlot; one: string; other: string }) {
   const { href } = usePage();
   const columns: Column<PairPlot["points"][number]>[] = [
-    { id: "one", title: one, numeric: true, sortValue: (row) => row.one, cell: (row) => row.one },
-    { id: "other", title: other, numeric: true, sortValue: (row) => row.other, cell: (row) => row.other },
-    {
-      id: "count",
-      title: "Conversations",
-      numeric: true,
-      sortValue: (row) => row.count,
-      cell: (row) => count(row.count),
-    },
-    {
-      id: "open",
-      title: <span className="sr-only">One of them</span>,
-      cell: (row) => (
-        <a
-          href={href(route("transcript", { transcript: row.transcript }))}
-          aria-label={`Open one with ${row.one} and ${row.other}`}
-        >
-          open
-        </a>
-      ),
-    },
+    numberColumn("one", one, (row) => row.one, { sortValue: (row) => row.one }),
+    numberColumn("other", other, (row) => row.other, { sortValue: (row) => row.other }),
+    numberColumn("count", "Conversations", (row) => count(row.count), { sortValue: (row) => row.count }),
+    column("open", <span className="sr-only">One of them</span>, (row) => (
+      <a
+        href={href(route("transcript", { transcript: row.transcript }))}
+        aria-label={`Open one with ${row.one} and ${row.other}`}
+      >
+        open
+      </a>
+    )),
   ];
   return (
     <DataTable

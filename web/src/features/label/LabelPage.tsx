@@ -11,7 +11,7 @@ import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShor
 import { count } from "../../lib/format";
 import { Label } from "../../components/labels";
 import { Button } from "../../components/fields";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { route } from "../../routes";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
@@ -266,20 +266,13 @@ function Pairs({ person }: { person: string }) {
   const { href } = usePage();
   const agreement = useApi(endpoints.labelAgreement);
   const columns: Column<Pair>[] = [
-    {
-      id: "judge",
-      title: "Judge",
+    column("judge", "Judge", (row) => <bdi className="label">{row.one === person ? row.other : row.one}</bdi>, {
       rowHeader: true,
-      cell: (row) => <bdi className="label">{row.one === person ? row.other : row.one}</bdi>,
-    },
-    { id: "conversations", title: "Marked by both", numeric: true, cell: (row) => row.conversations },
-    {
-      id: "kappa",
-      title: "κ",
-      numeric: true,
+    }),
+    numberColumn("conversations", "Marked by both", (row) => row.conversations),
+    numberColumn("kappa", "κ", (row) => row.shown.kappa ?? "–", {
       hint: "mean over marks; from ten conversations on",
-      cell: (row) => row.shown.kappa ?? "–",
-    },
+    }),
   ];
   return (
     <section aria-label="Agreement" className="mt-6">

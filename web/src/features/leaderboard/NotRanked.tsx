@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Board, BoardRow, Share } from "../../api/types";
 import { DataHealth } from "../../components/boardRows";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { SubjectLabel, Label } from "../../components/labels";
 import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
@@ -97,21 +97,14 @@ function Unranked({ board, rows, title, why, children }: Props) {
           ]
         : [],
     ),
-    {
-      id: "judged",
-      title: "Judged",
+    numberColumn("judged", "Judged", ({ health }) => `${count(health.judged)} of ${count(health.transcripts)}`, {
       hint: "Conversations that are judged, of those planned for its runs",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: ({ health }) => health.judged,
-      cell: ({ health }) => `${count(health.judged)} of ${count(health.transcripts)}`,
-    },
-    {
-      id: "data",
-      title: "Data",
+    }),
+    column("data", "Data", ({ health }) => <DataHealth health={health} short />, {
       className: "whitespace-nowrap max-lg:hidden",
-      cell: ({ health }) => <DataHealth health={health} short />,
-    },
+    }),
   ];
   return (
     <Section title={title} description={children}>
@@ -151,13 +144,9 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
         </a>
       ),
     },
-    {
-      id: "views",
-      title: "View",
+    numberColumn("views", "View", ({ by_rule }) => outOf(by_rule?.views), {
       hint: "stems in which it took an option",
-      numeric: true,
-      cell: ({ by_rule }) => outOf(by_rule?.views),
-    },
+    }),
     ...TITLES.map(([branch, title, hint]) => ({
       id: branch,
       title,
@@ -165,13 +154,9 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
       numeric: true,
       cell: ({ by_rule }: BoardRow) => orDash(by_rule?.did[branch]?.shown),
     })),
-    {
-      id: "unread",
-      title: "Unread",
+    numberColumn("unread", "Unread", ({ by_rule }) => outOf(by_rule?.unread), {
       hint: "last lines that name neither label alone; they count as neither",
-      numeric: true,
-      cell: ({ by_rule }) => outOf(by_rule?.unread),
-    },
+    }),
   ];
   if (!read.length) return null;
   return (

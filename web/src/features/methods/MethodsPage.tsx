@@ -7,7 +7,7 @@ import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
 import { scaleRange, count, humanize, plural } from "../../lib/format";
-import { DataTable, type Column } from "../../components/tables";
+import { headColumn, DataTable, numberColumn, type Column } from "../../components/tables";
 import { Disclosure, ScrollArea } from "../../components/sections";
 import { ScenarioScript } from "../../components/ScenarioScript";
 import { Unvalidated } from "../../components/labels";
@@ -181,14 +181,14 @@ function ProtocolDetails({ method }: { method: ProtocolMethod }) {
 }
 
 const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
-  { id: "dimension", title: "Dimension", rowHeader: true, cell: (row) => row.title },
+  headColumn("dimension", "Dimension", (row) => row.title),
   {
     id: "marks",
     title: "Made of",
     cellClass: "text-soft",
     cell: (row) => `${row.marks.map(humanize).join(" + ")}${row.inverted ? ", turned round: low counts as 100" : ""}`,
   },
-  { id: "weight", title: "Weight", numeric: true, cell: (row) => row.weight || "shown only" },
+  numberColumn("weight", "Weight", (row) => row.weight || "shown only"),
 ];
 
 function scaleText(scale: MarkScale): string {

@@ -1,10 +1,11 @@
 import { endpoints, useApi } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { RankingHead } from "../../components/BoardChooser";
+import { PlotGrid } from "../../components/PlotGrid";
+import { DataTable, shownColumn, column, type Column } from "../../components/tables";
 import { Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle, usePage, type PageContextValue } from "../../hooks/usePage";
+import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 
@@ -12,18 +13,15 @@ import { route, type AddressOf } from "../../routes";
 export default function ScenariosPage({ address }: { address: AddressOf<"scenarios"> }) {
   const { board, href, update } = usePage();
   const ranking = useApi(endpoints.board(board.id));
-  useDocumentTitle("Scenarios");
   const files = (value: Board) => [
     { title: "CSV", path: endpoints.scenariosCsv(value.board.id) },
     { title: "JSON", path: endpoints.board(value.board.id) },
   ];
   return (
     <>
-      <h1>Scenarios</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
+      <RankingHead title="Scenarios">
         Each one is a scripted conversation. Open one to read what every subject said in it, best first.
-      </p>
-      <BoardChooser />
+      </RankingHead>
       <Await query={ranking} what="the scenarios">
         {(value) => (
           <div className="mt-5 grid items-start gap-8 xl:grid-cols-[minmax(0,2.4fr)_minmax(0,1fr)]">
@@ -79,15 +77,12 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
         </>
       ),
     },
-    {
-      id: "experiment",
-      title: "Experiment",
+    column("experiment", "Experiment", (row) => row.experiment, {
       ascendingFirst: true,
       sortValue: (row) => row.experiment,
-      cell: (row) => row.experiment,
       className: "max-xl:hidden",
       cellClass: "whitespace-nowrap",
-    },
+    }),
     shownColumn("points", "Points", {
       hint: "How many of the index's 100 points it gives",
       className: "max-sm:hidden",
@@ -140,14 +135,14 @@ function DifficultyBar({ value, text }: { value: number | null; text: string | n
   );
 }
 
-const [WIDE, HIGH, EDGE] = [400, 300, 34];
+const [WIDE, HIGH, EDGE] = [400, 300, 46];
 
 /** Difficulty against discrimination of each scenario. */
 function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFacts[] }) {
   const { href } = usePage();
   const plotted = scenarios.filter((scenario) => scenario.difficulty !== null && scenario.discrimination !== null);
   if (plotted.length < 2) return null;
-  const lowest = Math.min(0, ...plotted.map((one) => one.discrimination ?? 0));
+  const lowest = Math.min(0, ...plotted.map((one) => Math.floor(10 * (one.discrimination ?? 0)) / 10));
   const x = (difficulty: number) => EDGE + ((WIDE - EDGE - 10) * difficulty) / 100;
   const y = (discrimination: number) => HIGH - EDGE - ((HIGH - EDGE - 12) * (discrimination - lowest)) / (1 - lowest);
   return (
@@ -158,25 +153,10 @@ function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFacts[] }) 
         role="group"
         aria-label="Scenarios by difficulty and discrimination"
       >
-        {[0, 25, 50, 75, 100].map((tick) => (
-          <g key={tick}>
-            <line x1={x(tick)} x2={x(tick)} y1={12} y2={HIGH - EDGE} className="stroke-line" />
-            <text x={x(tick)} y={HIGH - EDGE + 14} textAnchor="middle" className="fill-faint text-[11px]">
-              {tick}
-            </text>
-          </g>
-        ))}
-        {[0, 0.5, 1].map((tick) => (
-          <g key={tick}>
-            <line x1={EDGE} x2={WIDE - 10} y1={y(tick)} y2={y(tick)} className="stroke-line" />
-            <text x={EDGE - 5} y={y(tick) + 4} textAnchor="end" className="fill-faint text-[11px]">
-              {tick}
-            </text>
-          </g>
-        ))}
-        <text x={(WIDE + EDGE) / 2} y={HIGH - 4} textAnchor="middle" className="fill-soft text-[11px]">
-          difficulty: harder to the right
-        </text>
+        <PlotGrid
+          x={{ ticks: [0, 25, 50, 75, 100], at: x, title: "difficulty: harder to the right" }}
+          y={{ ticks: [lowest, 0, 0.5, 1].slice(lowest < 0 ? 0 : 1), at: y, title: "discrimination" }}
+        />
         {plotted.map((one) => (
           <a
             key={one.id}

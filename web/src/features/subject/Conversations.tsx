@@ -1,7 +1,7 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
 import { ScrollArea } from "../../components/sections";
-import { TableHead, DataTable, type Heading, type Column } from "../../components/tables";
+import { TableHead, DataTable, type Heading, numberColumn, column, type Column } from "../../components/tables";
 import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { humanize, orDash, heatColor, plural, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
@@ -205,14 +205,16 @@ export function Transcripts({ subject, board, address }: SubjectProps) {
 function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {
   const order = new Map(board.scenarios.map((scenario, index) => [scenario.id, index]));
   const title = (id: string) => board.scenarios[order.get(id) ?? -1]?.title ?? humanize(id);
-  const configuration: Column<TranscriptEntry> = {
-    id: "configuration",
-    title: "Configuration",
-    ascendingFirst: true,
-    sortValue: (row) => row.configuration,
-    cell: (row) => humanize(row.configuration),
-    className: "max-md:hidden",
-  };
+  const configuration: Column<TranscriptEntry> = column(
+    "configuration",
+    "Configuration",
+    (row) => humanize(row.configuration),
+    {
+      ascendingFirst: true,
+      sortValue: (row) => row.configuration,
+      className: "max-md:hidden",
+    },
+  );
   return [
     {
       id: "scenario",
@@ -227,14 +229,7 @@ function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"
         </a>
       ),
     },
-    {
-      id: "run",
-      title: "Run",
-      ascendingFirst: true,
-      numeric: true,
-      sortValue: (row) => row.run,
-      cell: (row) => row.run,
-    },
+    numberColumn("run", "Run", (row) => row.run, { ascendingFirst: true, sortValue: (row) => row.run }),
     ...(board.board.configurations.length > 1 ? [configuration] : []),
     {
       id: "score",

@@ -1,5 +1,5 @@
 import type { RunDetail, Subject } from "../../api/types";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { DataTable, shownColumn, column, headColumn, type Column } from "../../components/tables";
 import { usePage } from "../../hooks/usePage";
 import { orDash, plural, heatColor } from "../../lib/format";
 import { route } from "../../routes";
@@ -12,30 +12,22 @@ export function Runs({ subject, board, address }: SubjectProps) {
   if (!subject.runs.length) return <p className="text-soft">No run counts.</p>;
   const { made } = subject;
   const columns: Column<RunDetail>[] = [
-    {
-      id: "run",
-      title: "Run",
-      rowHeader: true,
-      cell: ({ run }) => {
-        const open = address.run === run;
-        return (
-          <a
-            href={href(route("subject", { subject: subject.row.subject.id, run: open ? null : run }))}
-            aria-current={open ? "true" : undefined}
-            className={`whitespace-nowrap ${open ? "font-semibold" : ""}`}
-          >
-            run {run}
-          </a>
-        );
-      },
-    },
-    {
-      id: "began",
-      title: "Begun",
+    headColumn("run", "Run", ({ run }) => {
+      const open = address.run === run;
+      return (
+        <a
+          href={href(route("subject", { subject: subject.row.subject.id, run: open ? null : run }))}
+          aria-current={open ? "true" : undefined}
+          className={`whitespace-nowrap ${open ? "font-semibold" : ""}`}
+        >
+          run {run}
+        </a>
+      );
+    }),
+    column("began", "Begun", (row) => orDash(row.began), {
       hint: "When its first conversation ended, in UTC",
       cellClass: "whitespace-nowrap text-soft",
-      cell: (row) => orDash(row.began),
-    },
+    }),
     shownColumn("index", "Index", { cellClass: "font-semibold" }),
     ...subject.profile.map(({ dimension: name, place: index }): Column<RunDetail> => ({
       id: `d.${name}`,

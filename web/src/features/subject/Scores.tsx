@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/bars";
 import { Rank } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
@@ -83,28 +83,15 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
 }
 
 const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: FieldProfile }>[] = [
-  {
-    id: "dimension",
-    title: "Dimension",
+  column("dimension", "Dimension", ({ dimension }) => dimension.title, {
     rowHeader: true,
     cellHint: ({ dimension }) => dimension.marks.map(humanize).join(", "),
-    cell: ({ dimension }) => dimension.title,
-  },
-  {
-    id: "weight",
-    title: "Weight",
-    numeric: true,
-    cellClass: "text-faint",
-    cell: ({ dimension }) => dimension.weight,
-  },
-  {
-    id: "score",
-    title: "Score",
-    numeric: true,
+  }),
+  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, { cellClass: "text-faint" }),
+  numberColumn("score", "Score", ({ score }) => orDash(score.shown), {
     cellClass: "font-semibold",
     cellHint: ({ score }) => scoreInWords(score, "both"),
-    cell: ({ score }) => orDash(score.shown),
-  },
+  }),
   {
     id: "interval",
     title: <Ruler scale={FULL_SCALE} />,

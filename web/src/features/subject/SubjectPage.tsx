@@ -15,7 +15,7 @@ import { Scores, FULL_SCALE } from "./Scores";
 import { Button } from "../../components/fields";
 import { Label } from "../../components/labels";
 import { dataProblems, healthDetails } from "../../components/boardRows";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler } from "../../components/bars";
 
 const NOT_ON_BOARD =
@@ -172,29 +172,16 @@ export function Facts({ subject }: { subject: Subject }) {
 export function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
   const { href } = usePage();
   const columns: Column<NameChoice>[] = [
-    {
-      id: "run",
-      title: "Run",
-      rowHeader: true,
-      cell: (row) => (
-        <a href={href(route("transcript", { transcript: row.transcript }))} className="whitespace-nowrap">
-          run {row.read.run}
-        </a>
-      ),
-    },
-    { id: "scenario", title: "Scenario", cellClass: "eyebrow", cell: (row) => titles.get(row.read.scenario) ?? "–" },
-    {
-      id: "first",
-      title: "Chose",
-      cell: (row) => <Name name={row.read.picks.join(", ") || null} gender={row.read.first.gender} />,
-    },
-    {
-      id: "final",
-      title: "Final",
-      cell: (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />,
-    },
-    { id: "kept", title: "Kept", cell: kept },
-    { id: "read_by", title: "Read by", cellClass: "eyebrow label", cell: (row) => row.read.by ?? "not read" },
+    headColumn("run", "Run", (row) => (
+      <a href={href(route("transcript", { transcript: row.transcript }))} className="whitespace-nowrap">
+        run {row.read.run}
+      </a>
+    )),
+    column("scenario", "Scenario", (row) => titles.get(row.read.scenario) ?? "–", { cellClass: "eyebrow" }),
+    column("first", "Chose", (row) => <Name name={row.read.picks.join(", ") || null} gender={row.read.first.gender} />),
+    column("final", "Final", (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />),
+    column("kept", "Kept", kept),
+    column("read_by", "Read by", (row) => row.read.by ?? "not read", { cellClass: "eyebrow label" }),
   ];
   return (
     <DataTable
@@ -237,32 +224,18 @@ function OtherConfigurations({ subject }: { subject: Subject }) {
       second: single(one.configurations),
     });
   const columns: Column<Elsewhere>[] = [
-    {
-      id: "configuration",
-      title: "Configuration",
-      rowHeader: true,
-      cell: (row) => <a href={href(route("subject", { subject: id }), { board: row.board })}>{name(row)}</a>,
-    },
-    {
-      id: "index",
-      title: "Index",
-      numeric: true,
-      cellClass: "font-semibold",
-      cell: (row) => orDash(row.index.shown),
-    },
-    {
-      id: "difference",
-      title: "Difference",
-      numeric: true,
-      cell: (row) => (
-        <>
-          {orDash(row.change?.shown.points)}
-          <span className="block text-sm text-soft" title={row.why ?? "95% rerun CI"}>
-            {row.change?.rerun?.shown ?? "no interval"}
-          </span>
-        </>
-      ),
-    },
+    headColumn("configuration", "Configuration", (row) => (
+      <a href={href(route("subject", { subject: id }), { board: row.board })}>{name(row)}</a>
+    )),
+    numberColumn("index", "Index", (row) => orDash(row.index.shown), { cellClass: "font-semibold" }),
+    numberColumn("difference", "Difference", (row) => (
+      <>
+        {orDash(row.change?.shown.points)}
+        <span className="block text-sm text-soft" title={row.why ?? "95% rerun CI"}>
+          {row.change?.rerun?.shown ?? "no interval"}
+        </span>
+      </>
+    )),
     {
       id: "interval",
       title: <Ruler scale={FULL_SCALE} />,
@@ -270,15 +243,11 @@ function OtherConfigurations({ subject }: { subject: Subject }) {
       cellClass: "!align-middle",
       cell: (row) => <IntervalBar score={row.index} scale={FULL_SCALE} kind="both" />,
     },
-    {
-      id: "compare",
-      title: <span className="sr-only">Compare</span>,
-      cell: (row) => (
-        <a href={href(comparison(row))} aria-label={`Compare with ${name(row)}`}>
-          compare
-        </a>
-      ),
-    },
+    column("compare", <span className="sr-only">Compare</span>, (row) => (
+      <a href={href(comparison(row))} aria-label={`Compare with ${name(row)}`}>
+        compare
+      </a>
+    )),
   ];
   return (
     <DataTable
