@@ -95,7 +95,7 @@ export function suggestions(rows: readonly BoardRow[], subject: string): Suggest
   const others = ranked.filter((row) => row !== mine);
   const found: Suggestion[] = [];
   const add = (row: BoardRow | undefined, why: string) => {
-    const already = found.find((one) => one.row === row);
+    const already = found.find((suggestion) => suggestion.row === row);
     if (already) already.why += `; ${why}`;
     else if (row && row !== mine) found.push({ row, why });
   };

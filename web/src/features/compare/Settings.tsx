@@ -154,14 +154,14 @@ function PromptAndDelivery({ means }: { means: Means }) {
           scroll="self-start"
         />
         <ul>
-          {means.effects.map((one, index) => (
+          {means.effects.map((effect, index) => (
             <li key={index} className="flex justify-between gap-4 border-b border-line py-1">
               <span>
-                {sentence(one)} <span className="eyebrow">{plural(one.subjects, "subject")}</span>
+                {sentence(effect)} <span className="eyebrow">{plural(effect.subjects, "subject")}</span>
               </span>
               <span className="num">
-                <span className="font-semibold">{one.shown.points}</span>
-                <IntervalLine interval={one.rerun} why={null} />
+                <span className="font-semibold">{effect.shown.points}</span>
+                <IntervalLine interval={effect.rerun} why={null} />
               </span>
             </li>
           ))}
@@ -170,14 +170,15 @@ function PromptAndDelivery({ means }: { means: Means }) {
       {means.prompts.length ? (
         <>
           <ul className="mt-4 max-w-3xl">
-            {means.prompts.map((one) => (
-              <li key={`${one.level} ${one.within}`} className="border-b border-line py-1">
+            {means.prompts.map((prompt) => (
+              <li key={`${prompt.level} ${prompt.within}`} className="border-b border-line py-1">
                 <span className="font-medium">
-                  {humanize(one.level)} instead of {humanize(one.base)}, with {humanize(one.within)}
+                  {humanize(prompt.level)} instead of {humanize(prompt.base)}, with {humanize(prompt.within)}
                 </span>{" "}
-                <span className="eyebrow">{plural(one.subjects, "subject")}</span>
+                <span className="eyebrow">{plural(prompt.subjects, "subject")}</span>
                 <span className="block">
-                  <Changed title="hold (h)" found={one.hold} />; <Changed title="openness (e r)" found={one.openness} />
+                  <Changed title="hold (h)" found={prompt.hold} />;{" "}
+                  <Changed title="openness (e r)" found={prompt.openness} />
                 </span>
               </li>
             ))}
@@ -222,7 +223,7 @@ interface Props {
 /** One subject in two of its configurations. */
 function Configurations({ board, address }: Props) {
   const { navigate } = usePage();
-  const subject = board.in_several.find((one) => one.subject === address.subject);
+  const subject = board.in_several.find((subject) => subject.subject === address.subject);
   return (
     <section className="mt-2" aria-label="One subject in two configurations">
       <h2>One subject in two configurations</h2>
@@ -238,7 +239,7 @@ function Configurations({ board, address }: Props) {
         value={subject?.subject ?? ""}
         options={[
           { value: "", title: "choose …" },
-          ...board.in_several.map((one) => ({ value: one.subject, title: one.label })),
+          ...board.in_several.map((subject) => ({ value: subject.subject, title: subject.label })),
         ]}
         onChange={(id) => navigate(route("compare", { view: "settings", subject: id }))}
       />
@@ -337,7 +338,7 @@ export function configurationPair(
   second: string,
 ): readonly [string, string] {
   const asked = all.includes(second) && second !== first ? second : "";
-  const free = all.filter((one) => one !== asked);
+  const free = all.filter((item) => item !== asked);
   const one = free.find((name) => name === first) ?? free.find((name) => shown.includes(name)) ?? free[0] ?? "";
   return [one, asked || (all.find((name) => name !== one) ?? "")];
 }

@@ -72,7 +72,7 @@ function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
       {beside ? (
         <>
           <JudgeFigures judge={beside} />
-          <PairTable exam={exam} one={judge} other={beside} />
+          <PairTable exam={exam} judge={judge} other={beside} />
         </>
       ) : null}
       <Questions exam={exam} judges={beside ? [judge, beside] : [judge]} address={address} />
@@ -255,10 +255,12 @@ const DIFFERENCES: Column<Difference>[] = [
 ];
 
 /** Two judges on the same questions. */
-function PairTable({ exam, one, other }: { exam: Exam; one: ExamJudge; other: ExamJudge }) {
-  const pair = exam.pairs.find(({ first, second }) => [one.id, other.id].every((id) => id === first || id === second));
+function PairTable({ exam, judge, other }: { exam: Exam; judge: ExamJudge; other: ExamJudge }) {
+  const pair = exam.pairs.find(({ first, second }) =>
+    [judge.id, other.id].every((id) => id === first || id === second),
+  );
   if (!pair?.rubrics.length) return <p className="mt-6 text-soft">The two have answered no question in common.</p>;
-  const [first, second] = pair.first === one.id ? [one, other] : [other, one];
+  const [first, second] = pair.first === judge.id ? [judge, other] : [other, judge];
   return (
     <Section
       title="The two on the same questions"

@@ -36,7 +36,8 @@ function Panels({ judges, address }: { judges: Judges; address: AddressOf<"judge
   const { update, board } = usePage();
   const named = judges.panels.map((panel) => ({ name: panel.found.configurations.join(" + "), panel }));
   const own = board.configurations.join(" + ");
-  const shown = named.find((one) => one.name === address.view) ?? named.find((one) => one.name === own) ?? named[0];
+  const shown =
+    named.find((panel) => panel.name === address.view) ?? named.find((panel) => panel.name === own) ?? named[0];
   if (!shown) return <Empty title="Nothing has been judged yet.">`aib judge` has a judge mark what was played.</Empty>;
   return (
     <div className="mt-4">
@@ -92,13 +93,13 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
       description={`${count(ids.disputed)} conversations are not marked alike; by the mean distance of their marks.`}
     >
       <ShortList items={panel.disputes} columns="md:grid-cols-[minmax(0,1fr)_minmax(0,1.2fr)_4rem]">
-        {(one, index) => (
+        {(dispute, index) => (
           <>
-            <ConversationLink place={one.place} transcript={ids.disputes[index]} />
+            <ConversationLink place={dispute.place} transcript={ids.disputes[index]} />
             <span className="text-sm text-soft">
-              {one.marks
+              {dispute.marks
                 .map(([mark, given], place) => {
-                  const shown = one.shown.marks[place]?.[1] ?? [];
+                  const shown = dispute.shown.marks[place]?.[1] ?? [];
                   const levels = panel.marks.find((about) => about.mark.name === mark)?.mark.levels ?? [];
                   const named = given.map((value, judge) => levels[value ?? -1] ?? shown[judge] ?? null);
                   return `${humanize(mark)}: ${values(named)}`;
@@ -106,7 +107,7 @@ function Disputes({ panel, ids, letterOf }: PanelProps) {
                 .join(" · ")}
             </span>
             <span className="num" title="mean over marks of the highest minus the lowest, as a share of the scale">
-              {one.shown.spread}
+              {dispute.shown.spread}
             </span>
           </>
         )}
@@ -122,13 +123,13 @@ function FlaggedVerdicts({ panel, ids, letterOf }: PanelProps) {
       description={`${count(ids.flagged_in_all)} in all. A flag changes no mark: the reasoning seems to contradict it, or it is far from the embedded judge's.`}
     >
       <ShortList items={panel.flagged} columns="md:grid-cols-[minmax(0,1fr)_2rem_minmax(0,1.2fr)]">
-        {(one, index) => (
+        {(verdict, index) => (
           <>
-            <ConversationLink place={one.place} transcript={ids.flagged[index]} />
-            <span title={one.judge} className="font-semibold text-accent">
-              {letterOf(one.judge)}
+            <ConversationLink place={verdict.place} transcript={ids.flagged[index]} />
+            <span title={verdict.judge} className="font-semibold text-accent">
+              {letterOf(verdict.judge)}
             </span>
-            <span className="text-sm text-warn">{one.flags.map((flag) => flag.why).join("; ")}</span>
+            <span className="text-sm text-warn">{verdict.flags.map((flag) => flag.why).join("; ")}</span>
           </>
         )}
       </ShortList>

@@ -248,9 +248,9 @@ export function logAxis(values: readonly number[], text: Axis["text"]): Axis {
   const powers = Array.from({ length: Math.ceil(Math.log10(greatest)) - from + 1 }, (_, number) => from + number);
   const round = powers.flatMap((power) => [1, 2, 5].map((one) => Number(`${one}e${power}`)));
   const first = round.findLastIndex((one) => one <= least);
-  const last = round.findIndex((one) => one >= greatest);
+  const last = round.findIndex((tick) => tick >= greatest);
   const all = round.slice(Math.max(0, first), (last < 0 ? round.length : last) + 1);
-  const ticks = all.length > 7 ? all.filter((one) => /^1/.test(one.toExponential())) : all;
+  const ticks = all.length > 7 ? all.filter((item) => /^1/.test(item.toExponential())) : all;
   const [low, high] = [Math.log10(all[0] ?? 1), Math.log10(all[all.length - 1] ?? 10)];
   return { place: (value) => (high > low ? (Math.log10(value) - low) / (high - low) : 0.5), ticks, text };
 }

@@ -142,7 +142,7 @@ function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFacts[] }) 
   const { href } = usePage();
   const plotted = scenarios.filter((scenario) => scenario.difficulty !== null && scenario.discrimination !== null);
   if (plotted.length < 2) return null;
-  const lowest = Math.min(0, ...plotted.map((one) => Math.floor(10 * (one.discrimination ?? 0)) / 10));
+  const lowest = Math.min(0, ...plotted.map((scenario) => Math.floor(10 * (scenario.discrimination ?? 0)) / 10));
   const x = (difficulty: number) => EDGE + ((WIDE - EDGE - 10) * difficulty) / 100;
   const y = (discrimination: number) => HIGH - EDGE - ((HIGH - EDGE - 12) * (discrimination - lowest)) / (1 - lowest);
   return (

@@ -111,7 +111,7 @@ function Results({ index, part, address }: ResultsProps) {
           <Await query={found} what="the index">
             {({ said, apart: others, phrase }) => {
               const wanted = narrowed(facets, address);
-              const here = said.filter((one) => wanted(one.document));
+              const here = said.filter((hit) => wanted(hit.document));
               const more = others.filter((other) => wanted(other.document));
               const apart = address.apart || !here.length;
               const documents = (apart ? [...here, ...more] : here).map((one) => one.document);

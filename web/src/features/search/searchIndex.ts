@@ -33,8 +33,8 @@ export async function findDocuments(
   const together = asPhrase(find);
   const said = together ? fits(queryOf(together, index.longest)) : [];
   if (!said.length) return { said: all, apart: [], phrase: null };
-  const exact = new Set(said.map((one) => one.document));
-  return { said, apart: all.filter((one) => !exact.has(one.document)), phrase: together };
+  const exact = new Set(said.map((hit) => hit.document));
+  return { said, apart: all.filter((item) => !exact.has(item.document)), phrase: together };
 }
 
 /** Which documents the filters of *address* leave. */

@@ -154,10 +154,10 @@ function Cell({ entry, title, target }: { entry: TranscriptEntry | StemEntry; ti
 function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
   const cells = new Map<string, TranscriptEntry | StemEntry>();
   const columns = new Map<string, { run: number; configuration: string }>();
-  for (const one of transcripts) {
-    const { run, configuration } = one;
+  for (const entry of transcripts) {
+    const { run, configuration } = entry;
     columns.set(`${run} ${configuration}`, { run, configuration });
-    cells.set(`${run} ${configuration} ${one.scenario}`, one);
+    cells.set(`${run} ${configuration} ${entry.scenario}`, entry);
   }
   return { columns: [...columns.values()], cells };
 }

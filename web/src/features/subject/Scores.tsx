@@ -19,7 +19,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
     const [dimension, score] = [board.dimensions[field.place], row.dimensions[field.place]];
     return dimension && score ? [{ dimension, score, field }] : [];
   });
-  const others = Math.max(0, ...subject.profile.map((one) => one.others.length));
+  const others = Math.max(0, ...subject.profile.map((field) => field.others.length));
   return (
     <section aria-label="Scores">
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
@@ -66,12 +66,14 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
             Compare two of them
           </a>
           <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
-            {subject.by_configuration.map((one) => (
-              <li key={one.configuration} className="flex justify-between gap-3 border-b border-line py-1">
-                <span>{humanize(one.configuration)}</span>
+            {subject.by_configuration.map((part) => (
+              <li key={part.configuration} className="flex justify-between gap-3 border-b border-line py-1">
+                <span>{humanize(part.configuration)}</span>
                 <span className="num">
-                  {orDash(one.index.shown)}
-                  {one.deviation === null ? null : <span className="text-faint"> ± {orDash(one.shown.deviation)}</span>}
+                  {orDash(part.index.shown)}
+                  {part.deviation === null ? null : (
+                    <span className="text-faint"> ± {orDash(part.shown.deviation)}</span>
+                  )}
                 </span>
               </li>
             ))}
