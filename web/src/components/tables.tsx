@@ -12,7 +12,7 @@ import { useOffsetTop } from "../hooks/scrolling";
 import { orDash } from "../lib/format";
 import { compareCells, present, type Cell } from "../lib/lists";
 import type { Sort } from "../routes";
-import { ScrollArea } from "./sections";
+import { ScrollArea, Section, type SectionProps } from "./sections";
 
 /** The heading of one column. */
 export interface Heading {
@@ -90,6 +90,20 @@ interface TableProps<T> {
   rowClass?: (row: T) => string;
   className?: string;
   scroll?: string; // class of what it scrolls in, where it is wider than the page
+}
+
+/** A part of a page that is one table; on a wide screen it need not scroll by itself, and its head stays in sight. */
+export function TableSection<T extends object>({
+  title,
+  label,
+  description,
+  ...table
+}: Omit<SectionProps, "children"> & TableProps<T>) {
+  return (
+    <Section title={title} label={label} description={description}>
+      <DataTable scroll="lg:overflow-visible" {...table} />
+    </Section>
+  );
 }
 
 const FEATURES = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });

@@ -1,8 +1,8 @@
 import { Fragment } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { Exam, ExamJudge, ExamFigure, ExamShare } from "../../api/types";
-import { headColumn, DataTable, numberColumn, column, type Column } from "../../components/tables";
-import { Section, Disclosure } from "../../components/sections";
+import { TableSection, headColumn, DataTable, numberColumn, column, type Column } from "../../components/tables";
+import { Disclosure } from "../../components/sections";
 import { SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
@@ -104,18 +104,14 @@ function Overview({ judges }: { judges: readonly ExamJudge[] }) {
     numberColumn("sat", "Sat", (row) => row.result.when.slice(0, 10), { hint: "Date of the last answer" }),
   ];
   return (
-    <Section
+    <TableSection
       title="Judges that have sat it"
       description={`${plural(judges.length, "judge")}. Fit for: what its weakest rubric allows. Kappa: agreement with the correct marks in that rubric; 1 is perfect, 0 is chance.`}
-    >
-      <DataTable
-        rows={judges}
-        columns={columns}
-        rowKey={(row) => row.id}
-        caption="Judges that have sat the exam"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={judges}
+      columns={columns}
+      rowKey={(row) => row.id}
+      caption="Judges that have sat the exam"
+    />
   );
 }
 
@@ -206,18 +202,14 @@ function JudgeFigures({ judge }: { judge: ExamJudge }) {
           </ul>
         </Disclosure>
       ) : null}
-      <Section
+      <TableSection
         title={`Rubric by rubric: ${judge.label}`}
         description="Below each figure its 95% interval. docs/judges.md defines the figures and the thresholds."
-      >
-        <DataTable
-          rows={rubrics}
-          columns={FIGURES}
-          rowKey={(row) => row.rubric}
-          caption="Figures by rubric"
-          scroll="lg:overflow-visible"
-        />
-      </Section>
+        rows={rubrics}
+        columns={FIGURES}
+        rowKey={(row) => row.rubric}
+        caption="Figures by rubric"
+      />
       <div className="mt-3 space-y-1">
         <Disclosure title="What the columns are">
           <dl className="grid max-w-3xl grid-cols-[max-content_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-sm">
@@ -262,17 +254,13 @@ function PairTable({ exam, judge, other }: { exam: Exam; judge: ExamJudge; other
   if (!pair?.rubrics.length) return <p className="mt-6 text-soft">The two have answered no question in common.</p>;
   const [first, second] = pair.first === judge.id ? [judge, other] : [other, judge];
   return (
-    <Section
+    <TableSection
       title="The two on the same questions"
       description={`${first.label} minus ${second.label}. They differ where all of an interval is on one side of 0.`}
-    >
-      <DataTable
-        rows={pair.rubrics}
-        columns={DIFFERENCES}
-        rowKey={(row) => row.rubric}
-        caption="Two judges, paired"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={pair.rubrics}
+      columns={DIFFERENCES}
+      rowKey={(row) => row.rubric}
+      caption="Two judges, paired"
+    />
   );
 }

@@ -1,5 +1,5 @@
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
-import { DataTable, shownColumn, numberColumn, column, type Column } from "../../components/tables";
+import { TableSection, DataTable, shownColumn, numberColumn, column, type Column } from "../../components/tables";
 import { DifferenceBar } from "../../components/bars";
 import { ExamLine, Label } from "../../components/labels";
 import { Section } from "../../components/sections";
@@ -90,18 +90,14 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   ];
   const main = panel.main ? ` Main judge, used where no other is named: ${panel.main}.` : "";
   return (
-    <Section
+    <TableSection
       title="The judges"
       description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
-    >
-      <DataTable
-        rows={panel.judges}
-        columns={columns}
-        rowKey={(row) => row.label}
-        caption="The judges"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={panel.judges}
+      columns={columns}
+      rowKey={(row) => row.label}
+      caption="The judges"
+    />
   );
 }
 
@@ -155,31 +151,23 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
   ];
   return (
     <>
-      <Section
+      <TableSection
         title="Agreement on each mark"
         description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: each pair. Alpha is ordinal and kappa quadratic; of levels that have no order, both go by names alone, and there is no ICC. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
-      >
-        <DataTable
-          rows={panel.marks}
-          columns={marks}
-          rowKey={(row) => row.mark.name}
-          caption="Agreement on each mark"
-          scroll="lg:overflow-visible"
-        />
-      </Section>
-      <Section
+        rows={panel.marks}
+        columns={marks}
+        rowKey={(row) => row.mark.name}
+        caption="Agreement on each mark"
+      />
+      <TableSection
         title="Agreement of each pair"
         description="Rank correlation: Spearman's, of the subjects' indices, and where it lies if the subjects are a sample; kappa: the mean over all marks."
-      >
-        <DataTable
-          rows={panel.pairs}
-          columns={pairs}
-          rowKey={(pair) => `${pair.one} ${pair.other}`}
-          caption="Agreement of each pair of judges"
-          className=""
-          scroll="lg:overflow-visible"
-        />
-      </Section>
+        rows={panel.pairs}
+        columns={pairs}
+        rowKey={(pair) => `${pair.one} ${pair.other}`}
+        caption="Agreement of each pair of judges"
+        className=""
+      />
     </>
   );
 }
@@ -217,18 +205,14 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
     }),
   ];
   return (
-    <Section
+    <TableSection
       title="Each subject under each judge"
       description="The index by each judge, their mean, and the highest minus the lowest."
-    >
-      <DataTable
-        rows={panel.subjects}
-        columns={columns}
-        rowKey={(row) => row.label}
-        caption="Subjects under each judge"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={panel.subjects}
+      columns={columns}
+      rowKey={(row) => row.label}
+      caption="Subjects under each judge"
+    />
   );
 }
 

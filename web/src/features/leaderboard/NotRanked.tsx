@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
 import type { Board, BoardRow, Share } from "../../api/types";
 import { DataHealth } from "../../components/boardRows";
-import { DataTable, numberColumn, column, type Column } from "../../components/tables";
+import { TableSection, numberColumn, column, type Column } from "../../components/tables";
 import { SubjectLabel, Label } from "../../components/labels";
-import { Section } from "../../components/sections";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -107,14 +106,15 @@ function Unranked({ board, rows, title, why, children }: Props) {
     }),
   ];
   return (
-    <Section title={title} description={children}>
-      <DataTable
-        rows={rows}
-        columns={columns}
-        rowKey={(row) => row.subject.id}
-        caption={`${title}: ${plural(rows.length, "subject")}`}
-      />
-    </Section>
+    <TableSection
+      title={title}
+      description={children}
+      rows={rows}
+      columns={columns}
+      rowKey={(row) => row.subject.id}
+      caption={`${title}: ${plural(rows.length, "subject")}`}
+      scroll=""
+    />
   );
 }
 
@@ -160,13 +160,16 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
   ];
   if (!read.length) return null;
   return (
-    <Section
+    <TableSection
       title="What the rule reads on last lines, unranked"
       label="What the rule reads, unranked"
       description="Without a judge: which label the last line of a reply names. Reasons, doubts and favours are not considered, and no index follows from this. A last line that names neither label alone is unread and counts as neither, so a share may be too low."
-    >
-      <DataTable rows={read} columns={columns} rowKey={(row) => row.subject.id} caption="What the rule reads" />
-    </Section>
+      rows={read}
+      columns={columns}
+      rowKey={(row) => row.subject.id}
+      caption="What the rule reads"
+      scroll=""
+    />
   );
 }
 
