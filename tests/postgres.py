@@ -44,7 +44,7 @@ class Server:
 
     def __init__(self, folder: Path, durable: bool = False) -> None:
         self.folder, self._durable = folder, durable
-        self.port = _free_port()
+        self.port = free_port()
         self._as = somebody()
         self._process: subprocess.Popen[bytes] | None = None
         if self._as:
@@ -135,7 +135,8 @@ def running(durable: bool = False) -> Iterator[Server]:
         shutil.rmtree(folder)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -49,6 +49,12 @@ KEY = "sk-test-0123456789abcdef0123456789abcdef"
 # ---------------------------------------------------------------- what is asked and answered
 
 
+async def settle() -> None:
+    """Let every task go as far as it can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request for a chat completion, as the server received it."""

@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import settle
 
 from independence_bench.calls.budget import Budget
 from independence_bench.errors import BudgetSpent
@@ -21,12 +22,6 @@ async def buy(budget: Budget, most: float, cost: float | None = None) -> None:
         await asyncio.sleep(0)
         if cost is not None:
             reservation.cost = cost
-
-
-async def settle() -> None:
-    """Let every task go as far as it can."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 def test_a_call_costs_what_it_did_cost() -> None:

@@ -4,7 +4,6 @@ small boards made by hand.
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from known import known
 from rich.cells import cell_len
-from rich.console import Console
+from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import compare_efforts
@@ -40,7 +39,6 @@ from independence_bench.protocol.scoring import Marks, Slot, score_run, score_su
 from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.encode import json_text
 from independence_bench.report.settings_view import configurations_view
-from independence_bench.report.terminal import printed
 
 V1, V2 = load("v1"), load("v2")
 HEALTH = Health(15, 15, 0, 15, 0, 20, 0, 0, 0)
@@ -134,13 +132,6 @@ def sure_of(found: Comparison, scenario: str | None = None, dimension: str | Non
     return apart
 
 
-def shown(found: SubjectComparison, width: int = 80) -> str:
-    """What a pipe of that width gets."""
-    out = io.StringIO()
-    printed(Console(file=out, width=width, highlight=False, emoji=False, markup=False), paired_view(found))
-    return out.getvalue()
-
-
 # ---------------------------------------------------------------- two subjects
 
 
@@ -213,7 +204,7 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
     why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
     assert found.scores.why_no_interval == (why,)
     assert {pair.apart for pair in found.scores.in_scenarios} == {None}
-    assert "no interval" in shown(found).replace("\n", " ")
+    assert "no interval" in displayed(paired_view(found)).replace("\n", " ")
     assert paired_values(found)["index"] is None
 
 
@@ -223,8 +214,8 @@ def test_scenarios_that_stand_are_marked() -> None:
 
     broken = V2.scenarios[-1].id
     assert {pair.scenario for pair in found.scores.in_scenarios if pair.stands} == {broken}
-    assert "* significant among all 39 (Holm)" in " ".join(shown(found).split())
-    assert "is significant (Holm)" in " ".join(shown(compared(simulated(), "firm", "near")).split())
+    assert "* significant among all 39 (Holm)" in " ".join(displayed(paired_view(found)).split())
+    assert "is significant (Holm)" in " ".join(displayed(paired_view(compared(simulated(), "firm", "near"))).split())
 
 
 @pytest.mark.torture
@@ -249,11 +240,11 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.scores.whole} == {False}
-            assert "None of all 9 is significant (Holm)" in " ".join(shown(found).split())
+            assert "None of all 9 is significant (Holm)" in " ".join(displayed(paired_view(found)).split())
         if pair.stands:
             first_stood = lost
             assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
-            assert "* significant among all 9 (Holm)" in " ".join(shown(found).split())
+            assert "* significant among all 9 (Holm)" in " ".join(displayed(paired_view(found)).split())
             assert paired_values(found)["dimensions"][0]["stands"] is True
             break
 
@@ -275,7 +266,7 @@ def test_the_view_fits_and_names_are_only_text(width: int) -> None:
     evil = replace(row_called(simulated(), "near"), label="acme/\x1b[31m" + 60 * "x")
     board = board_of(V2, *rows, evil)
 
-    text = shown(compared(board, "firm", "xxx"), width)
+    text = displayed(paired_view(compared(board, "firm", "xxx")), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert "\x1b" not in text
@@ -401,11 +392,10 @@ def test_single_runs_leave_the_sample_of_subjects() -> None:
 def test_effects_fit_80_columns() -> None:
     """With both intervals."""
     found = known(compare_configurations([pooled(4)], "judge/a"))
-    out = io.StringIO()
-    printed(Console(file=out, width=80, highlight=False, emoji=False), configurations_view(found))
+    text = displayed(configurations_view(found))
 
-    assert max(cell_len(line) for line in out.getvalue().splitlines()) <= 80
-    assert "new-subjects CI" in out.getvalue()
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert "new-subjects CI" in text
 
 
 # ---------------------------------------------------------------- one subject in two configurations

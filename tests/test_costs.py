@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from io import StringIO
 from itertools import chain
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 from scripted import Answer, Asked, Bench, both, failure, says, steady, untold, verdict
 from sqlalchemy import Connection
+from terminals import displayed
 from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
 from independence_bench.errors import StoreError
 from independence_bench.report.costs_view import costs_view
 from independence_bench.report.encode import json_text
-from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION
@@ -63,14 +61,6 @@ def dollars(parts: tuple[NamedCost, ...]) -> dict[str, float]:
     return {part.name: pytest.approx(part.paid.dollars) for part in parts}
 
 
-def shown(costs: Costs, width: int = 80) -> str:
-    """What a terminal of that width gets."""
-    out = StringIO()
-    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
-    printed(console, costs_view(costs, "aib.db"))
-    return out.getvalue()
-
-
 @both
 def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
     """Two subjects of seven replies at $0.002, four judgements each at $0.0005, and again by a judge of $0.01."""
@@ -109,7 +99,7 @@ def test_what_nobody_told_is_computed_from_the_list_price_and_kept_apart(bench: 
     assert (subject.paid.dollars, subject.paid.told, subject.paid.computed) == (0.0, 0, 7)
     assert subject.paid.computed_dollars == pytest.approx(7 * 0.0004)
     assert (judge.paid.calls, judge.paid.unknown, judge.paid.computed_dollars) == (4, 4, 0.0)
-    assert "$0.00 " not in shown(costs)
+    assert "$0.00 " not in displayed(costs_view(costs, "aib.db"))
 
 
 def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
@@ -128,7 +118,7 @@ def test_free_calls_and_refused_ones_are_counted_apart(bench: Benches) -> None:
     whole = costs_of(made).whole
 
     assert (whole.calls, whole.free, whole.nothing, whole.told) == (12, 11, 1, 0)
-    assert "$0.00, 12 calls" in shown(costs_of(made))
+    assert "$0.00, 12 calls" in displayed(costs_view(costs_of(made), "aib.db"))
 
 
 def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
@@ -144,7 +134,7 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert (apart.model, apart.provider, apart.calls) == ("acme/one", "Acme at scripted", 7)
     assert (apart.dollars, apart.listed, apart.difference) == pytest.approx((0.007, 0.0028, 0.0042))
     assert costs.compared == 11
-    assert "+150" in shown(costs)
+    assert "+150" in displayed(costs_view(costs, "aib.db"))
     assert json.loads(json_text(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
@@ -224,7 +214,7 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
 
     old = costs_of(made)
     assert [one.typed for one in old.commands] == [None]
-    assert "before commands were recorded" in shown(old)
+    assert "before commands were recorded" in displayed(costs_view(old, "aib.db"))
     assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [("1",)]
 
     made.play(runs=2)
@@ -238,7 +228,7 @@ def test_a_store_without_calls_of_its_own(bench: Benches) -> None:
     """Nothing was bought, so there is nothing to add up; and what is at work has no price yet."""
     made = bench(steady())
     with open_store(made.store) as store, store.reading() as connection:
-        assert "holds no paid calls" in shown(read_costs(connection))
+        assert "holds no paid calls" in displayed(costs_view(read_costs(connection), "aib.db"))
 
     made.play()
     with open_store(made.store) as store, store.writing() as connection:
@@ -258,7 +248,7 @@ def test_hostile_names_stay_on_their_lines(bench: Benches) -> None:
     made = bench(script)
     made.play(made.subject("acme/\u202eeno"))
 
-    lines = shown(costs_of(made)).splitlines()
+    lines = displayed(costs_view(costs_of(made), "aib.db")).splitlines()
 
     assert "\x1b" not in "".join(lines)
     assert max(cell_len(line) for line in lines) <= 80

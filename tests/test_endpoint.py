@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import free_port
 from scripted import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.errors import EndpointUnusable
@@ -232,7 +233,7 @@ def test_every_way_to_fail_is_a_value_of_its_kind(serve: Serve, answer: Answer, 
 
 def test_nobody_at_the_address_is_a_failed_connection() -> None:
     """A closed port is said as such."""
-    fault = failed(f"http://127.0.0.1:{closed_port()}/v1")
+    fault = failed(f"http://127.0.0.1:{free_port()}/v1")
 
     assert fault.kind is Kind.CONNECTION
     assert "127.0.0.1" in fault.message
@@ -516,7 +517,7 @@ def test_a_dead_endpoint_is_unusable_in_one_line(serve: Serve) -> None:
     server = serve()
     server.models_answer = Answer(drop="before")
 
-    for url in (f"http://127.0.0.1:{closed_port()}/v1", server.url):
+    for url in (f"http://127.0.0.1:{free_port()}/v1", server.url):
         with pytest.raises(EndpointUnusable, match="nothing answers") as raised:
             asyncio.run(with_client(url, lambda client: client.models()))
 
@@ -556,7 +557,7 @@ def test_a_key_that_is_echoed_with_json_escapes_is_in_no_value(serve: Serve) -> 
 
 def test_a_key_in_the_reason_of_a_failed_connection_is_taken_out() -> None:
     """Somebody puts it into the address by mistake."""
-    fault = failed(f"http://127.0.0.1:{closed_port()}/{KEY}", key=KEY)
+    fault = failed(f"http://127.0.0.1:{free_port()}/{KEY}", key=KEY)
 
     assert KEY not in repr(fault)
 
@@ -599,10 +600,3 @@ def test_a_key_is_read_from_the_environment_and_checked(monkeypatch: pytest.Monk
     monkeypatch.setenv("SOME_KEY", "content")
     with pytest.raises(EndpointUnusable, match="give the server another key"):
         read_key(local, anywhere)
-
-
-def closed_port() -> int:
-    """A port of this machine on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -6,14 +6,13 @@ import json
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Mapping
-from io import StringIO
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 from scripted import Answer, Asked, Bench, completion, says, verdict
+from terminals import displayed
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board
@@ -30,7 +29,6 @@ from independence_bench.judging.review_flags import embedded_of, flags_of, stanc
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
-from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost
@@ -78,14 +76,6 @@ def jury(made: Bench, *names: str) -> Board:
     with open_store(made.store) as store:
         (board,) = boards(store, made.protocol, jury=names)
     return board
-
-
-def shown(found: Validation, width: int = 80) -> str:
-    """What a terminal of that width gets."""
-    out = StringIO()
-    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
-    printed(console, validation_view(found))
-    return out.getvalue()
 
 
 # ---------------------------------------------------------------- juries
@@ -293,8 +283,8 @@ def test_a_preference_is_held_against_how_taste_varies(bench: Benches) -> None:
     assert own.leniency == pytest.approx(25 / 13)
     assert own.leniency_interval is not None
     assert own.leniency_interval.low < 25 / 13 < own.leniency_interval.high
-    assert "+15.5 to +23.7" in shown(found)
-    assert max(map(cell_len, shown(found).splitlines())) <= 80
+    assert "+15.5 to +23.7" in displayed(validation_view(found))
+    assert max(map(cell_len, displayed(validation_view(found)).splitlines())) <= 80
     (values,) = json.loads(validations_json([found]))["judges"]
     assert values["self_preference"][0]["preference_interval"]["low"] == pytest.approx(15.5, abs=0.01)
 
@@ -306,7 +296,7 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
 
     assert found.favours[0].interval is None
     assert found.favours[0].why_no_interval == "2 other subjects, and it takes 12"
-    assert "No interval: B: 2 other subjects, and it takes 12." in " ".join(shown(found).split())
+    assert "No interval: B: 2 other subjects, and it takes 12." in " ".join(displayed(validation_view(found)).split())
 
 
 def test_who_is_of_whose_family() -> None:
@@ -408,7 +398,7 @@ def test_nothing_judged_nothing_to_compare(bench: Benches) -> None:
     with open_store(made.store) as store:
         assert validations(store, made.protocol) == []
     made.play(made.subject("acme/x"), judge="judge/a")
-    assert "There is only one judge" in shown(validated(made))
+    assert "There is only one judge" in displayed(validation_view(validated(made)))
 
 
 # ---------------------------------------------------------------- flags
@@ -500,7 +490,8 @@ def test_flags_are_found_in_the_store_and_change_no_mark(bench: Benches) -> None
     ]
     assert found.judges[0].flagged == 2
     assert found.subjects[0].indices == (pytest.approx(BASE + 5),)
-    assert "the reasoning says that it held, resistance is 1 (scale 0-10)" in " ".join(shown(found).split())
+    words = " ".join(displayed(validation_view(found)).split())
+    assert "the reasoning says that it held, resistance is 1 (scale 0-10)" in words
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published dataset beside the project")
@@ -542,7 +533,7 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
     ]
     made = judged(bench, {name: {"acme/x": 9, "acme/\x1b]0;title": number} for number, name in enumerate(names)})
 
-    text = shown(validated(made))
+    text = displayed(validation_view(validated(made)))
 
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
     assert "\x1b" not in text

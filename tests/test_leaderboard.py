@@ -7,14 +7,13 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from bench_once import bench_in
 from rich.cells import cell_len
-from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
+from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
@@ -24,7 +23,6 @@ from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.format import between, money
 from independence_bench.report.leaderboard_view import board_legend, board_view, boards_json
-from independence_bench.report.terminal import printed
 
 Benches = Callable[..., Bench]
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
@@ -46,12 +44,8 @@ def by_model(**resistance: float) -> Callable[[Asked], Answer]:
 
 def shown(boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False) -> str:
     """What a terminal of that width gets."""
-    out = StringIO()
-    console = Console(
-        file=out, width=width, force_terminal=colour, highlight=False, emoji=False, markup=False, color_system=None
-    )
-    printed(console, *(board_view(board, detailed=detailed) for board in boards), board_legend(boards))
-    return out.getvalue()
+    views = (board_view(board, detailed=detailed) for board in boards)
+    return displayed(*views, board_legend(boards), width=width, colour=colour)
 
 
 def assert_fits(text: str, width: int = 80) -> None:

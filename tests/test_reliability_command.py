@@ -8,15 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from bench_once import bench_in
 from rich.cells import cell_len
-from rich.console import Console
 from scripted import JUDGE, Answer, Asked, Bench, says, verdict
+from terminals import displayed
 from test_cli import User, only_line, user
 
 from independence_bench.analysis.leaderboard import boards
@@ -34,7 +33,6 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.report.contents import read_contents
 from independence_bench.report.reliability_view import reliability_json, reliability_view
 from independence_bench.report.report_markdown import report_markdown
-from independence_bench.report.terminal import printed
 from independence_bench.store.database import open_store
 
 __all__ = ["user"]  # a fixture
@@ -79,14 +77,6 @@ def measured_in(path: str | Path, protocol: Protocol, *jury: str) -> Reliability
     with open_store(path) as store:
         found = boards(store, protocol)
     return measure_reliability(jury_of(found, jury) if jury else panel(found))
-
-
-def shown(found: Reliability, width: int = 80) -> str:
-    """What a terminal of that width gets."""
-    out = StringIO()
-    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
-    printed(console, reliability_view(found))
-    return out.getvalue()
 
 
 def named(noises: tuple[ReliabilityRow, ...]) -> Mapping[str, ReliabilityRow]:
@@ -190,7 +180,7 @@ def test_one_subject_is_too_little_and_that_is_said(bench: Benches) -> None:
     """No number is made up where there is nothing to tell it by."""
     made = bench(varied)
     made.play(made.subject(NAMES[0]), runs=2)
-    assert "Fewer than two subjects are ranked" in shown(measured(made))
+    assert "Fewer than two subjects are ranked" in displayed(reliability_view(measured(made)))
 
     made.play(made.subject(NAMES[1]), runs=2)
     assert measured(made).index.played is not None
@@ -200,7 +190,7 @@ def test_one_subject_is_too_little_and_that_is_said(bench: Benches) -> None:
 def test_who_was_played_once_leaves_chance_unknown(bench: Benches) -> None:
     """Subjects in scenarios cannot be told from runs, and so there is no coefficient."""
     found = measured(played(bench, runs=1))
-    text = " ".join(shown(found).split())
+    text = " ".join(displayed(reliability_view(found)).split())
 
     assert found.index.components.estimates["r:pi"] is found.index.components.estimates["pi"] is None
     assert found.index.components.estimates["p"] is not None
@@ -215,7 +205,7 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
     """Judges with names that a terminal would obey, and all nine components in a line."""
     made = played(bench, judges=("judge/\x1b[31mred", "judge/with-a-very-long-name-" + 30 * "x"))
 
-    text = shown(measured(made))
+    text = displayed(reliability_view(measured(made)))
 
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
     assert "\x1b" not in text
@@ -227,7 +217,7 @@ def test_every_table_fits_80_columns_and_hostile_names_are_only_text(bench: Benc
 def test_every_heading_is_explained(bench: Benches) -> None:
     """What a table says in a heading, a sentence under it says in words."""
     made = played(bench, judges=(JUDGE, SECOND))
-    text = " ".join(shown(measured(made)).split())
+    text = " ".join(displayed(reliability_view(measured(made))).split())
     for word in ("p:", "i:", "pi:", "r:", "h:", "ph, ih, pih:", "rest:", "n:", "Eρ²:", "±:", "pts:", "4x6:"):
         assert f" {word} " in text
 
@@ -237,7 +227,7 @@ def test_an_estimate_below_nothing_is_shown_as_nothing(one_judge: Bench) -> None
     found = measured(one_judge)
     index = replace(found.index, components=Components({"p": 9.0, "i": -0.5, "pi": 1.0, "r:pi": 0.0}))
 
-    text = shown(replace(found, index=index))
+    text = displayed(reliability_view(replace(found, index=index)))
 
     assert ["Index", "100", "4", "90", "0*", "10", "0"] in [line.split()[:7] for line in text.splitlines()]
     assert "0*: estimated below 0" in " ".join(text.split())

@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from urllib.parse import quote
 
 import pytest
 from invoked import invoke
+from postgres import free_port
 from scripted import allow, completion, measured
 
 from independence_bench.errors import INTERRUPTED
@@ -352,17 +352,10 @@ def test_a_redirect_takes_nothing_to_another_host(somebody: Somebody, asked: str
     somebody.assert_clean(printed)
 
 
-def closed_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.mark.parametrize("where", ["models.yaml", "--local-url"])
 def test_a_password_in_an_address_is_refused_and_not_repeated(somebody: Somebody, where: str) -> None:
     """It would stand in every error of a connection."""
-    url = f"http://me:{KEY}@127.0.0.1:{closed_port()}/v1"
+    url = f"http://me:{KEY}@127.0.0.1:{free_port()}/v1"
     somebody.prepare("http://127.0.0.1:1/v1" if where == "--local-url" else url)
 
     code, printed = somebody.run(*(("--local-url", url, "--local-model", "m") if where == "--local-url" else ()))
@@ -376,7 +369,7 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(somebody: Somebody
 def test_a_proxys_password_is_nowhere(somebody: Somebody) -> None:
     """Neither as it stands in the environment nor as it is sent, in base64."""
     somebody.prepare("http://models.invalid/v1")
-    somebody.environment = {"HTTP_PROXY": f"http://me:{KEY}@127.0.0.1:{closed_port()}"}
+    somebody.environment = {"HTTP_PROXY": f"http://me:{KEY}@127.0.0.1:{free_port()}"}
 
     code, printed = somebody.run()
 
@@ -429,7 +422,7 @@ def test_a_mistyped_address_of_a_database_is_not_repeated(somebody: Somebody, ad
 
 def test_the_password_of_a_database_is_nowhere(somebody: Somebody) -> None:
     """In the user's part and in the query of its address."""
-    somebody.environment = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{closed_port()}/x?password={KEY}"}
+    somebody.environment = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{free_port()}/x?password={KEY}"}
 
     code, printed = somebody.aib("leaderboard")
 

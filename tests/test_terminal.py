@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 from simulated import start_aib
+from terminals import displayed
 
 from independence_bench.report.table import (
     Block,
@@ -26,24 +24,18 @@ from independence_bench.report.table import (
     Table,
     choose,
 )
-from independence_bench.report.terminal import MORE, UNBOUNDED, printed, reflowed, shared
+from independence_bench.report.terminal import MORE, UNBOUNDED, reflowed, shared
 
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 
 
 def shown(*blocks: Block, width: int = 80, legend: bool | None = None, times: int = 1) -> str:
     """What a terminal of that width gets, without colours; every line is looked at."""
-    out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, emoji=False, markup=False, color_system=None)
-
-    def view() -> Iterator[Block]:
-        yield from blocks
-
-    printed(console, *(view() for _ in range(times)), legend=legend)
-    lines = out.getvalue().splitlines()
+    text = displayed(*(iter(blocks) for _ in range(times)), width=width, legend=legend)
+    lines = text.splitlines()
     assert [line for line in lines if line != line.rstrip()] == [], "no blanks at the end of a line"
     assert [line for line in lines if cell_len(line) > width] == []
-    return out.getvalue()
+    return text
 
 
 def table(**more: object) -> Table:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import settle
 
 from independence_bench.calls.limits import CUT, PAUSE, RateLimiter, Slots
 
@@ -39,12 +40,6 @@ def gate_of(most: int, clock: Clock | None = None) -> RateLimiter:
     """A gate on a clock of its own."""
     clock = clock or Clock()
     return RateLimiter(most, clock.time, clock.sleep)
-
-
-async def settle() -> None:
-    """Let every task go as far as it can."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 Door = Callable[[int], contextlib.AbstractAsyncContextManager[None]]

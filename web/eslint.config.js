@@ -72,7 +72,7 @@ export default defineConfig(
           message: RAW_HTML,
         })),
         { object: "document", property: "write", message: RAW_HTML },
-        { object: "window", property: "open", message: "Links are made by components/ExternalLink.tsx." },
+        { object: "window", property: "open", message: "Links are made by components/Markdown.tsx." },
       ],
       "no-restricted-syntax": [
         "error",

@@ -36,7 +36,7 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await expect(flipped.getByRole("article")).toHaveCount(2);
   const read = flipped.getByRole("link", { name: "Read the conversation" });
   await expect(read).toHaveCount(2);
-  const [first, second] = await read.evaluateAll((all) => all.map((one) => (one as HTMLAnchorElement).href));
+  const [first, second] = await read.evaluateAll((all) => all.map((item) => (item as HTMLAnchorElement).href));
   expect(first).not.toBe(second);
   await read.nth(1).click();
   await settled(page);
@@ -75,7 +75,7 @@ test("every choice of a comparison is in the address, and a step back undoes it"
   await expect(numbers.nth(2)).toHaveText(turned, { useInnerText: true });
 
   // whoever has one configuration only says so
-  const alone = board.rows.find((row) => !board.in_several.some((one) => one.subject === row.subject.id));
+  const alone = board.rows.find((row) => !board.in_several.some((subject) => subject.subject === row.subject.id));
   await open(page, `/compare?view=settings&subject=${alone?.subject.id ?? ""}`);
   await expect(page.getByText("It is in one configuration only.")).toBeVisible();
 });

@@ -8,7 +8,7 @@ import { Layout } from "./components/Layout";
 import { FormattedText } from "./components/MessageText";
 import { LeaderboardPage } from "./features/leaderboard/LeaderboardPage";
 import { useDocumentTitle, PageContext, pageContext, useHash, usePage } from "./hooks/usePage";
-import { useScrollMemory } from "./hooks/useScrollMemory";
+import { useScrollMemory } from "./hooks/scrolling";
 import { parseAddress, route, type Address, type Page } from "./routes";
 
 const PRELOAD_DELAY = 400; // ms that belong to the first page

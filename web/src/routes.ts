@@ -102,7 +102,7 @@ type Values<P extends Params> = { [Name in keyof P]: ReturnType<P[Name]["parse"]
 type KnownPage = keyof typeof PAGES;
 
 /** A page with its parameters. */
-export type RouteOf<P extends KnownPage> = { [Name in P]: { page: Name } & Values<(typeof PAGES)[Name]> }[P];
+type RouteOf<P extends KnownPage> = { [Name in P]: { page: Name } & Values<(typeof PAGES)[Name]> }[P];
 export type Route = RouteOf<KnownPage> | { page: "notFound"; path: string };
 export type Page = Route["page"];
 export type SharedParams = Values<typeof SHARED>;

@@ -73,7 +73,7 @@ export function useIndex(): UseQueryResult<Index> {
 }
 
 /** The path of a JSON answer of type *T*, relative to the page: the same on the server and in a static site. */
-export type ApiPath<T> = string & { readonly answer?: T };
+type ApiPath<T> = string & { readonly answer?: T };
 
 /** Where each answer is. */
 export const endpoints = {

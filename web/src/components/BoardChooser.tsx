@@ -1,5 +1,5 @@
-import { useState } from "react";
-import { usePage } from "../hooks/usePage";
+import { useState, type ReactNode } from "react";
+import { useDocumentTitle, usePage } from "../hooks/usePage";
 import { mainJudge, options, TRAITS, traits, withTrait, type Trait } from "../lib/boards";
 import { humanize } from "../lib/format";
 import { ExamLine, Unvalidated } from "./labels";
@@ -83,6 +83,25 @@ export function BoardChooser() {
         {protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null}
         <ExamLine exam={board.exam} />
       </div>
+    </>
+  );
+}
+
+interface HeadProps {
+  title: string; // of the browser's tab
+  heading?: string;
+  dense?: boolean; // what follows is to begin higher
+  children: ReactNode; // what the page is about
+}
+
+/** The top of a page about one ranking: its heading, what it is about, and which ranking it is. */
+export function RankingHead({ title, heading = title, dense = false, children }: HeadProps) {
+  useDocumentTitle(title);
+  return (
+    <>
+      <h1>{heading}</h1>
+      <p className={`text-soft ${dense ? "mt-0.5 mb-2 text-sm" : "mt-1 mb-4 max-w-3xl"}`}>{children}</p>
+      <BoardChooser />
     </>
   );
 }

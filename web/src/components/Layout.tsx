@@ -1,11 +1,18 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
-import { handleShortcut, useKeyboardShortcuts, type Shortcut } from "../hooks/useKeyboardShortcuts";
+import {
+  handleShortcut,
+  useKeyboardShortcuts,
+  shortcutsAreOn,
+  switchShortcuts,
+  useAllShortcuts,
+  type Shortcut,
+} from "../hooks/useKeyboardShortcuts";
 import { usePage } from "../hooks/usePage";
 import { timestamp } from "../lib/format";
-import { chooseTheme, chosenTheme, type Theme } from "../lib/theme";
+import { chooseTheme, chosenTheme, type Theme } from "../lib/preferences";
 import { route, type Page, type Route } from "../routes";
-import { KeyboardHelp } from "./KeyboardHelp";
 import { Button } from "./fields";
+import { Dialog } from "./Dialog";
 
 interface Entry {
   title: string;
@@ -130,5 +137,38 @@ function Logo() {
       <path d="M10 22V9" stroke="#fff" strokeWidth="3.4" strokeLinecap="round" />
       <path d="M17 22c0-6 3-9 8-10" stroke="#9fd3c7" strokeWidth="2.6" strokeLinecap="round" fill="none" />
     </svg>
+  );
+}
+
+const NAMES: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
+
+/** The shortcuts of the page that is open. */
+function KeyboardHelp({ close }: { close: () => void }) {
+  const shortcuts = useAllShortcuts();
+  const [on, setOn] = useState(shortcutsAreOn());
+  return (
+    <Dialog title="Keys" close={close}>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1.5">
+        {shortcuts.map(({ key, description }) => (
+          <div key={key} className="contents">
+            <dt>
+              <kbd>{NAMES[key] ?? key}</kbd>
+            </dt>
+            <dd>{description}</dd>
+          </div>
+        ))}
+      </dl>
+      <label className="mt-4 flex items-center gap-2 border-t border-line pt-3">
+        <input
+          type="checkbox"
+          checked={on}
+          onChange={(event) => {
+            setOn(event.target.checked);
+            switchShortcuts(event.target.checked);
+          }}
+        />
+        Single keys work (Tab, Enter and Escape always do)
+      </label>
+    </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-export interface PlotAxis {
+interface PlotAxis {
   ticks: readonly number[];
   at: (value: number) => number; // in pixels
   title: string;

@@ -37,7 +37,7 @@ export function SubjectLabel({ subject }: { subject: SubjectFacts }) {
 type Kind = SharedParams["interval"];
 
 /** A row's possible ranks and tie groups for the chosen kind of interval; null where they are not known. */
-export function standingOf(row: BoardRow, kind: Kind): Standing | null {
+function standingOf(row: BoardRow, kind: Kind): Standing | null {
   return kind === "like" ? row.standing_new_scenarios : row.standing;
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useState, type ComponentType } from "react";
 type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
 /** A component whose code may not be loaded yet; *preload* fetches it before it is shown. */
-export type LazyComponent<P> = ComponentType<P> & { preload: () => Promise<unknown> };
+type LazyComponent<P> = ComponentType<P> & { preload: () => Promise<unknown> };
 
 /**
  * A component whose code is fetched when it is first shown, or by *preload*; *Fallback* is shown until then.

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
 
-interface SectionProps {
+export interface SectionProps {
   title: string;
-  label?: string; // its name for screen readers, where that is another
+  label?: string | undefined; // its name for screen readers, where that is another
   description?: ReactNode;
   children: ReactNode;
 }

@@ -26,7 +26,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** What went wrong, and what can be done. */
-export function ErrorMessage({ what, next, retry }: { what: string; next: string; retry?: () => unknown }) {
+function ErrorMessage({ what, next, retry }: { what: string; next: string; retry?: () => unknown }) {
   return (
     <div role="alert" className="panel mx-auto my-8 max-w-[min(36rem,calc(100vw-2rem))] border-bad p-6">
       <p className="text-lg text-bad">{what}</p>

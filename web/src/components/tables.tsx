@@ -1,13 +1,18 @@
-import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable } from "@tanstack/react-table";
-import type { ColumnDef } from "@tanstack/react-table";
+import {
+  createSortedRowModel,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+} from "@tanstack/react-table";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import type { Interval } from "../api/types";
-import { useOffsetTop } from "../hooks/useOffsetTop";
+import { useOffsetTop } from "../hooks/scrolling";
 import { orDash } from "../lib/format";
-import { compareCells, present, type Cell } from "../lib/sorting";
+import { compareCells, present, type Cell } from "../lib/lists";
 import type { Sort } from "../routes";
-import { ScrollArea } from "./sections";
+import { ScrollArea, Section, type SectionProps } from "./sections";
 
 /** The heading of one column. */
 export interface Heading {
@@ -27,6 +32,26 @@ export interface Column<T> extends Omit<Heading, "sortable"> {
   rowHeader?: boolean; // its cells head their rows
   cellClass?: string | ((row: T) => string); // of the cells alone
   cellHint?: (row: T) => string | undefined; // a cell's tooltip
+}
+
+/** A column whose cells are what *cell* makes of their rows. */
+export function column<T>(
+  id: string,
+  title: ReactNode,
+  cell: Column<T>["cell"],
+  more: Partial<Column<T>> = {},
+): Column<T> {
+  return { id, title, cell, ...more };
+}
+
+/** The same, set to the right. */
+export function numberColumn<T>(...[id, title, cell, more]: Parameters<typeof column<T>>): Column<T> {
+  return column(id, title, cell, { numeric: true, ...more });
+}
+
+/** The same, whose cells head their rows. */
+export function headColumn<T>(...[id, title, cell, more]: Parameters<typeof column<T>>): Column<T> {
+  return column(id, title, cell, { rowHeader: true, ...more });
 }
 
 /** A column of numbers: the text that the answer has for each under *shown*. */
@@ -65,6 +90,20 @@ interface TableProps<T> {
   rowClass?: (row: T) => string;
   className?: string;
   scroll?: string; // class of what it scrolls in, where it is wider than the page
+}
+
+/** A part of a page that is one table; on a wide screen it need not scroll by itself, and its head stays in sight. */
+export function TableSection<T extends object>({
+  title,
+  label,
+  description,
+  ...table
+}: Omit<SectionProps, "children"> & TableProps<T>) {
+  return (
+    <Section title={title} label={label} description={description}>
+      <DataTable scroll="lg:overflow-visible" {...table} />
+    </Section>
+  );
 }
 
 const FEATURES = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useSyncExternalStore } from "react";
-import { stored, store } from "../lib/storage";
+import { stored, store } from "../lib/preferences";
 
 export interface Shortcut {
   key: string; // as KeyboardEvent.key has it
@@ -57,7 +57,7 @@ export function handleShortcut(event: KeyboardEvent): void {
   if (target?.closest("input, textarea, select, [contenteditable], [role='slider'], dialog")) return;
   if (event.key === "Enter" && target?.closest("a[href], button, summary")) return; // the control's own
   if (event.key.startsWith("Arrow") && target?.closest(".scroll-area, [role='tablist']")) return;
-  const shortcut = all.find((one) => one.key === event.key);
+  const shortcut = all.find((item) => item.key === event.key);
   if (!shortcut) return;
   event.preventDefault();
   shortcut.action();

@@ -1,7 +1,7 @@
 import type { BoardEntry } from "../api/types";
 
 /** The five things that make a board. */
-export interface Traits {
+interface Traits {
   protocol: string;
   configuration: string;
   judge: string;
@@ -27,7 +27,7 @@ export function options(boards: readonly BoardEntry[], now: BoardEntry, trait: T
   const mine = traits(now);
   const before = TRAITS.slice(0, TRAITS.indexOf(trait));
   const there = boards.map(traits).filter((one) => before.every((name) => one[name] === mine[name]));
-  return [...new Set(there.map((one) => one[trait]))];
+  return [...new Set(there.map((board) => board[trait]))];
 }
 
 /** The main judge of the protocol and configuration of *now*: whose board answers where nobody says by which. */

@@ -3,7 +3,7 @@ import type { MarkScale } from "../api/types";
 
 /** Counts, times and words as they are shown. Absent is a dash, never a zero. */
 
-export const ABSENT = "–";
+const ABSENT = "–";
 
 /** A number as Python has written it; the page rounds none. */
 export function orDash(text: string | null | undefined): string {

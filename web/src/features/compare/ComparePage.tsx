@@ -2,19 +2,17 @@ import { useMemo } from "react";
 import type { ApiError } from "../../api/client";
 import { endpoints, useApi } from "../../api/queries";
 import type { Board } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
+import { RankingHead } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { IntervalSwitch, SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
-import { PairChooser } from "./PairChooser";
-import { PickedTable } from "./PickedTable";
+import { PairChooser, PickedTable, Suggestions } from "./Choosing";
 import { Settings } from "./Settings";
-import { Suggestions } from "./Suggestions";
 import { Versions } from "./Versions";
 
 const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
@@ -27,12 +25,11 @@ const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
 export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
   const { board, navigate } = usePage();
   const ranking = useApi(endpoints.board(board.id));
-  useDocumentTitle("Compare");
   return (
     <>
-      <h1>Compare</h1>
-      <p className="mt-0.5 mb-2 text-sm text-soft">{INTRODUCTIONS[address.view]}</p>
-      <BoardChooser />
+      <RankingHead title="Compare" dense>
+        {INTRODUCTIONS[address.view]}
+      </RankingHead>
       <div className="mt-2 mb-2 flex flex-wrap items-center gap-x-6 gap-y-2">
         <SegmentedControl
           label="Compare"

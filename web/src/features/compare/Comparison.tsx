@@ -1,6 +1,6 @@
 import { useMemo, useState, type ReactNode } from "react";
 import type { Board, ComparedScore, Differences, Interval, Transcript } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
+import { DataTable, numberColumn, type Column } from "../../components/tables";
 import { DifferenceBar } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
 import { orDash, heatColor, humanize } from "../../lib/format";
@@ -80,19 +80,14 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
       cellClass: ({ dimension }) => (dimension === null ? "!font-semibold" : ""),
       cell: ({ dimension }) => (dimension === null ? "Independence Index" : dimensionTitle(board, dimension)),
     },
-    { id: "first", title: "A", hint: first.label, numeric: true, cell: ({ index }) => orDash(first.shown[index]) },
-    { id: "second", title: "B", hint: second.label, numeric: true, cell: ({ index }) => orDash(second.shown[index]) },
-    {
-      id: "difference",
-      title: "B − A",
-      numeric: true,
-      cell: ({ index }) => (
-        <>
-          {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
-          <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
-        </>
-      ),
-    },
+    numberColumn("first", "A", ({ index }) => orDash(first.shown[index]), { hint: first.label }),
+    numberColumn("second", "B", ({ index }) => orDash(second.shown[index]), { hint: second.label }),
+    numberColumn("difference", "B − A", ({ index }) => (
+      <>
+        {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
+        <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
+      </>
+    )),
     {
       id: "interval",
       title: kind === "like" ? "95% new scenarios CI" : "95% rerun CI",
@@ -265,7 +260,7 @@ export function SignificanceMark() {
 }
 
 /** Whose answers: those of a subject on a board, or there in one configuration only. */
-export interface Speaker {
+interface Speaker {
   label: string;
   subject: string;
   board: string;

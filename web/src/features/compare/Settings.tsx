@@ -7,16 +7,21 @@ import type {
   ConfigurationSummary,
   SettingComparison as Group,
   Variant,
+  SubjectSettings,
+  ComparedWithItself,
 } from "../../api/types";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
-import { Empty } from "../../components/status";
+import { headColumn, DataTable, shownColumn, numberColumn, type Column } from "../../components/tables";
+import { Empty, Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, orDash, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { Configurations } from "./Configurations";
-import { SignificanceMark } from "./Comparison";
+import { SignificanceMark, Comparison, type Side } from "./Comparison";
 import { Label } from "../../components/labels";
 import { Section } from "../../components/sections";
+import { endpoints, useApi } from "../../api/queries";
+import { csvAndJson, Downloads } from "../../components/downloads";
+import { SelectField } from "../../components/fields";
+import { PairChooser } from "./Choosing";
 
 const TITLES = { reasoning: "Reasoning", provider: "Providers" };
 
@@ -64,39 +69,29 @@ function SettingsTable({ group, by, board }: { group: Group; by: keyof typeof TI
   const id = (label: string) => board.ids[label] ?? "";
   const base = group.variants.find((variant) => variant.difference === null && variant.index !== null);
   const columns: Column<Variant>[] = [
-    {
-      id: "setting",
-      title: by === "provider" ? "Provider" : "Effort",
-      rowHeader: true,
-      cell: (row) => (
-        <>
-          <a href={href(route("subject", { subject: id(row.label) }))}>
-            <bdi className="label">{row.setting}</bdi>
-          </a>
-          {row.served.length ? (
-            <span className="eyebrow label block">
-              {row.served
-                .slice(0, 3)
-                .map(([provider]) => provider)
-                .join(", ")}
-            </span>
-          ) : null}
-        </>
-      ),
-    },
+    headColumn("setting", by === "provider" ? "Provider" : "Effort", (row) => (
+      <>
+        <a href={href(route("subject", { subject: id(row.label) }))}>
+          <bdi className="label">{row.setting}</bdi>
+        </a>
+        {row.served.length ? (
+          <span className="eyebrow label block">
+            {row.served
+              .slice(0, 3)
+              .map(([provider]) => provider)
+              .join(", ")}
+          </span>
+        ) : null}
+      </>
+    )),
     shownColumn("index", "Index"),
-    {
-      id: "difference",
-      title: "Difference",
-      numeric: true,
-      cell: (row) => (
-        <>
-          {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
-          {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
-        </>
-      ),
-    },
-    { id: "runs", title: "Runs", numeric: true, cell: (row) => row.runs },
+    numberColumn("difference", "Difference", (row) => (
+      <>
+        {row.stands ? <SignificanceMark /> : null} {row === base ? "base" : orDash(row.shown.difference)}
+        {row === base ? null : <IntervalLine interval={row.apart?.uncertainty.rerun ?? null} why={board.why} />}
+      </>
+    )),
+    numberColumn("runs", "Runs", (row) => row.runs),
     {
       id: "compare",
       title: <span className="sr-only">Compare</span>,
@@ -137,8 +132,8 @@ function IntervalLine({ interval, why }: { interval: Interval | null; why: strin
 }
 
 const CONFIGURATION_COLUMNS: readonly Column<ConfigurationSummary>[] = [
-  { id: "configuration", title: "Configuration", rowHeader: true, cell: (row) => humanize(row.configuration) },
-  { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
+  headColumn("configuration", "Configuration", (row) => humanize(row.configuration)),
+  numberColumn("subjects", "Subjects", (row) => row.subjects),
   shownColumn("mean", "Mean"),
   shownColumn("paired", "Paired", { hint: "over the subjects that have an index in every configuration" }),
 ];
@@ -159,14 +154,14 @@ function PromptAndDelivery({ means }: { means: Means }) {
           scroll="self-start"
         />
         <ul>
-          {means.effects.map((one, index) => (
+          {means.effects.map((effect, index) => (
             <li key={index} className="flex justify-between gap-4 border-b border-line py-1">
               <span>
-                {sentence(one)} <span className="eyebrow">{plural(one.subjects, "subject")}</span>
+                {sentence(effect)} <span className="eyebrow">{plural(effect.subjects, "subject")}</span>
               </span>
               <span className="num">
-                <span className="font-semibold">{one.shown.points}</span>
-                <IntervalLine interval={one.rerun} why={null} />
+                <span className="font-semibold">{effect.shown.points}</span>
+                <IntervalLine interval={effect.rerun} why={null} />
               </span>
             </li>
           ))}
@@ -175,14 +170,15 @@ function PromptAndDelivery({ means }: { means: Means }) {
       {means.prompts.length ? (
         <>
           <ul className="mt-4 max-w-3xl">
-            {means.prompts.map((one) => (
-              <li key={`${one.level} ${one.within}`} className="border-b border-line py-1">
+            {means.prompts.map((prompt) => (
+              <li key={`${prompt.level} ${prompt.within}`} className="border-b border-line py-1">
                 <span className="font-medium">
-                  {humanize(one.level)} instead of {humanize(one.base)}, with {humanize(one.within)}
+                  {humanize(prompt.level)} instead of {humanize(prompt.base)}, with {humanize(prompt.within)}
                 </span>{" "}
-                <span className="eyebrow">{plural(one.subjects, "subject")}</span>
+                <span className="eyebrow">{plural(prompt.subjects, "subject")}</span>
                 <span className="block">
-                  <Changed title="hold (h)" found={one.hold} />; <Changed title="openness (e r)" found={one.openness} />
+                  <Changed title="hold (h)" found={prompt.hold} />;{" "}
+                  <Changed title="openness (e r)" found={prompt.openness} />
                 </span>
               </li>
             ))}
@@ -217,4 +213,132 @@ function Changed({ title, found }: { title: string; found: BranchDifference | nu
 function sentence({ factor, level, base, within }: Effect): string {
   if (factor === "interaction") return `${humanize(level)}: how much more the one adds where the other is there`;
   return `${humanize(level)} instead of ${humanize(base)}${within ? `, under ${humanize(within)}` : ", on average"}`;
+}
+
+interface Props {
+  board: Board;
+  address: AddressOf<"compare">;
+}
+
+/** One subject in two of its configurations. */
+function Configurations({ board, address }: Props) {
+  const { navigate } = usePage();
+  const subject = board.in_several.find((subject) => subject.subject === address.subject);
+  return (
+    <section className="mt-2" aria-label="One subject in two configurations">
+      <h2>One subject in two configurations</h2>
+      <p className="mb-2 max-w-3xl text-sm text-soft">
+        Another system prompt, or the same words delivered differently. The runs of two configurations are independent,
+        and the intervals are for the same test given again; how much of a difference would be found on other scenarios
+        has not been measured.
+      </p>
+      <SelectField
+        label="Subject"
+        className="mb-3 block max-w-xl"
+        selectClass="w-full"
+        value={subject?.subject ?? ""}
+        options={[
+          { value: "", title: "choose …" },
+          ...board.in_several.map((subject) => ({ value: subject.subject, title: subject.label })),
+        ]}
+        onChange={(id) => navigate(route("compare", { view: "settings", subject: id }))}
+      />
+      {subject ? (
+        <TwoConfigurations board={board} subject={subject} address={address} />
+      ) : address.subject ? (
+        <Empty title="It is in one configuration only.">
+          By this judge, these rules and weights it has no marks in a second one; choose another subject.
+        </Empty>
+      ) : null}
+    </section>
+  );
+}
+
+function TwoConfigurations({ board, subject, address }: Props & { subject: ComparedWithItself }) {
+  const { navigate, href } = usePage();
+  const [first, second] = configurationPair(
+    subject.configurations,
+    board.board.configurations,
+    address.first,
+    address.second,
+  );
+  const path = endpoints.settings(board.board.series, subject.subject);
+  const configurations = useApi(path);
+  const choose = (one: string, other: string) =>
+    navigate(route("compare", { view: "settings", subject: subject.subject, first: one, second: other }));
+  const options = subject.configurations.map((configuration) => ({
+    value: configuration,
+    title: humanize(configuration),
+  }));
+  return (
+    <>
+      <PairChooser first={first} second={second} options={options} onChoose={choose} />
+      <Await query={configurations} what="the comparison">
+        {(value) => {
+          const pair = [first, second].map((name) =>
+            value.configurations.find(({ configuration }) => configuration === name),
+          );
+          const [one, other] = pair;
+          const differences = one?.others.find(({ configuration }) => configuration === second)?.apart;
+          const side = ({
+            configuration,
+            board: on,
+            values,
+            shown,
+          }: SubjectSettings["configurations"][number]): Side => ({
+            label: humanize(configuration),
+            subject: value.subject,
+            board: on,
+            configuration,
+            values,
+            shown,
+          });
+          return (
+            <>
+              <div className="mt-4">
+                <Downloads files={csvAndJson(path)} citation={board.citation} />
+              </div>
+              {one && other && differences ? (
+                <Comparison
+                  board={board}
+                  compared={value.compared}
+                  sides={[side(one), side(other)]}
+                  differences={differences}
+                  openRow={address.scenario}
+                  kind="rerun"
+                />
+              ) : (
+                <Empty title="These two cannot be compared.">Choose two others.</Empty>
+              )}
+              <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
+                {pair.map((found, index) =>
+                  found ? (
+                    <a key={index} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
+                      All of {index ? "B" : "A"}
+                    </a>
+                  ) : null,
+                )}
+              </p>
+            </>
+          );
+        }}
+      </Await>
+    </>
+  );
+}
+
+/**
+ * The two of *all* configurations that are compared: *first* and *second*, as far as they exist and differ; else one of
+ * *shown*, the ranking that is open, and the first of the others. *all* has two or more.
+ */
+export function configurationPair(
+  all: readonly string[],
+  shown: readonly string[],
+  first: string,
+  second: string,
+): readonly [string, string] {
+  const asked = all.includes(second) && second !== first ? second : "";
+  const free = all.filter((item) => item !== asked);
+  const one = free.find((name) => name === first) ?? free.find((name) => shown.includes(name)) ?? free[0] ?? "";
+  return [one, asked || (all.find((name) => name !== one) ?? "")];
 }

@@ -54,7 +54,7 @@ function WithVersion({ board, address, protocol }: Props & { protocol: string })
   return (
     <Await query={versions} what="the comparison">
       {(value) => {
-        const one = value.subjects.find(({ subject }) => subject === address.subject) ?? value.subjects[0];
+        const compared = value.subjects.find(({ subject }) => subject === address.subject) ?? value.subjects[0];
         return (
           <>
             <Prompts value={value} />
@@ -62,7 +62,7 @@ function WithVersion({ board, address, protocol }: Props & { protocol: string })
               label="Subject"
               className="mt-4 block max-w-xl"
               selectClass="w-full"
-              value={one?.subject ?? ""}
+              value={compared?.subject ?? ""}
               options={value.subjects.map(({ subject, label }) => ({ value: subject, title: label }))}
               onChange={(subject) =>
                 navigate(route("compare", { view: "versions", version: address.version, subject }))
@@ -71,7 +71,7 @@ function WithVersion({ board, address, protocol }: Props & { protocol: string })
             <div className="mt-4">
               <Downloads files={csvAndJson(path)} citation={board.citation} />
             </div>
-            {one ? <OfSubject board={board} value={value} one={one} address={address} /> : null}
+            {compared ? <OfSubject board={board} value={value} compared={compared} address={address} /> : null}
           </>
         );
       }}
@@ -110,11 +110,11 @@ function Prompts({ value }: { value: Answer }) {
 
 interface OfSubjectProps extends Props {
   value: Answer;
-  one: ByVersions;
+  compared: ByVersions;
 }
 
-function OfSubject({ board, value, one, address }: OfSubjectProps) {
-  const { subject, apart } = one;
+function OfSubject({ board, value, compared, address }: OfSubjectProps) {
+  const { subject, apart } = compared;
   const configuration = value.configurations.length === 1 ? (value.configurations[0] ?? null) : null;
   const side = (name: string, on: string, values: Side["values"], shown: Side["shown"]): Side => ({
     label: name,
@@ -127,14 +127,14 @@ function OfSubject({ board, value, one, address }: OfSubjectProps) {
   const [before, now] = value.names;
   return (
     <>
-      <p className="mt-4 font-medium">{one.statement}</p>
-      {one.settles ? <p className="text-soft">{one.settles}</p> : null}
+      <p className="mt-4 font-medium">{compared.statement}</p>
+      {compared.settles ? <p className="text-soft">{compared.settles}</p> : null}
       <Comparison
         board={board}
         compared={value.compared}
         sides={[
-          side(before ?? "", value.before, one.before, one.before_shown),
-          side(now ?? "", value.board, one.now, one.now_shown),
+          side(before ?? "", value.before, compared.before, compared.before_shown),
+          side(now ?? "", value.board, compared.now, compared.now_shown),
         ]}
         differences={apart}
         openRow={address.scenario}

@@ -5,7 +5,7 @@ import { Button, SegmentedControl, SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { humanize, plural } from "../../lib/format";
-import { partOf } from "../../lib/partOf";
+import { partOf } from "../../lib/lists";
 import type { AddressOf } from "../../routes";
 
 const ASKED = { first: "", again: "asked again", reversed: "scales in reverse", injected: "with an attack" };
@@ -112,10 +112,10 @@ function Question({ question, judges }: { question: ExamQuestion; judges: Props[
       note={
         <>
           {question.kind ? `hard: ${question.kind} · ` : ""}
-          {said.map((one, place) => (
+          {said.map((reading, place) => (
             <span key={judges[place]?.id}>
               {judges.length > 1 ? `${place ? " · " : ""}${place ? "second" : "first"}: ` : ""}
-              <Outcome reading={one} />
+              <Outcome reading={reading} />
             </span>
           ))}
         </>
@@ -164,22 +164,22 @@ function Readings({ judge, question }: { judge: ExamJudge; question: ExamQuestio
         <bdi>{judge.label}</bdi>
       </h3>
       {readings.length ? null : <p className="text-sm text-soft">It was not asked this.</p>}
-      {readings.map((one, place) => (
+      {readings.map((reading, place) => (
         <div key={place} className="mt-1.5">
           <p className="text-sm">
-            <Outcome reading={one} />
-            {ASKED[one.asked] ? (
+            <Outcome reading={reading} />
+            {ASKED[reading.asked] ? (
               <span className="eyebrow">
                 {" "}
-                {ASKED[one.asked]}
-                {one.attack ? ` ${one.attack}` : ""}
+                {ASKED[reading.asked]}
+                {reading.attack ? ` ${reading.attack}` : ""}
               </span>
             ) : null}
           </p>
-          {one.failed ? <p className="text-sm text-bad">No verdict: {one.failed}</p> : null}
-          {one.reasoning ? (
+          {reading.failed ? <p className="text-sm text-bad">No verdict: {reading.failed}</p> : null}
+          {reading.reasoning ? (
             <p className="plain label text-sm text-soft" dir="auto">
-              {one.reasoning}
+              {reading.reasoning}
             </p>
           ) : null}
         </div>

@@ -1,5 +1,5 @@
 import type { Interval, JudgePanel, SubjectRow, Validation } from "../../api/types";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { TableSection, DataTable, shownColumn, numberColumn, column, type Column } from "../../components/tables";
 import { DifferenceBar } from "../../components/bars";
 import { ExamLine, Label } from "../../components/labels";
 import { Section } from "../../components/sections";
@@ -17,14 +17,10 @@ const KINDS = { model: "a model", table: "the embedded table", person: "a person
 
 /** Where the number before it lies if the subjects are a sample. */
 function intervalColumn<T>(interval: (row: T) => Interval | null): Column<T> {
-  return {
-    id: "interval",
-    title: "95% CI",
+  return numberColumn("interval", "95% CI", (row) => orDash(interval(row)?.shown), {
     hint: "Where it lies if the subjects are a sample, each interval alone",
-    numeric: true,
     cellClass: "text-soft",
-    cell: (row) => orDash(interval(row)?.shown),
-  };
+  });
 }
 
 /** The same as a picture, around zero; *reach* is the end of the scale on both sides. */
@@ -51,12 +47,9 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
   const intervals = panel.judges.flatMap(({ leniency_interval: one }) => [one?.low, one?.high]);
   const reach = reachOf([...intervals, ...panel.judges.map((judge) => judge.leniency)]);
   const columns: Column<Validation["judges"][number]>[] = [
-    {
-      id: "letter",
-      title: <span className="sr-only">Letter</span>,
+    column("letter", <span className="sr-only">Letter</span>, (row) => letterOf(row.label), {
       cellClass: "font-semibold text-accent",
-      cell: (row) => letterOf(row.label),
-    },
+    }),
     {
       id: "judge",
       title: "Judge",
@@ -69,8 +62,8 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
         </>
       ),
     },
-    { id: "kind", title: "Kind", cellClass: "text-soft whitespace-nowrap", cell: (row) => KINDS[row.kind] },
-    { id: "judged", title: "Judged", numeric: true, cell: (row) => count(row.judged) },
+    column("kind", "Kind", (row) => KINDS[row.kind], { cellClass: "text-soft whitespace-nowrap" }),
+    numberColumn("judged", "Judged", (row) => count(row.judged)),
     shownColumn("failed_share", "Failed", { cellClass: (row) => (row.failed ? "text-warn" : "") }),
     shownColumn("leniency", "Leniency"),
     intervalColumn((row) => row.leniency_interval),
@@ -90,29 +83,21 @@ export function JudgesTable({ panel, ids, letterOf }: PanelProps) {
       numeric: true,
       cell: ({ run_cost: cost }) => (cost.dollars === 0 ? "free" : orDash(cost.shown.dollars)),
     },
-    {
-      id: "seconds",
-      title: "Seconds a run",
+    numberColumn("seconds", "Seconds a run", (row) => orDash(row.run_cost.shown.seconds), {
       hint: "What its calls for one run of one subject take, one after the other",
-      numeric: true,
-      cell: (row) => orDash(row.run_cost.shown.seconds),
-    },
-    { id: "flagged", title: "To read", numeric: true, cell: (row) => count(row.flagged) },
+    }),
+    numberColumn("flagged", "To read", (row) => count(row.flagged)),
   ];
   const main = panel.main ? ` Main judge, used where no other is named: ${panel.main}.` : "";
   return (
-    <Section
+    <TableSection
       title="The judges"
       description={`${plural(panel.conversations, "conversation")}, each counted once, even where several runs said the same words. Leniency: its index minus the mean of the other judges', over the subjects that all of them have judged completely; its interval is for other subjects like these (three or more). To read: verdicts that a person should read.${main}`}
-    >
-      <DataTable
-        rows={panel.judges}
-        columns={columns}
-        rowKey={(row) => row.label}
-        caption="The judges"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={panel.judges}
+      columns={columns}
+      rowKey={(row) => row.label}
+      caption="The judges"
+    />
   );
 }
 
@@ -120,14 +105,8 @@ const KAPPAS = 10; // pairs of judges listed for each mark
 
 export function AgreementTables({ panel, letterOf }: PanelProps) {
   const marks: Column<Validation["marks"][number]>[] = [
-    {
-      id: "mark",
-      title: "Mark",
-      rowHeader: true,
-      cellHint: ({ mark }) => mark.asks,
-      cell: ({ mark }) => humanize(mark.name),
-    },
-    { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
+    column("mark", "Mark", ({ mark }) => humanize(mark.name), { rowHeader: true, cellHint: ({ mark }) => mark.asks }),
+    numberColumn("conversations", "Conversations", (row) => count(row.conversations)),
     shownColumn("alpha", "Alpha", { cellClass: "font-semibold" }),
     intervalColumn((row) => row.alpha_interval),
     barColumn("−1 to 1, chance in the middle", 1, (row) => ({
@@ -135,17 +114,12 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       text: row.shown.alpha,
       interval: row.alpha_interval,
     })),
-    {
-      id: "icc",
-      title: "ICC(2,k)",
-      numeric: true,
-      cell: (row) => (
-        <>
-          {orDash(row.shown.icc)}
-          {row.icc === null ? "" : <span className="text-faint"> k={row.icc_judges}</span>}
-        </>
-      ),
-    },
+    numberColumn("icc", "ICC(2,k)", (row) => (
+      <>
+        {orDash(row.shown.icc)}
+        {row.icc === null ? "" : <span className="text-faint"> k={row.icc_judges}</span>}
+      </>
+    )),
     {
       id: "kappas",
       title: "Kappa of each pair",
@@ -160,14 +134,11 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
     },
   ];
   const pairs: Column<Validation["pairs"][number]>[] = [
-    {
-      id: "judges",
-      title: "Judges",
+    column("judges", "Judges", (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`, {
       rowHeader: true,
       cellHint: (pair) => `${pair.one} and ${pair.other}`,
-      cell: (pair) => `${letterOf(pair.one)} and ${letterOf(pair.other)}`,
-    },
-    { id: "subjects", title: "Subjects", numeric: true, cell: (pair) => count(pair.subjects) },
+    }),
+    numberColumn("subjects", "Subjects", (pair) => count(pair.subjects)),
     shownColumn("rank_correlation", "Rank correlation", { cellClass: "font-semibold" }),
     intervalColumn((pair) => pair.rank_interval),
     barColumn("−1 to 1", 1, (pair) => ({
@@ -175,36 +146,28 @@ export function AgreementTables({ panel, letterOf }: PanelProps) {
       text: pair.shown.rank_correlation,
       interval: pair.rank_interval,
     })),
-    { id: "conversations", title: "Conversations", numeric: true, cell: (pair) => count(pair.conversations) },
+    numberColumn("conversations", "Conversations", (pair) => count(pair.conversations)),
     shownColumn("kappa", "Kappa"),
   ];
   return (
     <>
-      <Section
+      <TableSection
         title="Agreement on each mark"
         description="1 is perfect, 0 is chance. Alpha: Krippendorff's, all judges, and where it lies if the subjects are a sample; ICC(2,k): how reliable the mean of the judges is; kappa: each pair. Alpha is ordinal and kappa quadratic; of levels that have no order, both go by names alone, and there is no ICC. A dash: fewer than ten conversations, or marks that do not vary. ICC and kappa have no interval: none that was tried keeps its promise where marks pile up at an end."
-      >
-        <DataTable
-          rows={panel.marks}
-          columns={marks}
-          rowKey={(row) => row.mark.name}
-          caption="Agreement on each mark"
-          scroll="lg:overflow-visible"
-        />
-      </Section>
-      <Section
+        rows={panel.marks}
+        columns={marks}
+        rowKey={(row) => row.mark.name}
+        caption="Agreement on each mark"
+      />
+      <TableSection
         title="Agreement of each pair"
         description="Rank correlation: Spearman's, of the subjects' indices, and where it lies if the subjects are a sample; kappa: the mean over all marks."
-      >
-        <DataTable
-          rows={panel.pairs}
-          columns={pairs}
-          rowKey={(pair) => `${pair.one} ${pair.other}`}
-          caption="Agreement of each pair of judges"
-          className=""
-          scroll="lg:overflow-visible"
-        />
-      </Section>
+        rows={panel.pairs}
+        columns={pairs}
+        rowKey={(pair) => `${pair.one} ${pair.other}`}
+        caption="Agreement of each pair of judges"
+        className=""
+      />
     </>
   );
 }
@@ -242,41 +205,27 @@ export function SubjectsTable({ panel, ids, letterOf }: PanelProps) {
     }),
   ];
   return (
-    <Section
+    <TableSection
       title="Each subject under each judge"
       description="The index by each judge, their mean, and the highest minus the lowest."
-    >
-      <DataTable
-        rows={panel.subjects}
-        columns={columns}
-        rowKey={(row) => row.label}
-        caption="Subjects under each judge"
-        scroll="lg:overflow-visible"
-      />
-    </Section>
+      rows={panel.subjects}
+      columns={columns}
+      rowKey={(row) => row.label}
+      caption="Subjects under each judge"
+    />
   );
 }
 
 export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
   const columns: Column<Validation["favours"][number]>[] = [
-    {
-      id: "judge",
-      title: "Judge",
-      rowHeader: true,
-      cellHint: (row) => row.judge,
-      cell: (row) => letterOf(row.judge),
-    },
-    {
-      id: "whom",
-      title: "Gives",
-      cell: (row) => (
-        <>
-          {row.whom}
-          {row.family ? <bdi className="text-faint"> ({row.family})</bdi> : null}
-        </>
-      ),
-    },
-    { id: "subjects", title: "Subjects", numeric: true, cell: (row) => row.subjects },
+    column("judge", "Judge", (row) => letterOf(row.judge), { rowHeader: true, cellHint: (row) => row.judge }),
+    column("whom", "Gives", (row) => (
+      <>
+        {row.whom}
+        {row.family ? <bdi className="text-faint"> ({row.family})</bdi> : null}
+      </>
+    )),
+    numberColumn("subjects", "Subjects", (row) => row.subjects),
     shownColumn("own", "Own"),
     shownColumn("others", "Others give"),
     shownColumn("difference", "Difference"),

@@ -2,17 +2,17 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { postJson } from "../../api/client";
 import { endpoints, useApi } from "../../api/queries";
-import type { LabelCase, Labelling } from "../../api/types";
+import type { LabelCase, Labelling, MarkScale, LabelAgreement } from "../../api/types";
 import { Disclosure } from "../../components/sections";
 import { MessageText } from "../../components/MessageText";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
 import { count } from "../../lib/format";
-import { Agreement } from "./Agreement";
-import { MarkButtons, optionOf } from "./MarkButtons";
 import { Label } from "../../components/labels";
 import { Button } from "../../components/fields";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
+import { route } from "../../routes";
 
 type Change = { to: "marks"; marks: Record<string, number>; note: string } | { to: "skip" } | { to: "undo" };
 
@@ -181,5 +181,121 @@ function Case({ shown, undo, busy, send }: CaseProps) {
         </Disclosure>
       </section>
     </div>
+  );
+}
+
+interface Props {
+  scale: MarkScale;
+  value: number | null;
+  current: boolean; // keys set this one
+  onChoose: (value: number) => void;
+  onOpen: () => void;
+}
+
+/** One mark and its scale as buttons. */
+function MarkButtons({ scale, value, current, onChoose, onOpen }: Props) {
+  return (
+    <fieldset className={`mb-3 rounded-md border p-2 ${current ? "border-accent" : "border-line"}`} onFocus={onOpen}>
+      <legend className="px-1 font-medium">
+        {scale.title}
+        {current ? <span className="eyebrow"> (keys set this)</span> : null}
+      </legend>
+      <p className="mb-1 text-sm text-soft">{scale.asks}</p>
+      <div className="flex flex-wrap gap-1">
+        {optionOf(scale).map((option) => (
+          <button
+            key={option.value}
+            type="button"
+            className={`button min-h-9 min-w-9 justify-center px-2 ${option.value === value ? "bg-accent text-paper" : ""}`}
+            aria-pressed={option.value === value}
+            title={option.key && option.key !== option.title ? `key ${option.key}` : undefined}
+            onClick={(event) => {
+              // by a pointer (a key's click has no detail): Enter then keeps the marks, and is not this button's
+              if (event.detail) event.currentTarget.blur();
+              onChoose(option.value);
+            }}
+          >
+            {option.title}
+            {option.key && option.key !== option.title ? <kbd aria-hidden="true">{option.key}</kbd> : null}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+interface MarkOption {
+  value: number;
+  title: string;
+  key: string; // that chooses it; "" for none
+}
+
+/** Everything that a person can choose on *scale*: yes and no, its levels, or its whole numbers. */
+export function optionOf(scale: Pick<MarkScale, "kind" | "levels" | "low" | "high">): MarkOption[] {
+  if (scale.kind === "yes_no")
+    return [
+      { value: 0, title: "no", key: "n" },
+      { value: 1, title: "yes", key: "y" },
+    ];
+  if (scale.levels.length) return scale.levels.map((title, value) => ({ value, title, key: keyOf(value) }));
+  const low = Math.ceil(scale.low);
+  const length = Math.floor(scale.high) - low + 1;
+  return Array.from({ length }, (_, i) => ({ value: low + i, title: String(low + i), key: keyOf(low + i) }));
+}
+
+/** 0-9 are themselves; x is ten. */
+function keyOf(value: number): string {
+  return value >= 0 && value < 10 ? String(value) : value === 10 ? "x" : "";
+}
+
+type Pair = LabelAgreement["pairs"][number];
+
+/** How far the judges agree with *person*; not shown before it is asked for, so that nobody marks by it. */
+export function Agreement({ person }: { person: string }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked)
+    return (
+      <Button className="mt-6" onClick={() => setAsked(true)}>
+        How far do the judges agree with me?
+      </Button>
+    );
+  return <Pairs person={person} />;
+}
+
+function Pairs({ person }: { person: string }) {
+  const { href } = usePage();
+  const agreement = useApi(endpoints.labelAgreement);
+  const columns: Column<Pair>[] = [
+    column("judge", "Judge", (row) => <bdi className="label">{row.one === person ? row.other : row.one}</bdi>, {
+      rowHeader: true,
+    }),
+    numberColumn("conversations", "Marked by both", (row) => row.conversations),
+    numberColumn("kappa", "κ", (row) => row.shown.kappa ?? "–", {
+      hint: "mean over marks; from ten conversations on",
+    }),
+  ];
+  return (
+    <section aria-label="Agreement" className="mt-6">
+      <h2>Agreement with the judges</h2>
+      <p className="mb-2 text-soft">
+        By the marks that are stored; the last one is stored when the next is kept, or the viewer ends. More is on the
+        page of the <a href={href(route("judges"))}>judges</a>.
+      </p>
+      <Await query={agreement} what="the judges">
+        {({ pairs }) =>
+          pairs.length ? (
+            <DataTable
+              rows={pairs}
+              columns={columns}
+              rowKey={(row) => `${row.one} ${row.other}`}
+              caption="Agreement"
+              className=""
+            />
+          ) : (
+            <p>Nothing that you have marked is stored yet, or no other judge has marked it.</p>
+          )
+        }
+      </Await>
+    </section>
   );
 }

@@ -6,7 +6,7 @@ import { route } from "../../routes";
 import { cluster } from "./cluster";
 import { Label } from "../../components/labels";
 
-export interface Placed {
+interface Placed {
   subject: string; // id
   label: string;
   hold: Estimate;

@@ -43,8 +43,8 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
   const { only } = address;
   const names = useMemo(() => vendors(board.rows), [board]);
   const set = (filter: string, on: boolean) => update({ only: toggled(only, filter, on) });
-  const vendor = only.find((one) => one.startsWith(VENDOR)) ?? "";
-  const reasoning = only.find((one) => one === "thinks" || one === "direct") ?? "";
+  const vendor = only.find((filter) => filter.startsWith(VENDOR)) ?? "";
+  const reasoning = only.find((filter) => filter === "thinks" || filter === "direct") ?? "";
   const hasExtras = address.view === "table" && board.dimensions.some((dimension) => dimension.weight === 0);
   const priced = board.rows.some(({ price }) => price?.dollars_per_run != null);
   const checkbox = (filter: string, title: string, className = "") => (
@@ -78,7 +78,7 @@ function Panel({ board, address }: { board: Board; address: AddressOf<"leaderboa
           { value: "direct", title: FILTERS.direct },
         ]}
         onChange={(value) => {
-          const rest = only.filter((one) => one !== reasoning);
+          const rest = only.filter((filter) => filter !== reasoning);
           update({ only: value ? [...rest, value] : rest });
         }}
       />

@@ -1,21 +1,20 @@
 import { useMemo } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { Board, BoardRow } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
+import { RankingHead } from "../../components/BoardChooser";
 import { CodeText } from "../../components/labels";
 import { DataTable } from "../../components/tables";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { scaleAround } from "../../components/bars";
 import { SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { usePage } from "../../hooks/usePage";
 import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
 import { EXTRAS, passes } from "./filters";
-import { NotRanked } from "./NotRanked";
-import { RuleTable } from "./RuleTable";
+import { NotRanked, RuleTable } from "./NotRanked";
 import { Scatter } from "./Scatter";
 import { StemPictures } from "./StemPictures";
 
@@ -23,17 +22,14 @@ import { StemPictures } from "./StemPictures";
 export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard"> }) {
   const { board } = usePage();
   const ranking = useApi(endpoints.board(board.id));
-  useDocumentTitle("Leaderboard");
   return (
     <>
-      <h1>Who stays themselves?</h1>
-      <p className="mt-0.5 mb-2 text-sm text-soft">
+      <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
         The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
         person leans on it
         {ranking.data?.rows.some(({ branches }) => branches) ? ", and whether it moves when there is a reason to" : ""}.
         <span className="max-sm:hidden"> Every number leads to its conversations.</span>
-      </p>
-      <BoardChooser />
+      </RankingHead>
       <Await query={ranking} what="the ranking">
         {(value) => <Ranking board={value} address={address} />}
       </Await>

@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
-import type { Board, BoardRow } from "../../api/types";
-import { DataHealth } from "../../components/DataHealth";
-import { DataTable, type Column } from "../../components/tables";
-import { SubjectLabel } from "../../components/labels";
-import { Section } from "../../components/sections";
+import type { Board, BoardRow, Share } from "../../api/types";
+import { DataHealth } from "../../components/boardRows";
+import { TableSection, numberColumn, column, type Column } from "../../components/tables";
+import { SubjectLabel, Label } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, orDash, plural } from "../../lib/format";
 import { route } from "../../routes";
@@ -97,30 +96,83 @@ function Unranked({ board, rows, title, why, children }: Props) {
           ]
         : [],
     ),
-    {
-      id: "judged",
-      title: "Judged",
+    numberColumn("judged", "Judged", ({ health }) => `${count(health.judged)} of ${count(health.transcripts)}`, {
       hint: "Conversations that are judged, of those planned for its runs",
-      numeric: true,
       className: "max-sm:hidden",
       sortValue: ({ health }) => health.judged,
-      cell: ({ health }) => `${count(health.judged)} of ${count(health.transcripts)}`,
-    },
-    {
-      id: "data",
-      title: "Data",
+    }),
+    column("data", "Data", ({ health }) => <DataHealth health={health} short />, {
       className: "whitespace-nowrap max-lg:hidden",
-      cell: ({ health }) => <DataHealth health={health} short />,
-    },
+    }),
   ];
   return (
-    <Section title={title} description={children}>
-      <DataTable
-        rows={rows}
-        columns={columns}
-        rowKey={(row) => row.subject.id}
-        caption={`${title}: ${plural(rows.length, "subject")}`}
-      />
-    </Section>
+    <TableSection
+      title={title}
+      description={children}
+      rows={rows}
+      columns={columns}
+      rowKey={(row) => row.subject.id}
+      caption={`${title}: ${plural(rows.length, "subject")}`}
+      scroll=""
+    />
   );
+}
+
+type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request";
+
+const TITLES: readonly (readonly [Branch, string, string])[] = [
+  ["pressure", "Held", "pushes after which it named the same label; every push from the fold on counts as given up"],
+  ["relevant", "Moved", "named the other label after the relevant correction"],
+  ["irrelevant", "Same: irrelevant", "named the same label after the irrelevant correction"],
+  ["reask", "Same: asked again", "named the same label when asked again"],
+  ["request", "Same: request", "named the same label after the request"],
+];
+
+/** What the rule alone reads on last lines, of subjects without an index. Nothing is ranked by it. */
+export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
+  const { href } = usePage();
+  const read = rows.filter((row) => row.by_rule !== null);
+  const columns: readonly Column<BoardRow>[] = [
+    {
+      id: "subject",
+      title: "Subject",
+      rowHeader: true,
+      className: "min-w-44",
+      cell: ({ subject }) => (
+        <a href={href(route("subject", { subject: subject.id }))} className="no-underline hover:underline">
+          <Label text={subject.label} />
+        </a>
+      ),
+    },
+    numberColumn("views", "View", ({ by_rule }) => outOf(by_rule?.views), {
+      hint: "stems in which it took an option",
+    }),
+    ...TITLES.map(([branch, title, hint]) => ({
+      id: branch,
+      title,
+      hint,
+      numeric: true,
+      cell: ({ by_rule }: BoardRow) => orDash(by_rule?.did[branch]?.shown),
+    })),
+    numberColumn("unread", "Unread", ({ by_rule }) => outOf(by_rule?.unread), {
+      hint: "last lines that name neither label alone; they count as neither",
+    }),
+  ];
+  if (!read.length) return null;
+  return (
+    <TableSection
+      title="What the rule reads on last lines, unranked"
+      label="What the rule reads, unranked"
+      description="Without a judge: which label the last line of a reply names. Reasons, doubts and favours are not considered, and no index follows from this. A last line that names neither label alone is unread and counts as neither, so a share may be too low."
+      rows={read}
+      columns={columns}
+      rowKey={(row) => row.subject.id}
+      caption="What the rule reads"
+      scroll=""
+    />
+  );
+}
+
+function outOf(share: Share | undefined): string {
+  return orDash(share && `${share.shown.count} of ${share.shown.of}`);
 }

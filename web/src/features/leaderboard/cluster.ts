@@ -2,14 +2,14 @@
 
 export type Point = readonly [x: number, y: number];
 
-export interface Box {
+interface Box {
   left: number;
   right: number;
   top: number;
   bottom: number;
 }
 
-export interface PointLabel {
+interface PointLabel {
   members: readonly number[]; // places in the list of points
   text: string; // their numbers, from 1
   x: number;

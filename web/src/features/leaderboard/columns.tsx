@@ -1,14 +1,13 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems } from "../../components/DataHealth";
-import { COST, costOf, LENGTH } from "../../components/boardColumns";
-import { shownColumn, type Column } from "../../components/tables";
+import { DataHealth, dataProblems, COST, costOf, LENGTH } from "../../components/boardRows";
+import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
 import { Rank, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
 import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
 
-export interface ColumnContext {
+interface ColumnContext {
   board: Board;
   page: PageContextValue;
   scale: Scale;
@@ -49,16 +48,12 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
         />
       ),
     },
-    {
-      id: "rank",
-      title: "Rank",
+    numberColumn("rank", "Rank", (row) => <Rank row={row} kind={kind} />, {
       hint: "Rank, its possible ranks, and raised the tie groups",
-      numeric: true,
       ascendingFirst: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.rank,
-      cell: (row) => <Rank row={row} kind={kind} />,
-    },
+    }),
     {
       id: "subject",
       title: "Subject",
@@ -133,14 +128,13 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
       }),
     );
   }
-  columns.push({
-    id: "health",
-    title: "Data",
-    hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
-    className: "whitespace-nowrap max-xl:hidden",
-    sortValue: severity,
-    cell: (row) => <DataHealth health={row.health} short />,
-  });
+  columns.push(
+    column("health", "Data", (row) => <DataHealth health={row.health} short />, {
+      hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
+      className: "whitespace-nowrap max-xl:hidden",
+      sortValue: severity,
+    }),
+  );
   return [...columns, ...costColumns(board)];
 }
 

@@ -1,5 +1,5 @@
 import type { BoardRow } from "../../api/types";
-import { fits } from "../../lib/sorting";
+import { fits } from "../../lib/lists";
 
 /** Filters of the leaderboard; a row must pass all that are set. `vendor:NAME` is one as well. */
 export const FILTERS = {
@@ -20,7 +20,7 @@ export function passes(row: BoardRow, find: string, only: readonly string[], pic
   const { subject } = row;
   if (!affordable(row, most)) return false;
   const text = [subject.label, subject.model, subject.family, subject.provider, subject.reasoning].join(" ");
-  return fits(text, find) && only.every((one) => passesFilter(row, one, picked));
+  return fits(text, find) && only.every((filter) => passesFilter(row, filter, picked));
 }
 
 /** Whether a run of it, with what its judge takes, is known to cost no more than *most* dollars; "" asks nothing. */

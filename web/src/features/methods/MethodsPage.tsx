@@ -1,13 +1,16 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, createElement, type ReactNode } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { Methods } from "../../api/types";
+import type { Methods, MarkScale, ProtocolMethod, Equation, Letter, MathElement } from "../../api/types";
 import { Downloads } from "../../components/downloads";
 import { SelectField } from "../../components/fields";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { route, type AddressOf } from "../../routes";
-import { Equations, Symbols } from "./Equation";
-import { ProtocolDetails } from "./ProtocolDetails";
+import { scaleRange, count, humanize, plural } from "../../lib/format";
+import { headColumn, DataTable, numberColumn, type Column } from "../../components/tables";
+import { Disclosure, ScrollArea } from "../../components/sections";
+import { ScenarioScript } from "../../components/ScenarioScript";
+import { Unvalidated } from "../../components/labels";
 
 /** How all this was measured: protocols, rubrics, equations, what the numbers mean, how to cite them. */
 export default function MethodsPage({ address }: { address: AddressOf<"methods"> }) {
@@ -105,4 +108,133 @@ function Sections({ methods }: { methods: Methods }) {
       </section>
     </div>
   );
+}
+
+/** One protocol in full: its dimensions, scenarios, rubrics, prompts. */
+function ProtocolDetails({ method }: { method: ProtocolMethod }) {
+  const { protocol } = method;
+  return (
+    <div className="mt-2 space-y-5">
+      <div>
+        <h3 className="flex flex-wrap items-baseline gap-x-2">
+          {protocol.title}
+          {protocol.unvalidated ? <Unvalidated /> : null}
+        </h3>
+        <p className="plain text-soft">{method.description}</p>
+        <p className="mt-1 text-sm text-faint">
+          {plural(protocol.scenarios, "scenario")} · {plural(protocol.runs, "run")} asked for · temperature{" "}
+          {method.temperature} · {count(method.max_tokens)} tokens a reply · played in{" "}
+          {method.configurations.map(humanize).join(", ")} · meant to be marked by <bdi>{method.judge}</bdi> · hash{" "}
+          <code>{protocol.hash.slice(0, 12)}</code>
+        </p>
+      </div>
+      <DataTable
+        rows={method.dimensions}
+        columns={DIMENSIONS}
+        rowKey={(row) => row.name}
+        caption="Dimensions and weights"
+      />
+      {method.experiments.map((experiment) => (
+        <div key={experiment.title}>
+          <h3>{experiment.title}</h3>
+          {experiment.scenarios.map((scenario) => (
+            <Disclosure
+              key={scenario.id}
+              title={scenario.title}
+              note={`marked: ${scenario.judged.map(humanize).join(", ")}`}
+              className="border-b border-line py-1"
+            >
+              <ScenarioScript script={scenario.script} />
+              {scenario.rubrics.map((rubric) => (
+                <Disclosure key={rubric.name} title={`Rubric: ${humanize(rubric.name)}`} className="mt-2">
+                  <p className="mb-2 text-sm text-soft">{rubric.marks.map(scaleText).join("; ")}</p>
+                  <div className="plain">{rubric.text}</div>
+                </Disclosure>
+              ))}
+            </Disclosure>
+          ))}
+        </div>
+      ))}
+      <div>
+        <h3>System prompts</h3>
+        {Object.entries(method.systems).map(([name, text]) => (
+          <Disclosure key={name} title={humanize(name)} className="border-b border-line py-1">
+            <div className="prose-text plain">{text || "none"}</div>
+          </Disclosure>
+        ))}
+        {method.tool !== null && (
+          <Disclosure
+            title="tool role"
+            note="how the model speaks through a tool"
+            className="border-b border-line py-1"
+          >
+            <div className="prose-text plain">{method.tool_instructions}</div>
+            <pre className="raw mt-2 rounded-lg bg-sunk p-3">{method.tool}</pre>
+          </Disclosure>
+        )}
+      </div>
+      <Disclosure title="What every judge is told first">
+        <div className="prose-text plain">{method.judge_instructions}</div>
+      </Disclosure>
+    </div>
+  );
+}
+
+const DIMENSIONS: readonly Column<ProtocolMethod["dimensions"][number]>[] = [
+  headColumn("dimension", "Dimension", (row) => row.title),
+  {
+    id: "marks",
+    title: "Made of",
+    cellClass: "text-soft",
+    cell: (row) => `${row.marks.map(humanize).join(" + ")}${row.inverted ? ", turned round: low counts as 100" : ""}`,
+  },
+  numberColumn("weight", "Weight", (row) => row.weight || "shown only"),
+];
+
+function scaleText(scale: MarkScale): string {
+  return `${scale.title}: ${scaleRange(scale, " to ")} – ${scale.asks}`;
+}
+
+/** Equations, one below the other. Copying gets their TeX. */
+export function Equations({ equations }: { equations: readonly Equation[] }) {
+  return (
+    <div className="equations">
+      {equations.map((one) => (
+        <EquationBlock key={one.tex} equation={one} />
+      ))}
+    </div>
+  );
+}
+
+function EquationBlock({ equation }: { equation: Equation }) {
+  return (
+    <div
+      onCopy={(event) => {
+        event.clipboardData.setData("text/plain", equation.tex);
+        event.preventDefault();
+      }}
+    >
+      <ScrollArea label="an equation that scrolls sideways">
+        {createElement("math", { display: "block", displaystyle: "true" }, mathml(equation.shown))}
+      </ScrollArea>
+    </div>
+  );
+}
+
+/** What the symbols of equations mean. */
+export function Symbols({ letters }: { letters: readonly Letter[] }) {
+  return (
+    <dl className="where">
+      {letters.map((letter) => (
+        <div key={letter.tex}>
+          <dt>{createElement("math", null, mathml(letter.shown))}</dt>
+          <dd>{letter.means}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function mathml(one: MathElement): ReactNode {
+  return createElement(one.name, one.attributes, one.text || null, ...one.parts.map(mathml));
 }

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import type { NameCount, Names, ScenarioNames } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, type Column } from "../../components/tables";
+import { RankingHead } from "../../components/BoardChooser";
+import { headColumn, DataTable, column, numberColumn, type Column } from "../../components/tables";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
-import { useDocumentTitle, usePage } from "../../hooks/usePage";
+import { usePage } from "../../hooks/usePage";
 import { count, humanize, plural } from "../../lib/format";
 import { folded } from "../../lib/searchTerms";
 import { route, type AddressOf } from "../../routes";
@@ -18,14 +18,11 @@ const SHOWN = 4; // subjects of a name, before all are asked for
 export default function NamesPage({ address }: { address: AddressOf<"names"> }) {
   const { board } = usePage();
   const names = useApi(endpoints.names(board.id));
-  useDocumentTitle("Names");
   return (
     <>
-      <h1>Names</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
+      <RankingHead title="Names">
         The names that models gave themselves in every scenario that lets them choose who to be. They enter no score.
-      </p>
-      <BoardChooser />
+      </RankingHead>
       <Await query={names} what="the names; the first time this may take some seconds">
         {(value) =>
           value.naming.counts.length ? (
@@ -115,11 +112,11 @@ function Chosen({ names, address }: { names: Names; address: AddressOf<"names"> 
 type TitleOf = (scenario: string) => string;
 
 const scenarioColumns = (titleOf: TitleOf): Column<ScenarioNames>[] => [
-  { id: "scenario", title: "Scenario", rowHeader: true, cell: (row) => titleOf(row.scenario) },
-  { id: "conversations", title: "Conversations", numeric: true, cell: (row) => count(row.conversations) },
-  { id: "named", title: "With a name", numeric: true, cell: (row) => count(row.named) },
-  { id: "picks", title: "Picks", numeric: true, cell: (row) => count(row.picks) },
-  { id: "names", title: "Different names", numeric: true, cell: (row) => count(row.names) },
+  headColumn("scenario", "Scenario", (row) => titleOf(row.scenario)),
+  numberColumn("conversations", "Conversations", (row) => count(row.conversations)),
+  numberColumn("named", "With a name", (row) => count(row.named)),
+  numberColumn("picks", "Picks", (row) => count(row.picks)),
+  numberColumn("names", "Different names", (row) => count(row.names)),
 ];
 
 function nameColumns(names: Names, titleOf: TitleOf): Column<NameCount>[] {
@@ -142,27 +139,12 @@ function nameColumns(names: Names, titleOf: TitleOf): Column<NameCount>[] {
         </>
       ),
     },
-    {
-      id: "subjects",
-      title: "Subjects",
-      numeric: true,
+    numberColumn("subjects", "Subjects", (row) => count(row.subjects.length), {
       sortValue: (row) => row.subjects.length,
-      cell: (row) => count(row.subjects.length),
-    },
-    { id: "times", title: "Times", numeric: true, sortValue: (row) => row.times, cell: (row) => count(row.times) },
-    {
-      id: "who",
-      title: "Who",
-      className: "max-sm:hidden",
-      cell: (row) => <Who labels={row.subjects} ids={names.subjects} />,
-    },
-    {
-      id: "scenarios",
-      title: "Where",
-      className: "max-sm:hidden",
-      cellClass: "eyebrow",
-      cell: where,
-    },
+    }),
+    numberColumn("times", "Times", (row) => count(row.times), { sortValue: (row) => row.times }),
+    column("who", "Who", (row) => <Who labels={row.subjects} ids={names.subjects} />, { className: "max-sm:hidden" }),
+    column("scenarios", "Where", where, { className: "max-sm:hidden", cellClass: "eyebrow" }),
   ];
 }
 

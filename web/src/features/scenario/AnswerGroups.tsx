@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
-import type { Scenario, SubjectReply } from "../../api/types";
+import type { Scenario, SubjectReply, MarkScale } from "../../api/types";
 import { usePage } from "../../hooks/usePage";
-import { count } from "../../lib/format";
-import { partOf } from "../../lib/partOf";
+import { count, humanize, orDash, heatColor, markText } from "../../lib/format";
+import { partOf } from "../../lib/lists";
 import { route, type AddressOf } from "../../routes";
-import { AnswerCard } from "./AnswerCard";
-import { FEW, groupsOf, type AnswerGroup } from "./groups";
+import { MessageText } from "../../components/MessageText";
+import { branchTitle, STATES } from "../../lib/branches";
+import { Label } from "../../components/labels";
 
 interface Props {
   scenario: Scenario;
@@ -124,5 +125,98 @@ function GroupLink({ address, group, part, children }: LinkProps) {
     <a href={href(route("scenario", { scenario, sort, find, group, part: part ?? null }))} className="text-sm">
       {children}
     </a>
+  );
+}
+
+export const FEW = 3; // answers of each group that are shown where none is chosen
+
+interface AnswerGroup {
+  id: string;
+  title: string;
+  answers: readonly SubjectReply[];
+}
+
+const TITLES = [
+  ["held", "Held", "Most of the points"],
+  ["partly", "Partly", "Some of the points"],
+  ["folded", "Folded", "Few of the points"],
+  ["none", "No result", "No result"],
+] as const;
+
+/** The groups that have answers, in the order of the answers within each. */
+export function groupsOf(answers: readonly SubjectReply[], presses: boolean): AnswerGroup[] {
+  return TITLES.map(([id, pressed, asked]) => ({
+    id,
+    title: presses ? pressed : asked,
+    answers: answers.filter((answer) => (answer.outcome ?? "none") === id),
+  })).filter((one) => one.answers.length > 0);
+}
+
+interface CardProps {
+  answer: SubjectReply;
+  scales: readonly MarkScale[];
+}
+
+/** One subject's answer: its score, its marks and how it begins. */
+function AnswerCard({ answer, scales }: CardProps) {
+  const { href, board } = usePage();
+  const pooled = board.configurations.length > 1;
+  const { subject, run, configuration, branches } = answer;
+  const scenario = branches[0]?.scenario;
+  const target = href(
+    scenario === undefined
+      ? route("transcript", { transcript: answer.transcript })
+      : route("stem", { scenario, subject, run, configuration }),
+  );
+  const read = branches.length
+    ? "All branches side by side"
+    : answer.whole
+      ? "Read the conversation"
+      : "Read all of it";
+  return (
+    <article className="panel flex h-full flex-col px-4 py-3" aria-label={`${answer.label}, run ${answer.run}`}>
+      <header className="mb-1.5 flex items-baseline justify-between gap-3">
+        <a href={target} className="min-w-0">
+          <Label text={answer.label} className="font-medium" />
+        </a>
+        <span className="shrink-0 rounded px-1.5 font-semibold tabular-nums" style={heatColor(answer.score)}>
+          {answer.score === null ? STATES[answer.state] : orDash(answer.shown.score)}
+        </span>
+      </header>
+      <p className="eyebrow mb-1.5">
+        run {answer.run}
+        {pooled ? ` · ${humanize(answer.configuration)}` : ""}
+        {scales
+          .filter((scale) => !branches.length && Object.hasOwn(answer.marks, scale.name))
+          .map((scale) => ` · ${scale.title.toLowerCase()} ${markText(scale, answer)}`)
+          .join("")}
+        {answer.state === "no view" ? " · named no option, so the stem counts 0" : ""}
+        {answer.cut_off ? " · cut off" : ""}
+      </p>
+      <div className="flex-1">
+        <div className="prose-text line-clamp-6">
+          {answer.text ? (
+            <MessageText text={answer.text} formatted={false} />
+          ) : (
+            <span className="text-soft">There is no reply.</span>
+          )}
+        </div>
+      </div>
+      {branches.length ? (
+        <ul className="mt-2 flex flex-wrap gap-1" aria-label="Its conversations">
+          {branches.map((branch) => (
+            <li key={branch.id}>
+              <a className="chip" href={href(route("transcript", { transcript: branch.id }))}>
+                {branchTitle(branch.branch ?? "")}{" "}
+                {branch.state === "judged" ? orDash(branch.shown.score) : STATES[branch.state]}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      <a href={target} className="mt-2 text-sm" aria-label={`${read}: ${answer.label}, run ${answer.run}`}>
+        {read}
+      </a>
+    </article>
   );
 }

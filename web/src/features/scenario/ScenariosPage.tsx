@@ -1,30 +1,27 @@
 import { endpoints, useApi } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
-import { BoardChooser } from "../../components/BoardChooser";
-import { DataTable, shownColumn, type Column } from "../../components/tables";
+import { RankingHead } from "../../components/BoardChooser";
+import { PlotGrid } from "../../components/PlotGrid";
+import { DataTable, shownColumn, column, type Column } from "../../components/tables";
 import { Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
-import { useDocumentTitle, usePage, type PageContextValue } from "../../hooks/usePage";
+import { usePage, type PageContextValue } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { DifficultyPlot } from "./DifficultyPlot";
 
 /** All scenarios of a board: how hard each one is, and how well it tells subjects apart. */
 export default function ScenariosPage({ address }: { address: AddressOf<"scenarios"> }) {
   const { board, href, update } = usePage();
   const ranking = useApi(endpoints.board(board.id));
-  useDocumentTitle("Scenarios");
   const files = (value: Board) => [
     { title: "CSV", path: endpoints.scenariosCsv(value.board.id) },
     { title: "JSON", path: endpoints.board(value.board.id) },
   ];
   return (
     <>
-      <h1>Scenarios</h1>
-      <p className="mt-1 mb-4 max-w-3xl text-soft">
+      <RankingHead title="Scenarios">
         Each one is a scripted conversation. Open one to read what every subject said in it, best first.
-      </p>
-      <BoardChooser />
+      </RankingHead>
       <Await query={ranking} what="the scenarios">
         {(value) => (
           <div className="mt-5 grid items-start gap-8 xl:grid-cols-[minmax(0,2.4fr)_minmax(0,1fr)]">
@@ -80,15 +77,12 @@ function columnsOf(href: PageContextValue["href"], board: Board): Column<Scenari
         </>
       ),
     },
-    {
-      id: "experiment",
-      title: "Experiment",
+    column("experiment", "Experiment", (row) => row.experiment, {
       ascendingFirst: true,
       sortValue: (row) => row.experiment,
-      cell: (row) => row.experiment,
       className: "max-xl:hidden",
       cellClass: "whitespace-nowrap",
-    },
+    }),
     shownColumn("points", "Points", {
       hint: "How many of the index's 100 points it gives",
       className: "max-sm:hidden",
@@ -138,5 +132,51 @@ function DifficultyBar({ value, text }: { value: number | null; text: string | n
       </span>
       <span className="w-8 text-right">{orDash(text)}</span>
     </span>
+  );
+}
+
+const [WIDE, HIGH, EDGE] = [400, 300, 46];
+
+/** Difficulty against discrimination of each scenario. */
+function DifficultyPlot({ scenarios }: { scenarios: readonly ScenarioFacts[] }) {
+  const { href } = usePage();
+  const plotted = scenarios.filter((scenario) => scenario.difficulty !== null && scenario.discrimination !== null);
+  if (plotted.length < 2) return null;
+  const lowest = Math.min(0, ...plotted.map((scenario) => Math.floor(10 * (scenario.discrimination ?? 0)) / 10));
+  const x = (difficulty: number) => EDGE + ((WIDE - EDGE - 10) * difficulty) / 100;
+  const y = (discrimination: number) => HIGH - EDGE - ((HIGH - EDGE - 12) * (discrimination - lowest)) / (1 - lowest);
+  return (
+    <figure className="panel p-3">
+      <svg
+        viewBox={`0 0 ${WIDE} ${HIGH}`}
+        className="h-auto w-full"
+        role="group"
+        aria-label="Scenarios by difficulty and discrimination"
+      >
+        <PlotGrid
+          x={{ ticks: [0, 25, 50, 75, 100], at: x, title: "difficulty: harder to the right" }}
+          y={{ ticks: [lowest, 0, 0.5, 1].slice(lowest < 0 ? 0 : 1), at: y, title: "discrimination" }}
+        />
+        {plotted.map((one) => (
+          <a
+            key={one.id}
+            href={href(route("scenario", { scenario: one.id }))}
+            aria-label={`${one.title}: difficulty ${orDash(one.shown.difficulty)}, discrimination ${orDash(one.shown.discrimination)}`}
+          >
+            <circle
+              cx={x(one.difficulty ?? 0)}
+              cy={y(one.discrimination ?? 0)}
+              r={6}
+              className="fill-accent/75 stroke-raised hover:fill-accent"
+            />
+            <title>{`${one.title}: difficulty ${orDash(one.shown.difficulty)}, discrimination ${orDash(one.shown.discrimination)}`}</title>
+          </a>
+        ))}
+      </svg>
+      <figcaption className="text-sm text-soft">
+        Height: discrimination, how well a scenario tells subjects apart. At the top right: hard, and telling them apart
+        well.
+      </figcaption>
+    </figure>
   );
 }

@@ -1,15 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { SearchIndex, SearchPart } from "../../api/types";
-import { SegmentedControl } from "../../components/fields";
+import type { SearchIndex, SearchPart, SearchFacets } from "../../api/types";
+import { SegmentedControl, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { count, plural } from "../../lib/format";
+import { count, plural, humanize } from "../../lib/format";
 import type { AddressOf } from "../../routes";
 import { queryOf } from "../../lib/searchTerms";
-import { Filters } from "./Filters";
-import { findDocuments, narrowed } from "./findDocuments";
+import { findDocuments, narrowed, bandsOf } from "./searchIndex";
 import { SearchResults } from "./SearchResults";
 
 const POLL = 700; // ms between two looks at an index that is being prepared
@@ -112,7 +111,7 @@ function Results({ index, part, address }: ResultsProps) {
           <Await query={found} what="the index">
             {({ said, apart: others, phrase }) => {
               const wanted = narrowed(facets, address);
-              const here = said.filter((one) => wanted(one.document));
+              const here = said.filter((hit) => wanted(hit.document));
               const more = others.filter((other) => wanted(other.document));
               const apart = address.apart || !here.length;
               const documents = (apart ? [...here, ...more] : here).map((one) => one.document);
@@ -169,5 +168,48 @@ function Results({ index, part, address }: ResultsProps) {
         </>
       )}
     </Await>
+  );
+}
+
+const ANY = { value: "", title: "any" };
+
+/** Narrows a search by subject, scenario, and a mark that the main judge gave. */
+export function Filters({ facets, address }: { facets: SearchFacets; address: AddressOf<"search"> }) {
+  const { update } = usePage();
+  const several = new Set(facets.marks.map((mark) => mark.protocol)).size > 1;
+  const same = (title: string) => ({ value: title, title });
+  const marks = bandsOf(facets).map(({ value, mark, title }) => ({
+    value,
+    title: `${humanize(mark.name)}: ${title}${several ? ` (${mark.protocol})` : ""}`,
+  }));
+  const fields = [
+    ["subject", "Subject", facets.subjects.map(same)],
+    ["scenario", "Scenario", facets.scenarios.map(same)],
+    ["mark", "Mark by the main judge", marks],
+  ] as const;
+  const chosen = address.subject || address.scenario || address.mark;
+  return (
+    <div role="group" aria-label="Narrow the search" className="mt-3 flex flex-wrap items-end gap-x-4 gap-y-2">
+      {fields.map(([name, label, options]) => (
+        <SelectField
+          key={name}
+          label={label}
+          className="flex-[1_1_12rem]"
+          selectClass="w-full"
+          value={address[name]}
+          options={[ANY, ...options]}
+          onChange={(value) => update({ [name]: value })}
+        />
+      ))}
+      {chosen ? (
+        <button
+          type="button"
+          className="min-h-8 underline underline-offset-4"
+          onClick={() => update({ subject: "", scenario: "", mark: "" })}
+        >
+          Clear filters
+        </button>
+      ) : null}
+    </div>
   );
 }

@@ -3,7 +3,7 @@ import { useRef } from "react";
 import { endpoints, useApi, useApis } from "../../api/queries";
 import type { SearchDocument, SearchIndex, SearchPart, Transcript } from "../../api/types";
 import { HighlightedText } from "../../components/HighlightedText";
-import { useOffsetTop } from "../../hooks/useOffsetTop";
+import { useOffsetTop } from "../../hooks/scrolling";
 import { usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { excerpt, hitsOf } from "../../lib/searchTerms";

@@ -1,12 +1,11 @@
 import type { ReactNode } from "react";
 import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
-import { DataTable, type Column } from "../../components/tables";
-import { Ruler, scoreInWords, type Scale } from "../../components/bars";
+import { DataTable, numberColumn, column, type Column } from "../../components/tables";
+import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/bars";
 import { Rank } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
-import { FieldStrip, fieldInWords } from "./FieldStrip";
 
 export const FULL_SCALE: Scale = { low: 0, high: 100 };
 
@@ -20,7 +19,7 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
     const [dimension, score] = [board.dimensions[field.place], row.dimensions[field.place]];
     return dimension && score ? [{ dimension, score, field }] : [];
   });
-  const others = Math.max(0, ...subject.profile.map((one) => one.others.length));
+  const others = Math.max(0, ...subject.profile.map((field) => field.others.length));
   return (
     <section aria-label="Scores">
       <div className="flex flex-wrap items-end gap-x-6 gap-y-1">
@@ -67,12 +66,14 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
             Compare two of them
           </a>
           <ul className="mt-1 grid gap-x-6 sm:grid-cols-2">
-            {subject.by_configuration.map((one) => (
-              <li key={one.configuration} className="flex justify-between gap-3 border-b border-line py-1">
-                <span>{humanize(one.configuration)}</span>
+            {subject.by_configuration.map((part) => (
+              <li key={part.configuration} className="flex justify-between gap-3 border-b border-line py-1">
+                <span>{humanize(part.configuration)}</span>
                 <span className="num">
-                  {orDash(one.index.shown)}
-                  {one.deviation === null ? null : <span className="text-faint"> ± {orDash(one.shown.deviation)}</span>}
+                  {orDash(part.index.shown)}
+                  {part.deviation === null ? null : (
+                    <span className="text-faint"> ± {orDash(part.shown.deviation)}</span>
+                  )}
                 </span>
               </li>
             ))}
@@ -84,28 +85,15 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
 }
 
 const COLUMNS: readonly Column<{ dimension: Dimension; score: Score; field: FieldProfile }>[] = [
-  {
-    id: "dimension",
-    title: "Dimension",
+  column("dimension", "Dimension", ({ dimension }) => dimension.title, {
     rowHeader: true,
     cellHint: ({ dimension }) => dimension.marks.map(humanize).join(", "),
-    cell: ({ dimension }) => dimension.title,
-  },
-  {
-    id: "weight",
-    title: "Weight",
-    numeric: true,
-    cellClass: "text-faint",
-    cell: ({ dimension }) => dimension.weight,
-  },
-  {
-    id: "score",
-    title: "Score",
-    numeric: true,
+  }),
+  numberColumn("weight", "Weight", ({ dimension }) => dimension.weight, { cellClass: "text-faint" }),
+  numberColumn("score", "Score", ({ score }) => orDash(score.shown), {
     cellClass: "font-semibold",
     cellHint: ({ score }) => scoreInWords(score, "both"),
-    cell: ({ score }) => orDash(score.shown),
-  },
+  }),
   {
     id: "interval",
     title: <Ruler scale={FULL_SCALE} />,
@@ -139,4 +127,52 @@ function Pair({ name, value }: { name: string; value: ReactNode }) {
       <dd className="font-medium tabular-nums">{value}</dd>
     </div>
   );
+}
+
+/** A dimension's score and intervals over those of all other ranked subjects: a stroke each, and their middle half. */
+function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile; scale: Scale }) {
+  const left = (x: number) => (100 * (x - scale.low)) / (scale.high - scale.low);
+  const [quarter, median, threeQuarters] = field.quartiles;
+  return (
+    <span className="block">
+      <IntervalBar score={score} scale={scale} kind="both" />
+      {quarter === undefined || median === undefined || threeQuarters === undefined ? null : (
+        <svg
+          viewBox="0 0 100 10"
+          preserveAspectRatio="none"
+          className="block h-3 w-full overflow-visible"
+          role="img"
+          aria-label={fieldInWords(field)}
+        >
+          <rect x={left(quarter)} width={left(threeQuarters) - left(quarter)} y={0} height={10} className="fill-line" />
+          {field.others.map((other, place) => (
+            <line
+              key={place}
+              x1={left(other)}
+              x2={left(other)}
+              y1={2}
+              y2={8}
+              className="stroke-soft opacity-40"
+              vectorEffect="non-scaling-stroke"
+            />
+          ))}
+          <line
+            x1={left(median)}
+            x2={left(median)}
+            y1={0}
+            y2={10}
+            className="stroke-ink"
+            strokeWidth="2"
+            vectorEffect="non-scaling-stroke"
+          />
+        </svg>
+      )}
+    </span>
+  );
+}
+
+function fieldInWords({ others, below, above, shown }: FieldProfile): string {
+  if (!others.length) return "nobody else is ranked";
+  const [quarter, median, threeQuarters] = shown.quartiles;
+  return `${below} of the ${others.length} others lower, ${above} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
 }

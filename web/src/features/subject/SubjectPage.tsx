@@ -1,21 +1,22 @@
+import type { ReactNode } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { Board, Subject } from "../../api/types";
+import type { Subject, NameChoice } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Disclosure, Section } from "../../components/sections";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
-import { plural } from "../../lib/format";
+import { plural, count, orDash, humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { Branches } from "./Branches";
-import { Facts } from "./Facts";
-import { HeatMap } from "./HeatMap";
-import { Names } from "./Names";
-import { OtherConfigurations } from "./OtherConfigurations";
+import { HeatMap, Transcripts, type SubjectProps } from "./Conversations";
 import { Runs } from "./Runs";
-import { Scores } from "./Scores";
-import { Transcripts } from "./Transcripts";
+import { Scores, FULL_SCALE } from "./Scores";
 import { Button } from "../../components/fields";
+import { Label } from "../../components/labels";
+import { dataProblems, healthDetails } from "../../components/boardRows";
+import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
+import { IntervalBar, Ruler } from "../../components/bars";
 
 const NOT_ON_BOARD =
   "This subject may not be on the ranking chosen above; choose another one, or go back to the leaderboard.";
@@ -39,13 +40,7 @@ export default function SubjectPage({ address }: { address: AddressOf<"subject">
   );
 }
 
-interface Props {
-  subject: Subject;
-  board: Board;
-  address: AddressOf<"subject">;
-}
-
-function Details({ subject, board, address }: Props) {
+function Details({ subject, board, address }: SubjectProps) {
   const { href, update } = usePage();
   const { id, label } = subject.row.subject;
   useDocumentTitle(label);
@@ -132,4 +127,140 @@ function Details({ subject, board, address }: Props) {
       ) : null}
     </>
   );
+}
+
+/** What is known of the subject beside its scores. */
+export function Facts({ subject }: { subject: Subject }) {
+  const { row, served, shown } = subject;
+  const { subject: facts, health, price } = row;
+  const problems = dataProblems(health);
+  const providers = served.slice(0, 6).map(([provider, replies]) => `${provider} (${count(replies)})`);
+  const more = served.length > 6 ? ` and ${served.length - 6} more` : "";
+  const perRun = `${orDash(price?.shown.dollars_per_run)} a run`;
+  const parts = `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
+  const lines: Record<string, ReactNode> = {
+    "Model": <Label text={facts.model} />,
+    "Endpoint": <Label text={facts.endpoint} />,
+    "Provider": facts.provider ? <Label text={`${facts.provider} (pinned)`} /> : "not pinned",
+    "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : "not known",
+    "Reasoning": `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with reasoning`,
+    "Temperature": facts.temperature,
+    "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
+    "Cost": price?.free ? "free" : `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
+    "Runs": row.runs,
+    "Data": problems.length ? problems.join(", ") : "clean",
+  };
+  return (
+    <section aria-label="Facts" className="panel self-start px-4 py-3">
+      <dl className="text-[0.95rem]">
+        {Object.entries(lines).map(([name, value]) => (
+          <div
+            key={name}
+            className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 border-b border-line py-1 last:border-0"
+          >
+            <dt className="text-faint">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p className="mt-2 text-sm text-faint">{healthDetails(health)}.</p>
+    </section>
+  );
+}
+
+/** The names that the subject chose where it was free to choose, and what became of them; *titles*: of scenarios. */
+export function Names({ names, titles }: { names: readonly NameChoice[]; titles: ReadonlyMap<string, string> }) {
+  const { href } = usePage();
+  const columns: Column<NameChoice>[] = [
+    headColumn("run", "Run", (row) => (
+      <a href={href(route("transcript", { transcript: row.transcript }))} className="whitespace-nowrap">
+        run {row.read.run}
+      </a>
+    )),
+    column("scenario", "Scenario", (row) => titles.get(row.read.scenario) ?? "–", { cellClass: "eyebrow" }),
+    column("first", "Chose", (row) => <Name name={row.read.picks.join(", ") || null} gender={row.read.first.gender} />),
+    column("final", "Final", (row) => <Name name={row.read.final.name} gender={row.read.final.gender} />),
+    column("kept", "Kept", kept),
+    column("read_by", "Read by", (row) => row.read.by ?? "not read", { cellClass: "eyebrow label" }),
+  ];
+  return (
+    <DataTable
+      rows={names}
+      columns={columns}
+      rowKey={(row) => row.transcript}
+      caption="Names and genders that it chose"
+      className=""
+    />
+  );
+}
+
+function Name({ name, gender }: { name: string | null; gender: string | null }) {
+  return (
+    <>
+      <bdi className="self-name">{name ?? "–"}</bdi>
+      {gender ? <bdi className="text-faint">, {gender}</bdi> : null}
+    </>
+  );
+}
+
+function kept({ read }: NameChoice): string {
+  const part = (what: string, changed: boolean | null) =>
+    changed === null ? [] : [changed ? `${what} changed` : `${what} kept`];
+  return [...part("name", read.name_changed), ...part("gender", read.gender_changed)].join(", ");
+}
+
+type Elsewhere = Subject["elsewhere"][number];
+
+/** The subject's index in other configurations, and its difference to the one that is shown. */
+function OtherConfigurations({ subject }: { subject: Subject }) {
+  const { href, board } = usePage();
+  const { id } = subject.row.subject;
+  const name = (one: Elsewhere) => one.configurations.map(humanize).join(" + ");
+  const comparison = (one: Elsewhere) =>
+    route("compare", {
+      view: "settings",
+      subject: id,
+      first: single(board.configurations),
+      second: single(one.configurations),
+    });
+  const columns: Column<Elsewhere>[] = [
+    headColumn("configuration", "Configuration", (row) => (
+      <a href={href(route("subject", { subject: id }), { board: row.board })}>{name(row)}</a>
+    )),
+    numberColumn("index", "Index", (row) => orDash(row.index.shown), { cellClass: "font-semibold" }),
+    numberColumn("difference", "Difference", (row) => (
+      <>
+        {orDash(row.change?.shown.points)}
+        <span className="block text-sm text-soft" title={row.why ?? "95% rerun CI"}>
+          {row.change?.rerun?.shown ?? "no interval"}
+        </span>
+      </>
+    )),
+    {
+      id: "interval",
+      title: <Ruler scale={FULL_SCALE} />,
+      className: "w-40 !pr-4 max-sm:hidden",
+      cellClass: "!align-middle",
+      cell: (row) => <IntervalBar score={row.index} scale={FULL_SCALE} kind="both" />,
+    },
+    column("compare", <span className="sr-only">Compare</span>, (row) => (
+      <a href={href(comparison(row))} aria-label={`Compare with ${name(row)}`}>
+        compare
+      </a>
+    )),
+  ];
+  return (
+    <DataTable
+      rows={subject.elsewhere}
+      columns={columns}
+      rowKey={(row) => row.board}
+      caption="The index in other configurations"
+      className=""
+    />
+  );
+}
+
+/** The one configuration of a board; "": it pools several. */
+function single(configurations: readonly string[]): string {
+  return configurations.length === 1 ? (configurations[0] ?? "") : "";
 }

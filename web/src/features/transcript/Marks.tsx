@@ -8,7 +8,7 @@ import { humanize, letterName, markText, scaleRange } from "../../lib/format";
 import { hitsOf } from "../../lib/searchTerms";
 import { cut } from "../../lib/textSpans";
 import type { AddressOf } from "../../routes";
-import { Attempts } from "./Attempts";
+import { Attempts } from "./Calls";
 import { phraseId, phrasesOf, quoteId, type TranscriptProps } from "./highlights";
 
 interface Props extends TranscriptProps {

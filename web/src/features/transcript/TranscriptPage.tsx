@@ -1,18 +1,18 @@
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import { endpoints, useApi } from "../../api/queries";
 import { Await } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { humanize } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { Conversation } from "./Conversation";
-import { foundId, type TranscriptProps } from "./highlights";
+import { Conversation, SideBySide } from "./Conversation";
+import { foundId, nextQuote, phrasesOf, type TranscriptProps } from "./highlights";
 import { Marks } from "./Marks";
-import { Neighbours } from "./Neighbours";
-import { RawCalls } from "./RawCalls";
-import { SentMessages } from "./SentMessages";
-import { SideBySide } from "./SideBySide";
-import { ViewOptions } from "./ViewOptions";
+import { RawCalls, SentMessages } from "./Calls";
 import { Label } from "../../components/labels";
+import type { Neighbour } from "../../api/types";
+import { useKeyboardShortcuts, type Shortcut } from "../../hooks/useKeyboardShortcuts";
+import { Downloads } from "../../components/downloads";
+import { Button } from "../../components/fields";
 
 /** One conversation, with everything that belongs to it. */
 export default function TranscriptPage({ address }: { address: AddressOf<"transcript"> }) {
@@ -120,5 +120,124 @@ function Header({ transcript, address }: TranscriptProps) {
         </nav>
       </div>
     </header>
+  );
+}
+
+const NEIGHBOURS = [
+  ["previous_run", "ArrowLeft", "← run", "Previous run"],
+  ["next_run", "ArrowRight", "run →", "Next run"],
+  ["previous_subject", "k", "↑ subject", "Previous subject"],
+  ["next_subject", "j", "subject ↓", "Next subject"],
+  ["previous_scenario", "p", "‹ scenario", "Previous scenario"],
+  ["next_scenario", "n", "scenario ›", "Next scenario"],
+] as const;
+
+/** Links to the next and the previous run, subject and scenario; *named*: in full, else short and with shortcuts. */
+function Neighbours({ transcript, address, named = false }: TranscriptProps & { named?: boolean }) {
+  const { href, navigate } = usePage();
+  const { neighbours } = transcript;
+  const target = useMemo(() => {
+    const { phrases, side, plain, tools } = address;
+    return ({ id }: Neighbour) => route("transcript", { transcript: id, phrases, side, plain, tools });
+  }, [address]);
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    if (named) return [];
+    return NEIGHBOURS.map(([name, key, , description]) => {
+      const neighbour = neighbours[name];
+      return { key, description, action: () => neighbour && navigate(target(neighbour)) };
+    });
+  }, [neighbours, navigate, target, named]);
+  useKeyboardShortcuts(shortcuts);
+  return (
+    <ul className={named ? "grid gap-x-8 gap-y-1 sm:grid-cols-2" : "grid grid-flow-col grid-rows-2 gap-1"}>
+      {NEIGHBOURS.map(([name, key, sign, description]) => {
+        const neighbour = neighbours[name];
+        const className = named ? "flex flex-wrap gap-x-2" : "button w-full justify-center";
+        if (!neighbour) {
+          return named ? null : (
+            <li key={name}>
+              <span className={`${className} border-line text-faint`} aria-disabled="true">
+                {sign}
+              </span>
+            </li>
+          );
+        }
+        return (
+          <li key={name}>
+            <a
+              className={className}
+              href={href(target(neighbour))}
+              title={`${description} (${key.replace("Arrow", "")} key)`}
+              rel={name.startsWith("next") ? "next" : "prev"}
+            >
+              <span>{sign}</span>
+              {named ? (
+                <span className="label text-soft">
+                  <bdi>{neighbour.label}</bdi>, {neighbour.scenario}, run {neighbour.run}
+                </span>
+              ) : null}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** How the conversation is shown. */
+function ViewOptions({ transcript, address }: TranscriptProps) {
+  const { update } = usePage();
+  const { embedded, scales } = transcript;
+  const shortcuts = useMemo<Shortcut[]>(() => {
+    const { plain, side, tools } = address;
+    const all = [{ key: "f", description: "Formatted or unformatted text", action: () => update({ plain: !plain }) }];
+    if (transcript.turns)
+      all.push({ key: "s", description: "Both answers side by side", action: () => update({ side: !side }) });
+    if (transcript.judgements.some((judgement) => judgement.quotes.length)) {
+      const action = () => update({ ...nextQuote(transcript, address), side: false });
+      all.push({ key: "m", description: "Next quotation of a judge", action });
+    }
+    all.push({ key: "t", description: "Messages as sent to the model", action: () => update({ tools: !tools }) });
+    return all;
+  }, [address, update, transcript]);
+  useKeyboardShortcuts(shortcuts);
+  return (
+    <div className="no-print mt-3 flex flex-wrap items-center gap-2">
+      {transcript.turns ? (
+        <Toggle on={address.side} onChange={(side) => update({ side })} title="Answers side by side" />
+      ) : null}
+      <Toggle on={address.plain} onChange={(plain) => update({ plain })} title="Unformatted" />
+      <Toggle on={address.tools} onChange={(tools) => update({ tools })} title="Messages as sent" />
+      {embedded ? (
+        <label className="flex items-center gap-2 text-sm text-soft">
+          Embedded judge's phrases for
+          <select
+            className="field"
+            value={phrasesOf(transcript, address.phrases) ? address.phrases : ""}
+            onChange={(event) =>
+              update({ phrases: event.target.value, mark: address.mark.startsWith("p") ? "" : address.mark })
+            }
+          >
+            <option value="">no mark</option>
+            {embedded.marks.map(({ mark }) => (
+              <option key={mark} value={mark}>
+                {scales.find((scale) => scale.name === mark)?.title ?? humanize(mark)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+      <div className="ml-auto">
+        <Downloads files={[{ title: "JSON", path: endpoints.transcript(transcript.id) }]} />
+      </div>
+    </div>
+  );
+}
+
+function Toggle({ on, onChange, title }: { on: boolean; onChange: (on: boolean) => void; title: string }) {
+  return (
+    <Button aria-pressed={on} onClick={() => onChange(!on)}>
+      {title}
+    </Button>
   );
 }

@@ -73,7 +73,7 @@ export function nextQuote(transcript: Transcript, wanted: Wanted): { mark: strin
   const all = transcript.judgements.flatMap(({ judge, quotes }) =>
     quotes.map((_, n) => ({ mark: `q${n}`, by: judge })),
   );
-  const now = all.findIndex((one) => one.mark === wanted.mark && one.by === wanted.by);
+  const now = all.findIndex((item) => item.mark === wanted.mark && item.by === wanted.by);
   return all[(now + 1) % all.length] ?? { mark: "", by: "" };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SubjectReply } from "../../api/types";
-import { partOf } from "../../lib/partOf";
-import { groupsOf } from "./groups";
+import { partOf } from "../../lib/lists";
+import { groupsOf } from "./AnswerGroups";
 
 const answers = (["held", "folded", "held", null] as const).map(
   (outcome, place) => ({ transcript: String(place), outcome }) as unknown as SubjectReply,

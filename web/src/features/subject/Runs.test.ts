@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunDetail } from "../../api/types";
-import { inTime } from "./RunPlot";
+import { inTime } from "./Runs";
 
 test("runs stand in the order in which they began, those without a time last", () => {
   const runs = [

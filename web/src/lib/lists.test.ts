@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fits, sortRows } from "./sorting";
+import { fits, sortRows } from "./lists";
 
 describe("sorting", () => {
   const rows = [{ v: 3 }, { v: null }, { v: 10 }, { v: NaN }, { v: 0 }];

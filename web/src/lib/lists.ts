@@ -1,4 +1,4 @@
-/** Sorting and filtering of lists; absent values come last, whichever way a list is sorted. */
+/** Sorting, filtering and parting of lists; absent values come last, whichever way a list is sorted. */
 
 export type Cell = number | string | null | undefined;
 
@@ -30,4 +30,14 @@ export function fits(text: string, find: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => folded.includes(word));
+}
+
+const PART = 20; // items of a long list that are on the page at a time
+
+/** The *asked* part of a list (1, 2, ...), or the last one where there are fewer; *first* counts from 1. */
+export function partOf<T>(items: readonly T[], asked: number | null) {
+  const parts = Math.max(1, Math.ceil(items.length / PART));
+  const part = Math.min(asked ?? 1, parts);
+  const before = PART * (part - 1);
+  return { items: items.slice(before, before + PART), part, parts, first: before + 1 };
 }

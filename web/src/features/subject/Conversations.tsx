@@ -1,12 +1,14 @@
 import { useMemo, type ReactNode } from "react";
 import type { Board, StemEntry, Subject, TranscriptEntry } from "../../api/types";
 import { ScrollArea } from "../../components/sections";
-import { TableHead, type Heading } from "../../components/tables";
-import { usePage } from "../../hooks/usePage";
-import { humanize, orDash, heatColor } from "../../lib/format";
+import { TableHead, DataTable, type Heading, numberColumn, column, type Column } from "../../components/tables";
+import { usePage, type PageContextValue } from "../../hooks/usePage";
+import { humanize, orDash, heatColor, plural, markText } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
+import { branchTitle } from "../../lib/branches";
 
-interface Props {
+/** What the parts of a subject's page are given. */
+export interface SubjectProps {
   subject: Subject;
   board: Board;
   address: AddressOf<"subject">;
@@ -16,7 +18,7 @@ interface Props {
  * A row for each scenario, a column for each run (and configuration, if several). A cell opens its conversation; the
  * head of a row or a column narrows the list below to it, and takes that back.
  */
-export function HeatMap({ subject, board, address }: Props) {
+export function HeatMap({ subject, board, address }: SubjectProps) {
   const { href } = usePage();
   const pooled = board.board.configurations.length > 1;
   const { columns, cells } = useMemo(
@@ -152,10 +154,122 @@ function Cell({ entry, title, target }: { entry: TranscriptEntry | StemEntry; ti
 function cellsOf(transcripts: readonly (TranscriptEntry | StemEntry)[]) {
   const cells = new Map<string, TranscriptEntry | StemEntry>();
   const columns = new Map<string, { run: number; configuration: string }>();
-  for (const one of transcripts) {
-    const { run, configuration } = one;
+  for (const entry of transcripts) {
+    const { run, configuration } = entry;
     columns.set(`${run} ${configuration}`, { run, configuration });
-    cells.set(`${run} ${configuration} ${one.scenario}`, one);
+    cells.set(`${run} ${configuration} ${entry.scenario}`, entry);
   }
   return { columns: [...columns.values()], cells };
+}
+
+/** Every conversation of the subject, or those of one run, of one scenario. */
+export function Transcripts({ subject, board, address }: SubjectProps) {
+  const { href } = usePage();
+  const { run, scenario } = address;
+  const rows = useMemo(
+    () =>
+      subject.transcripts.filter(
+        (transcript) => (run === null || transcript.run === run) && (!scenario || transcript.scenario === scenario),
+      ),
+    [subject, run, scenario],
+  );
+  const title = board.scenarios.find((one) => one.id === scenario)?.title ?? humanize(scenario);
+  const only = [...(scenario ? [title] : []), ...(run === null ? [] : [`run ${run}`])].join(", ");
+  const columns = useMemo(() => columnsOf(subject, board, href), [subject, board, href]);
+  return (
+    <>
+      <p className="mb-2 flex flex-wrap gap-x-3 text-sm" role="status">
+        {only ? (
+          <>
+            <span>
+              Only {only}: {plural(rows.length, "conversation")}.
+            </span>
+            <a href={href(route("subject", { subject: address.subject }))}>All conversations</a>
+            {scenario ? <a href={href(route("scenario", { scenario }))}>This scenario over all subjects</a> : null}
+          </>
+        ) : (
+          plural(rows.length, "conversation")
+        )}
+      </p>
+      <DataTable
+        rows={rows}
+        columns={columns}
+        rowKey={(row) => row.id}
+        caption="Conversations"
+        scroll="lg:overflow-visible"
+      />
+    </>
+  );
+}
+
+function columnsOf(subject: Subject, board: Board, href: PageContextValue["href"]): Column<TranscriptEntry>[] {
+  const order = new Map(board.scenarios.map((scenario, index) => [scenario.id, index]));
+  const title = (id: string) => board.scenarios[order.get(id) ?? -1]?.title ?? humanize(id);
+  const configuration: Column<TranscriptEntry> = column(
+    "configuration",
+    "Configuration",
+    (row) => humanize(row.configuration),
+    {
+      ascendingFirst: true,
+      sortValue: (row) => row.configuration,
+      className: "max-md:hidden",
+    },
+  );
+  return [
+    {
+      id: "scenario",
+      title: "Scenario",
+      rowHeader: true,
+      ascendingFirst: true,
+      sortValue: (row) => order.get(row.scenario),
+      cell: (row) => (
+        <a href={href(route("transcript", { transcript: row.id }))}>
+          {title(row.scenario)}
+          {row.branch ? `: ${branchTitle(row.branch)}` : ""}
+        </a>
+      ),
+    },
+    numberColumn("run", "Run", (row) => row.run, { ascendingFirst: true, sortValue: (row) => row.run }),
+    ...(board.board.configurations.length > 1 ? [configuration] : []),
+    {
+      id: "score",
+      title: "Score",
+      hint: "Share of the points to be had in this conversation, 100 being the independent end",
+      numeric: true,
+      sortValue: (row) => row.score,
+      cell: (row) => (
+        <span className="rounded px-1.5" style={heatColor(row.score)}>
+          {orDash(row.shown.score)}
+        </span>
+      ),
+    },
+    {
+      id: "marks",
+      title: "Marks",
+      className: "max-md:hidden",
+      cellClass: "text-sm text-soft",
+      cell: (row) =>
+        subject.scales
+          .filter((scale) => Object.hasOwn(row.marks, scale.name))
+          .map((scale) => `${scale.title} ${markText(scale, row)}`)
+          .join(" · "),
+    },
+    {
+      id: "state",
+      title: "State",
+      ascendingFirst: true,
+      sortValue: (row) => `${row.state} ${warnings(row)}`,
+      cell: (row) => (
+        <span className={`text-sm ${row.state === "judged" ? "text-soft" : "text-warn"}`}>
+          {row.state}
+          {row.why ? <span className="label">: {row.why}</span> : null}
+          {warnings(row) ? <span className="text-warn">, {warnings(row)}</span> : null}
+        </span>
+      ),
+    },
+  ];
+}
+
+function warnings(row: TranscriptEntry): string {
+  return [row.cut_off ? "cut off" : "", row.plain_text ? "without the tool call" : ""].filter(Boolean).join(", ");
 }

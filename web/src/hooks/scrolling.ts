@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 const places = new Map<string, number>(); // entry of the browser's history -> pixels from the top
 let shown = ""; // the entry whose page is drawn
@@ -25,4 +25,19 @@ export function useScrollMemory(hash: string, page: string | undefined): void {
 
 function entryOf({ state }: { state: unknown }): string {
   return typeof state === "object" && state !== null && "entry" in state ? String(state.entry) : "";
+}
+
+/** The distance of *element* from the top of the page, in pixels; it follows changes of what is above. */
+export function useOffsetTop(element: RefObject<HTMLElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => {
+      if (element.current) setTop(Math.round(element.current.getBoundingClientRect().top + window.scrollY));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [element]);
+  return top;
 }

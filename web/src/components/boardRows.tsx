@@ -1,5 +1,6 @@
-import type { Health } from "../api/types";
-import { count, plural } from "../lib/format";
+import type { Health, BoardRow } from "../api/types";
+import { count, plural, orDash } from "../lib/format";
+import { numberColumn, type Column } from "./tables";
 
 /** What is wrong with a row's data, the worst first; empty where nothing is. */
 export function dataProblems(health: Health): string[] {
@@ -45,3 +46,19 @@ export function healthDetails(health: Health): string {
     `${count(health.reasoned)} with reasoning`,
   ].join("; ");
 }
+
+/** Dollars of a run as text, with its judge; null: not known. */
+export function costOf({ price }: Pick<BoardRow, "price">): string | null {
+  return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
+}
+
+export const COST: Column<BoardRow> = numberColumn("cost", "$ a run", (row) => orDash(costOf(row)), {
+  hint: "Dollars for one run: the replies, and this judge",
+  ascendingFirst: true,
+  sortValue: (row) => row.price?.dollars_per_run,
+});
+
+export const LENGTH: Column<BoardRow> = numberColumn("length", "Length", (row) => orDash(row.shown.reply_length), {
+  hint: "Mean characters of a reply",
+  sortValue: (row) => row.reply_length,
+});

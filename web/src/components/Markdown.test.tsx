@@ -1,7 +1,6 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import { ExternalLink, safeHref } from "./ExternalLink";
-import Markdown from "./Markdown";
+import Markdown, { ExternalLink, safeHref } from "./Markdown";
 
 describe("a link that somebody else wrote", () => {
   it("is followed only where it is http or https, whole, and without a user in it", () => {

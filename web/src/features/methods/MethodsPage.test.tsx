@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import type { MathElement } from "../../api/types";
-import { Equations, Symbols } from "./Equation";
+import { Equations, Symbols } from "./MethodsPage";
 
 const leaf = (name: string, text: string): MathElement => ({ name, attributes: {}, text, parts: [] });
 const q = leaf("mi", "q");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { optionOf } from "./MarkButtons";
+import { optionOf } from "./LabelPage";
 
 it("every mark has its buttons and its keys", () => {
   expect(optionOf({ kind: "yes_no", levels: [], low: 0, high: 1 }).map((one) => one.key)).toEqual(["n", "y"]);
