@@ -21,7 +21,6 @@ from independence_bench.analysis.branch_values import (
 )
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import t_quantile
 from independence_bench.analysis.statistics.stem_intervals import (
     difference_of,
@@ -29,6 +28,7 @@ from independence_bench.analysis.statistics.stem_intervals import (
     mean_of,
     ratio_limits,
 )
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability, weight_grid
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, Branch, Scenario

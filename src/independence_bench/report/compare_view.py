@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import SubjectComparison
-from independence_bench.analysis.comparison import ScorePair
+from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_json import apart_values, judges_in_intervals

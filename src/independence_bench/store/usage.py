@@ -15,9 +15,8 @@ from typing import Literal
 from sqlalchemy import Connection, func, select
 
 from independence_bench.store.attempts import select_attempts
-from independence_bench.store.blobs import undamaged, unpack
 from independence_bench.store.results import reply_keys
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of
+from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
 from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
 BATCH = 2000  # rows that are read at once

@@ -11,12 +11,15 @@ from typing import TypeVar
 
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_subjects import (
+    INDEX_ITSELF,
+    Comparison,
     SubjectScores,
+    Values,
+    all_compared,
     compare_pairs,
     compare_two_configurations,
     values_on,
 )
-from independence_bench.analysis.comparison import INDEX_ITSELF, Comparison, Values, all_compared
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.analysis.weight_ranks import PairOrder

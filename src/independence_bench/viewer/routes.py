@@ -19,15 +19,13 @@ from independence_bench.viewer import (
     judges,
     labelling,
     methods,
-    names,
     scenarios,
     subjects,
     transcript,
     versions,
 )
 from independence_bench.viewer.other_versions import other_versions
-from independence_bench.viewer.search_facets import SearchFacets
-from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchState, SearchWords
+from independence_bench.viewer.search_index import SearchDocuments, SearchFacets, SearchHead, SearchState, SearchWords
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
 
 ID = r"([a-z0-9-]{1,80})"
@@ -170,7 +168,7 @@ ROUTES = (
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
-    Route(f"boards/{ID}/names", _on_board(names.names_answer), names.names_table),
+    Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
@@ -193,7 +191,7 @@ ANSWERS = (
     compare.ComparisonsAnswer,
     compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
-    names.NamesAnswer,
+    boards.NamesAnswer,
     labelling.Labelling,
     labelling.LabelAgreement,
     judges.JudgesAnswer,

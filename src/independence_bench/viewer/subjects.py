@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import numpy as np
+
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.configurations import SubjectEffect, change_between
@@ -16,9 +18,8 @@ from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.boards import BoardRow
+from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, mark_cell
-from independence_bench.viewer.profiles import FieldProfile, field_profiles
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
@@ -227,4 +228,40 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
         )
         for one in with_changes(readings, [board])
         if one.configuration in entry.configurations and one.run in row.runs
+    )
+
+
+QUARTERS = (0.25, 0.5, 0.75)
+SAME = 1e-9  # points: no more than what rounding leaves
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProfile:
+    """Where the other ranked subjects lie in one dimension, in [0, 100]."""
+
+    dimension: str  # name
+    place: int  # of the dimension, and of its score in the board's row, from 0
+    others: tuple[Whole, ...]  # the lowest first
+    quartiles: tuple[Whole, ...]  # of these: a quarter, half, three quarters lie below; empty without others
+    below: int  # how many of them score lower than this subject
+    above: int  # higher; both 0 where it has no score
+
+
+def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
+    """A profile for each dimension of *board*, by weight."""
+    placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
+    return tuple(_profile(board, row, place, dimension.name) for place, dimension in placed)
+
+
+def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
+    others = [one.score.dimensions[dimension] for one in board.ranked if one.subject.hash != row.subject.hash]
+    there = sorted(100 * one for one in others if one is not None)
+    mine = percent(row.score.dimensions[dimension])
+    return FieldProfile(
+        dimension,
+        place,
+        tuple(there),
+        tuple(float(one) for one in np.quantile(there, QUARTERS)) if there else (),
+        0 if mine is None else sum(one < mine - SAME for one in there),
+        0 if mine is None else sum(one > mine + SAME for one in there),
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from independence_bench.analysis.compare_subjects import INDEX_ITSELF, all_compared
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions
-from independence_bench.analysis.comparison import INDEX_ITSELF, all_compared
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.report.encode import csv_bytes
 from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles

@@ -11,7 +11,7 @@ from math import comb
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
+from independence_bench.analysis.statistics.values import Floats
 
 MOST_TABLES = 2500  # of two shares together: beyond, the limits are near enough
 FEW_TABLES = 600  # up to so many, about 24 trials each, several conversations are held to what chance could do

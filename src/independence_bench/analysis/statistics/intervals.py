@@ -19,8 +19,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.exact_binomial import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
+from independence_bench.analysis.statistics.values import Floats, Numbers
 
 LEVEL = 0.95
 NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distribution

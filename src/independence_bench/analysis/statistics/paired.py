@@ -13,9 +13,8 @@ from math import sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import LEVEL, contrast_limits, drawn_dispersion, t_quantile
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Floats, Interval
 
 FEWEST_PAIRED = 3  # subjects: below, what is believed beforehand outweighs what is measured
 # Student's t at 95% holds for normal numbers; where judges agree exactly on most subjects, or differences are skewed,

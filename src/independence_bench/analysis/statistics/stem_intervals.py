@@ -29,7 +29,6 @@ from math import fsum
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     POWER,
@@ -42,6 +41,7 @@ from independence_bench.analysis.statistics.intervals import (
     t_quantile,
     tail,
 )
+from independence_bench.analysis.statistics.values import Floats
 
 FEWEST = 4  # stems: below, what is believed beforehand outweighs what is measured
 # What is believed of a dispersion before anything was measured, with the weight of so many stems in the middle of the
