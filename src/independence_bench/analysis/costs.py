@@ -28,7 +28,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.usage import AttemptCost, Command, ListPrice, Payment
+from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported
@@ -110,7 +110,7 @@ class Costs:
 class _Item:
     """One call, and what it is counted as."""
 
-    payment: Payment
+    payment: AttemptCost
     sort: PaymentSort
     dollars: float  # reported or computed; else 0
     listed: float | None  # by list price
@@ -141,7 +141,7 @@ def read_costs(connection: Connection) -> Costs:
     )
 
 
-def _item(payment: Payment, price: ListPrice | None) -> _Item:
+def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
     listed = None
     if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
@@ -176,23 +176,23 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
     return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
-def _grouped(items: Iterable[_Item], by: Callable[[Payment], Group]) -> dict[Group, list[_Item]]:
+def _grouped(items: Iterable[_Item], by: Callable[[AttemptCost], Group]) -> dict[Group, list[_Item]]:
     groups: dict[Group, list[_Item]] = defaultdict(list)
     for item in items:
         groups[by(item.payment)].append(item)
     return groups
 
 
-def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[NamedCost, ...]:
+def _dearest(items: Iterable[_Item], name_of: Callable[[AttemptCost], str]) -> tuple[NamedCost, ...]:
     costs = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
     return tuple(sorted(costs, key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name)))
 
 
-def _provider(payment: Payment) -> str:
+def _provider(payment: AttemptCost) -> str:
     return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
 
 
-def _names(connection: Connection, payments: Sequence[Payment]) -> dict[str, str]:
+def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
     """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its request."""
     subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(connection)

@@ -132,7 +132,7 @@ AS_TEXT: Mapping[type, Callable[[Any], str]] = {
 WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     Interval: lambda ends, form: form.ends(ends),
     Score: lambda one, form: None if one.value is None else form.text(one.value),
-    branches.Estimate: lambda one, form: form.text(one.value),
+    branches.StemMean: lambda one, form: form.text(one.value),
     exam.ExamFigure: lambda one, form: form.text(one.value),
     exam.ExamShare: lambda one, form: form.text(one.value),
 }
@@ -204,11 +204,7 @@ VIEWS: Mapping[type, View] = {
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
-    branches.Discrimination: View({SMALL_DIFFERENCE: "difference"}),
-    branches.Detection: View(
-        {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},
-        also=("hit_rate", "false_alarm_rate"),
-    ),
+    branches.Discrimination: View({SHARE: "hit_rate false_alarm_rate", SMALL_DIFFERENCE: "difference"}),
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
 from independence_bench.escape import label_text
 from independence_bench.report.format import number, plural

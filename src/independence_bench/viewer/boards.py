@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
+from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean
 from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
-from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
 from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.costs import reply_lengths
 from independence_bench.analysis.health import Health
@@ -35,8 +34,8 @@ from independence_bench.report.encode import (
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.other_versions import OtherVersion, other_versions
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
+from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is an embedded one, and none of these passes the judge's exam "
@@ -128,7 +127,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
         providers=contents.providers,
         efforts=contents.efforts,
-        why=why_no_interval(board),
+        why=fragments.why_no_interval(board),
         configurations=compare_configurations(series, entry.judge),
         in_several=tuple(
             ComparedWithItself(
@@ -136,7 +135,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
                 one.row.label,
                 tuple(str(placed.place.configuration) for placed in one.placed),
             )
-            for one in in_several(catalog, entry)
+            for one in catalog.in_several(entry)
         ),
         versions=tuple(other_versions(catalog, entry)),
         remarks=tuple(_remarks(board)),
@@ -208,11 +207,11 @@ def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> li
     estimates = [*map(of.values.get, branches), of.openness, found.difference if found else None]
     estimates.append(folds.withstood if folds else None)
     shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
-    rates = (found.counts.hit_rate, found.counts.false_alarm_rate) if found else (None, None)
+    rates = (found.hit_rate, found.false_alarm_rate) if found else (None, None)
     return [*(cell for one in (*estimates, *shares) for cell in _estimated(one)), *rates]
 
 
-def _estimated(one: Estimate | Share | None) -> tuple[Cell, Cell, Cell]:
+def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
     return (one.value, *_ends(one.interval)) if one else (None, None, None)
 
 
@@ -237,7 +236,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     scores = dict(contents.complexity.scores)
     with catalog.store.reading() as connection:
         lengths = reply_lengths(connection, board)
-    why = why_no_interval(board)
+    why = fragments.why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
@@ -280,27 +279,12 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def why_no_interval(board: Board) -> str | None:
-    """Why scores of *board* have no intervals; None where nothing is known of why."""
-    if board.uncertainty is None:
-        return "no intervals: they are computed under our own rules only"
-    return "; ".join(board.uncertainty.why_no_interval()) or None
-
-
 def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:
     """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
     titles = {one.name: one.title for one in entry.edition.protocol.experiments}
     return tuple(
         replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment])
         for one in contents.complexity.scenarios
-    )
-
-
-def in_several(catalog: Catalog, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
-    """Who has marks in two configurations or more, by this board's judge, rules and weights."""
-    return catalog.kept(
-        f"in several by {entry.series}",
-        lambda: compare_in_configurations(catalog.series(entry), entry.judge),
     )
 
 

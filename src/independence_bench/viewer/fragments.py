@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
@@ -264,3 +265,10 @@ def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | Non
 def script(scenario: Played) -> tuple[ScriptLine, ...]:
     """A scenario's script, line by line."""
     return tuple(ScriptLine(who, text) for who, text in spelled_out(scenario.script))
+
+
+def why_no_interval(board: Board) -> str | None:
+    """Why scores of *board* have no intervals; None where nothing is known of why."""
+    if board.uncertainty is None:
+        return "no intervals: they are computed under our own rules only"
+    return "; ".join(board.uncertainty.why_no_interval()) or None

@@ -24,9 +24,9 @@ from independence_bench.viewer import (
     transcript,
     versions,
 )
-from independence_bench.viewer.other_versions import other_versions
 from independence_bench.viewer.search_index import SearchDocuments, SearchFacets, SearchHead, SearchState, SearchWords
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
+from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
 
@@ -78,7 +78,7 @@ class Answers:
         for entry in self.catalog.entries.values():
             yield from self._of_board(entry)
         for series, entry in self.series.items():
-            for one in boards.in_several(self.catalog, entry):
+            for one in self.catalog.in_several(entry):
                 yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
         yield "search/index.json"
         if search := self.search().newest:

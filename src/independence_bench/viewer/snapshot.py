@@ -23,7 +23,8 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
+from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
+from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import Key, results_of
@@ -265,6 +266,12 @@ class Catalog:
     def contents(self, entry: BoardEntry, board: Board) -> Contents:
         """The report on *board* alone."""
         return self.kept(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
+
+    def in_several(self, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
+        """Who has marks in two configurations or more, by the judge, rules and weights of *entry*."""
+        return self.kept(
+            f"in several by {entry.series}", lambda: compare_in_configurations(self.series(entry), entry.judge)
+        )
 
     def validations(self, edition: Edition) -> Sequence[Validation]:
         """The edition's judges beside each other."""

@@ -121,7 +121,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     listed = listing(catalog, entry, board)
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     entries = tuple(map(listed.line, stored))
-    why, played = boards.why_no_interval(board), entry.edition.protocol
+    why, played = fragments.why_no_interval(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
@@ -200,7 +200,7 @@ def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: s
         board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
         for there in rows_of(board) if board else ():
             if board and there.subject.hash == row.subject.hash:
-                why, change = boards.why_no_interval(board), _change(row, there)
+                why, change = fragments.why_no_interval(board), _change(row, there)
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,

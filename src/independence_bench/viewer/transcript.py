@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.boards import ExaminedJudges
+from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.judging.embedded.reading import find_phrases
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import evidence_of
