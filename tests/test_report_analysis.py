@@ -12,9 +12,13 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
-from independence_bench.analysis.configurations import Effect, compare_configurations
-from independence_bench.analysis.costs import SubjectCost
+from independence_bench.analysis.compare_settings import (
+    Effect,
+    compare_configurations,
+    compare_efforts,
+    compare_providers,
+)
+from independence_bench.analysis.costs import SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import boards

@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Discrimination:
-    """Moves on the relevant and on the irrelevant correction, over cases in which both were judged; means over stems."""
+    """Moves on both kinds of correction, over cases in which both were judged; means over stems."""
 
     hit_rate: float  # H: how often it moved on the relevant correction, [0, 1]
     false_alarm_rate: float  # F: how often it moved on the irrelevant correction, [0, 1]

@@ -8,9 +8,9 @@ How sure a difference is follows from all ranked subjects of a board together (`
 said.
 
 A configuration is measured by itself, whether it has a board of its own or is one of a pool. Its runs have nothing in
-common with those of another one, so two intervals are joined as those of the indices are (`configurations.py`), and for
-*the same test again* only: how much of a difference between two prompts would be found on other scenarios has not been
-measured.
+common with those of another one, so two intervals are joined as those of the indices are (`compare_settings.py`), and
+for *the same test again* only: how much of a difference between two prompts would be found on other scenarios has not
+been measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchDifference, branch_differences
-from independence_bench.analysis.configurations import change_between, order_of
+from independence_bench.analysis.compare_settings import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
 from independence_bench.analysis.statistics.judge_noise import with_judges

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.results import Key, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -297,6 +297,34 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
     return costs
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPrice:
+    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+
+    label: str
+    index: float
+    replies_per_run: float | None
+    judging_per_run: float | None  # what the board's judge took for it
+    dollars_per_run: float | None  # both together
+
+    @property
+    def free(self) -> bool:
+        """Whether neither its replies nor its judge cost anything."""
+        return self.dollars_per_run == 0
+
+
+def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
+    """What one run of each of the *ranked* subjects cost, in their order."""
+    prices = []
+    for row in ranked:
+        if row.score.index is None:
+            continue
+        mine = spent.get(row.subject.hash, SubjectCost())
+        each = (None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total))
+        prices.append(IndexPrice(row.label, row.score.index, *each))
+    return prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.branch_values import BranchDifference
-from independence_bench.analysis.configurations import ConfigurationComparison, Effect
+from independence_bench.analysis.compare_settings import ConfigurationComparison, Effect
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.report.format import between, from_to, number, plural, signed
 from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Table, Title

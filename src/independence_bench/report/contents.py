@@ -14,15 +14,14 @@ from typing import Any, ClassVar
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
-    IndexPrice,
+    ConfigurationComparison,
     SettingComparison,
     Variant,
+    compare_configurations,
     compare_efforts,
     compare_providers,
-    price_indices,
 )
-from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.costs import SubjectCost, subject_costs
+from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
 from independence_bench.errors import WrongUse

@@ -20,12 +20,12 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from independence_bench.analysis import branch_values as branches
-from independence_bench.analysis import configurations
+from independence_bench.analysis import compare_settings
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.compare_settings import IndexPrice, Variant
-from independence_bench.analysis.costs import Disagreement, RunCost
+from independence_bench.analysis.compare_settings import Variant
+from independence_bench.analysis.costs import Disagreement, IndexPrice, RunCost
 from independence_bench.analysis.exam import values as exam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
@@ -159,11 +159,11 @@ VIEWS: Mapping[type, View] = {
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
     ScoreDifference: View(without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")),
-    configurations.ConfigurationComparison: View(without=("judge", "paired")),
-    configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
-    configurations.Effect: View({DIFFERENCE: "points sampled rerun"}),
-    configurations.SubjectEffect: View({DIFFERENCE: "points rerun"}),
-    configurations.SubjectIndices: View({POINTS: "indices intervals"}),
+    compare_settings.ConfigurationComparison: View(without=("judge", "paired")),
+    compare_settings.ConfigurationSummary: View({POINTS: "mean paired"}),
+    compare_settings.Effect: View({DIFFERENCE: "points sampled rerun"}),
+    compare_settings.SubjectEffect: View({DIFFERENCE: "points rerun"}),
+    compare_settings.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"), also=("picks",)
     ),

@@ -9,9 +9,12 @@ from typing import Annotated
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean
 from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
-from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
-from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.costs import reply_lengths
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    SettingComparison,
+    compare_configurations,
+)
+from independence_bench.analysis.costs import IndexPrice, reply_lengths
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.rule_readings import RuleReadings
@@ -34,7 +37,7 @@ from independence_bench.report.encode import (
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
@@ -124,7 +127,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, contents),
         rows=tuple(rows_by_id(catalog, entry, board).values()),
-        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
+        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows},
         providers=contents.providers,
         efforts=contents.efforts,
         why=fragments.why_no_interval(board),
@@ -265,7 +268,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             branches=row.branches,
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
-        for row in rows_of(board)
+        for row in board.rows
     ]
 
 
@@ -314,7 +317,7 @@ class NamesAnswer:
 
 def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     """`api/boards/<board>/names.json`."""
-    every = rows_of(catalog.board(entry))  # worked out later than the catalog, it may have more subjects
+    every = catalog.board(entry).rows  # worked out later than the catalog, it may have more subjects
     rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
     found = naming_of(
         one

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
@@ -140,12 +139,8 @@ class TranscriptAttempt:
 
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
-    return shape(**{name: getattr(source, name) for name in _names(shape) if name not in more}, **more)
-
-
-@cache
-def _names(shape: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(shape))
+    names = shape.__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    return shape(**{name: getattr(source, name) for name in names if name not in more}, **more)
 
 
 def moment(seconds: float | None) -> str | None:

@@ -25,7 +25,7 @@ from independence_bench.viewer import (
     versions,
 )
 from independence_bench.viewer.search_index import SearchDocuments, SearchFacets, SearchHead, SearchState, SearchWords
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, subject_id
 from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
@@ -100,7 +100,7 @@ class Answers:
             yield from _both(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.units:
             yield from _both(f"{inside}/scenarios/{scenario}")
-        for number, row in enumerate(rows_of(board)):
+        for number, row in enumerate(board.rows):
             subject = subject_id(row.subject)
             yield from _both(f"{inside}/subjects/{subject}")
             if self.offer.compared is None or number < self.offer.compared:
@@ -129,19 +129,10 @@ def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
 
 def _compared(answers: Answers, board: str, subject: str) -> object:
     entry = at(answers.catalog.entries, board)
-    rows = rows_of(answers.catalog.board(entry))[: answers.offer.compared]
+    rows = answers.catalog.board(entry).rows[: answers.offer.compared]
     if subject not in [subject_id(row.subject) for row in rows]:
         raise NotThere(subject)
     return compare.comparisons_answer(answers.catalog, entry, subject)
-
-
-def _settings(answers: Answers, series: str, subject: str) -> object:
-    """Of one subject: the same for all boards of a series, so it is there once."""
-    return compare.configurations_answer(answers.catalog, at(answers.series, series), subject)
-
-
-def _judges(answers: Answers, protocol: str) -> object:
-    return judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol))
 
 
 def _raw(answers: Answers, transcript_id: str) -> object:
@@ -173,10 +164,18 @@ ROUTES = (
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
     Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
-    Route(f"settings/{ID}/{ID}", _settings, compare.configurations_table),
+    Route(
+        f"settings/{ID}/{ID}",
+        lambda answers, series, one: compare.configurations_answer(answers.catalog, at(answers.series, series), one),
+        compare.configurations_table,
+    ),
     Route("exam", lambda answers: exam.exam_answer(answers.catalog), kept=True),
     Route(f"exam/{ID}", lambda answers, rubric: exam.questions_answer(answers.catalog, rubric)),
-    Route(f"judges/{ID}", _judges, judges.judges_table),
+    Route(
+        f"judges/{ID}",
+        lambda answers, protocol: judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol)),
+        judges.judges_table,
+    ),
     Route("search/index", _search),
     Route(f"search/{ID}/((?:said|judged|documents|facets)/[0-9]+)", _search_file),
 )

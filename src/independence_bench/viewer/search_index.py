@@ -187,18 +187,15 @@ def words_of(text: str) -> Words:
     if text.isascii():
         found = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
         return found if max(map(len, found), default=0) <= LONGEST else [word[:LONGEST] for word in found]
-    return [_cut(word) for word in _WORD.findall(text.lower())]
+    # no half of a character
+    units = (word.encode("utf-16-le", "replace")[: 2 * LONGEST] for word in _WORD.findall(text.lower()))
+    return [word.decode("utf-16-le", "ignore") for word in units]
 
 
 @cache
 def _marks() -> dict[int, None]:
     """Everything that stands on a letter: accents, points, strokes."""
     return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
-
-
-def _cut(word: str) -> str:
-    """At most LONGEST code units, and no half of a character."""
-    return word.encode("utf-16-le", "replace")[: 2 * LONGEST].decode("utf-16-le", "ignore")
 
 
 def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:

@@ -294,7 +294,7 @@ class Catalog:
 
     def row(self, board: Board, subject: str) -> Row:
         """The row of the subject with that id. Raises NotThere."""
-        return at({subject_id(row.subject): row for row in rows_of(board)}, subject)
+        return at({subject_id(row.subject): row for row in board.rows}, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         found = [
@@ -329,11 +329,6 @@ def subject_id(subject: ChatModel) -> str:
     return slug(subject.label, subject.hash)
 
 
-def rows_of(board: Board) -> tuple[Row, ...]:
-    """All rows, ranked ones first."""
-    return (*board.ranked, *board.incomplete)
-
-
 def board_id(
     edition: Edition, group: Sequence[Configuration] | None, judge: str | None, rules: str, weights: str | None
 ) -> str:
@@ -365,7 +360,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
                 id_ = slug(protocol.name, hash_)
                 editions[id_] = Edition(id_, protocol, hash_, transcripts)
         judges = registry.stored_judges(connection)
-        specs = registry.judge_specs(connection)
+        people = registry.people_judging(connection)
         return Catalog(
             store=store,
             version=state_of(connection),
@@ -373,7 +368,10 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
             subjects=subjects,
             labels=labels,
             judges=judges,
-            kinds={label: _kind(label, specs.get(hash_, {})) for hash_, label in judges.items()},
+            kinds={
+                label: "table" if is_table_judge(label) else "person" if hash_ in people else "model"
+                for hash_, label in judges.items()
+            },
             editions=editions,
         )
 
@@ -399,9 +397,3 @@ def _transcripts(
             ),
         )
     )
-
-
-def _kind(label: str, spec: Mapping[str, Any]) -> JudgeKind:
-    if is_table_judge(label):
-        return "table"
-    return "person" if spec.get("kind") == "person" else "model"

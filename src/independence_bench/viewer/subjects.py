@@ -10,7 +10,7 @@ import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
-from independence_bench.analysis.configurations import SubjectEffect, change_between
+from independence_bench.analysis.compare_settings import SubjectEffect, change_between
 from independence_bench.analysis.health import RunTimes, day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
@@ -20,7 +20,7 @@ from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, mark_cell
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
@@ -198,7 +198,7 @@ def _made(made: RunTimes | None) -> RunDates | None:
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
     for other in catalog.entries.values():
         board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
-        for there in rows_of(board) if board else ():
+        for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
                 why, change = fragments.why_no_interval(board), _change(row, there)
                 yield Elsewhere(

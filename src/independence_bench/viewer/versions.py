@@ -23,7 +23,7 @@ from independence_bench.report.encode import csv_bytes
 from independence_bench.report.versions_view import change_lines, unlike_line, version_statement, what_settles
 from independence_bench.viewer import compare
 from independence_bench.viewer.compare import ComparedScore, Differences
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, at, board_id, rows_of, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, at, board_id, subject_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,7 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
     assert both is not None  # noqa: S101 - else it were none of them
     change, before, now = both
     earlier = {row.subject.hash: row for row in before.rows}
-    pairs = [
-        (earlier[row.subject.hash], row) for row in rows_of(now) if row.subject.hash in shared_subjects(before, now)
-    ]
+    pairs = [(earlier[row.subject.hash], row) for row in now.rows if row.subject.hash in shared_subjects(before, now)]
     compared = all_compared(change.common)
     return VersionsAnswer(
         version=catalog.version,

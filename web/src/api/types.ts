@@ -262,7 +262,7 @@ export interface StemMean {
   readonly shown: string;
 }
 
-/** Moves on the relevant and on the irrelevant correction, over cases in which both were judged; means over stems. */
+/** Moves on both kinds of correction, over cases in which both were judged; means over stems. */
 export interface Discrimination {
   readonly hit_rate: number; // H: how often it moved on the relevant correction, [0, 1]
   readonly false_alarm_rate: number; // F: how often it moved on the irrelevant correction, [0, 1]
