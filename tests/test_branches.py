@@ -22,7 +22,7 @@ from independence_bench.analysis.branch_values import (
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.analysis.statistics.intervals import t_quantile
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     difference_of,
     mean_limits,
     mean_of,

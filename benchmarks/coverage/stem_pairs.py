@@ -27,7 +27,7 @@ from stem_draws import (
 )
 
 from independence_bench.analysis.statistics.ranking import holm
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Contrast,
     difference_of,

@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.statistics.ranking import standing_out
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Step,
     difference_of,

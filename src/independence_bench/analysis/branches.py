@@ -31,7 +31,7 @@ from independence_bench.analysis.branch_values import (
 )
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     EndedLadder,
     difference_of,

@@ -23,8 +23,8 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, Pair, difference_in
 from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.paired import effect_interval
 from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.sample_means import effect_interval
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.models.spec import ChatModel, Reasoning

@@ -32,7 +32,7 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.statistics.stem_intervals import Step
+from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.name_question import ChosenName
