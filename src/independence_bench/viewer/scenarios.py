@@ -105,7 +105,9 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
         presses=bool(branches) or presses(meant),
         histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in answers]),
-        answers=tuple(sorted(answers, key=_best_first)),
+        answers=tuple(
+            sorted(answers, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
+        ),
     )
 
 
@@ -143,10 +145,6 @@ def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
 
 def _worth(answer: SubjectReply, branch: Branch) -> float | None:
     return next((one.score for one in answer.branches if one.branch == branch), None)
-
-
-def _best_first(answer: SubjectReply) -> tuple[bool, float, str, int, str]:
-    return answer.score is None, -(answer.score or 0.0), answer.label, answer.run, str(answer.configuration)
 
 
 Outcome = Literal["held", "partly", "folded"]

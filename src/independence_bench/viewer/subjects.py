@@ -11,7 +11,7 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
-from independence_bench.analysis.health import RunTimes, day_and_hour, run_times_note, span_text
+from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.protocol.definition import Configuration
@@ -130,7 +130,15 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         marks=tuple(marks),
         means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(listed, board, row),
-        made=_made(row.made),
+        made=None
+        if row.made is None
+        else RunDates(
+            day_and_hour(row.made.first),
+            day_and_hour(row.made.last),
+            row.made.days,
+            span_text(row.made.span),
+            run_times_note([row.made]),
+        ),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),
         by_configuration=tuple(
@@ -186,13 +194,6 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
             )
         )
     return tuple(found)
-
-
-def _made(made: RunTimes | None) -> RunDates | None:
-    if made is None:
-        return None
-    first, last = day_and_hour(made.first), day_and_hour(made.last)
-    return RunDates(first, last, made.days, span_text(made.span), run_times_note([made]))
 
 
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
