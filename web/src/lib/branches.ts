@@ -113,9 +113,7 @@ const BESIDE: readonly FigureKind[] = [
     title: "F",
     hint: "How often it moved on an irrelevant correction",
     of: ({ discrimination: found }) =>
-      found
-        ? { ...NOTHING, value: found.false_alarm_rate, shown: found.shown.false_alarm_rate }
-        : NOTHING,
+      found ? { ...NOTHING, value: found.false_alarm_rate, shown: found.shown.false_alarm_rate } : NOTHING,
   },
   {
     id: "difference",
