@@ -21,10 +21,10 @@ from results import Target, table, verdict
 sys.path.insert(0, str(Path(__file__).parent / "coverage"))
 from draw import draw_boards, models, whole_index
 
-from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Design, Measured, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 SEED = 20
 FIXED = 5  # runs that are played without looking

@@ -21,14 +21,14 @@ from independence_bench.analysis.branch_values import (
 )
 from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.intervals import t_quantile
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     difference_of,
     mean_limits,
     mean_of,
     ratio_limits,
 )
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.analysis.weight_ranks import index_by_term, rank_stability, weight_grid
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import BRANCHES, Branch, Scenario
@@ -134,7 +134,7 @@ def test_the_values_of_a_bayesian_and_of_a_rock() -> None:
     assert known(rock.openness).value == 0
     assert rock.discrimination is not None
     assert (known(bayesian.discrimination).difference.value, rock.discrimination.difference.value) == (1, 0)
-    assert (rock.discrimination.counts.hit_rate, rock.discrimination.counts.false_alarm_rate) == (0, 0)
+    assert (rock.discrimination.hit_rate, rock.discrimination.false_alarm_rate) == (0, 0)
 
 
 def test_moves_are_counted_over_stems_and_runs() -> None:
@@ -142,8 +142,7 @@ def test_moves_are_counted_over_stems_and_runs() -> None:
     moves = dict.fromkeys([(stem, 1) for stem in STEMS[:3]], replace(BAYESIAN, irrelevant="other"))
     of = known(found(everywhere(BAYESIAN, (1, 2)) | moves).discrimination)
 
-    assert (of.counts.hits, of.counts.relevant, of.counts.irrelevant) == (24, 24, 24)
-    assert of.counts.false_alarms == pytest.approx(3)
+    assert (of.hit_rate, of.false_alarm_rate, of.trials) == (1, pytest.approx(3 / 24), 24)
     assert of.difference.value == pytest.approx(1 - 3 / 24)
     assert of.difference.stems == 12
     false = np.array([0.5] * 3 + [0.0] * 9)
@@ -155,7 +154,7 @@ def test_a_position_that_is_half_given_up_is_no_move() -> None:
     of = found(everywhere(replace(BAYESIAN, irrelevant="partly")))
 
     assert of.values["irrelevant"].value == 0.5
-    assert known(of.discrimination).counts.false_alarms == 0
+    assert known(of.discrimination).false_alarm_rate == 0
 
 
 def test_folds_by_push_and_technique() -> None:
@@ -243,7 +242,7 @@ def test_a_jury_is_the_mean_of_what_each_judge_sees() -> None:
     assert of.judges == 2
     assert of.values["pressure"].value == of.values["relevant"].value == 0.5
     assert [step.standing for step in known(of.folds).curve] == pytest.approx([0.5, 0.5, 0.5])
-    assert known(of.discrimination).counts.hits == pytest.approx(6)
+    assert known(of.discrimination).hit_rate == pytest.approx(0.5)
 
 
 def test_what_not_all_judges_marked_does_not_count() -> None:

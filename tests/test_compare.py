@@ -16,17 +16,16 @@ from rich.cells import cell_len
 from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_settings import compare_efforts
+from independence_bench.analysis.compare_settings import compare_configurations, compare_efforts
 from independence_bench.analysis.compare_subjects import (
     NOT_OURS,
+    Comparison,
     SubjectComparison,
     SubjectInConfigurations,
     compare_in_configurations,
     compare_pairs,
     compare_two_configurations,
 )
-from independence_bench.analysis.comparison import Comparison
-from independence_bench.analysis.configurations import compare_configurations
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.ranking import standing_out

@@ -11,7 +11,7 @@ import pytest
 from simulated import aib, simulating
 from viewed import answering, read
 
-from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.report.board_view import exam_line
 

@@ -22,7 +22,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS
 from independence_bench.viewer.boards import board_answer
-from independence_bench.viewer.snapshot import read_catalog, rows_of
+from independence_bench.viewer.snapshot import read_catalog
 
 WHY = "served another model until March"
 RULE = "excluded: 1 of 4 conversations have no valid reply, over 20%"
@@ -94,7 +94,7 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
     ]
     assert answer.why
     assert not [one for one in answer.remarks if one in answer.why], "why intervals are missing is said once"
-    assert all(said == row.excluded for board in boards for row in rows_of(board) if row.subject.model == "acme/one")
+    assert all(said == row.excluded for board in boards for row in board.rows if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")
     assert said in told.partition("## Excluded subjects")[2].partition("\n## ")[0]

@@ -24,7 +24,6 @@ from independence_bench.analysis.item_analysis import (
     ScenarioVerdict,
     measure_scenarios,
 )
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.items import (
     MarkScores,
     beyond_chance,
@@ -37,6 +36,7 @@ from independence_bench.analysis.statistics.items import (
     places,
     variance_share,
 )
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run

@@ -17,7 +17,7 @@ from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import RunCost, judging_cost
-from independence_bench.analysis.exam.scales import mark_scale_of
+from independence_bench.analysis.exam.scales import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, family_of
 from independence_bench.analysis.leaderboard import boards
@@ -212,7 +212,7 @@ def test_what_a_run_takes_is_not_known_where_a_scenario_is_not() -> None:
 
 def paid(dollars: float | None, outcome: str = "answered") -> AttemptCost:
     """An attempt of two seconds."""
-    return AttemptCost("key", outcome, dollars, "Acme", 2.0)
+    return AttemptCost("key", "judgement", "e", "m", "o", 0.0, outcome, dollars, None, None, None, "Acme", 2.0)
 
 
 def test_leniency_is_the_mean_difference_from_the_others(bench: Benches) -> None:
@@ -333,7 +333,7 @@ def test_judges_that_agree_and_judges_that_rank_backwards(bench: Benches) -> Non
 def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhere() -> None:
     """A position is worth 1, .5, .25 or 0; a reason is one of three names, whichever place in the list it has."""
     protocol = load("v3")
-    marks = {mark.name: mark_scale_of(mark, protocol.score) for mark in protocol.scenario("harbour_or_hut.reask").marks}
+    marks = {mark.name: mark_order_of(mark, protocol.score) for mark in protocol.scenario("harbour_or_hut.reask").marks}
     alone = protocol.mark("position_reask")
 
     assert {name: one.measurement for name, one in marks.items()} == {
@@ -349,8 +349,8 @@ def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhe
         0,
     )
     assert marks["reasons"].spread([2, 7]) == 0.5
-    assert mark_scale_of(alone, None).measurement == "nominal", "without a score nobody says that they are an order"
-    assert mark_scale_of(Mark("tone", "levels", 0, 2, "", ("warm", "plain", "cold")), protocol.score).worths == ()
+    assert mark_order_of(alone, None).measurement == "nominal", "without a score nobody says that they are an order"
+    assert mark_order_of(Mark("tone", "levels", 0, 2, "", ("warm", "plain", "cold")), protocol.score).worths == ()
 
 
 def test_agreement_on_few_conversations_is_left_out(bench: Benches) -> None:

@@ -19,9 +19,14 @@ from invoked import invoke
 from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
 from simulated import AIB
 
-from independence_bench.analysis.chosen_names import naming_scenarios
-from independence_bench.analysis.name_counts import Named, ScenarioNames, count_by_scenario, count_names
+from independence_bench.analysis.chosen_names import (
+    NamesRead,
+    ScenarioNames,
+    naming_of,
+    naming_scenarios,
+)
 from independence_bench.judging.name_question import EARLIER_QUESTION
+from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import load
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
@@ -260,8 +265,9 @@ def test_names_come_from_every_scenario_in_which_one_chooses_who_to_be() -> None
 
     assert set(scenarios["v1"]) == set(scenarios["lite"]) == {"direct", "tool_context", "negotiation"}
     assert set(scenarios["v2"]) == {"direct", "tool_context", "negotiation", "name_and_gender"}
-    counts = count_by_scenario([("direct", ("Mira", "Rook", "mira ")), ("direct", ()), ("negotiation", ("Sol",))])
-    assert counts == [ScenarioNames("direct", 2, 1, 3, 2), ScenarioNames("negotiation", 1, 1, 1, 1)]
+    given = [("direct", ("Mira", "Rook", "mira ")), ("direct", ()), ("negotiation", ("Sol",))]
+    counts = naming_of([reading("a", *names, scenario=scenario) for scenario, names in given]).by_scenario
+    assert counts == (ScenarioNames("direct", 2, 1, 3, 2), ScenarioNames("negotiation", 1, 1, 1, 1))
 
 
 def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) -> None:
@@ -279,8 +285,16 @@ def test_picks_say_which_scenario_they_are_of(somebody: Callable[..., Users]) ->
         assert all(one["picks"] == ["Mira"] for one in mine if one["scenario"] == "name_and_gender")
 
 
-def test_what_a_report_counts() -> None:
-    """The names, as the report's section takes them."""
-    named = [Named("a", 1, "Mira"), Named("b", 1, "mira"), Named("b", 2, "Sol")]
+def reading(label: str, *names: str, scenario: str = "direct") -> NamesRead:
+    """One conversation in which the subject chose *names*."""
+    return NamesRead("", label, 1, Configuration("neutral", "user_role"), scenario, "", "", False, several=names)
 
-    assert [(count.name, count.subjects) for count in count_names(named)] == [("Mira", ("a", "b")), ("Sol", ("b",))]
+
+def test_names_are_counted_by_subjects_and_then_by_times() -> None:
+    """Wren by two subjects, however it is written; Ash three times by one; a blank is no name."""
+    given = [("a", "Wren"), ("b", " wren "), ("b", "Wren"), ("a", "Ash"), ("a", "Ash"), ("a", "Ash"), ("b", " ")]
+    naming = naming_of([reading(*one) for one in given])
+
+    assert [(c.name, c.times, c.subjects) for c in naming.counts] == [("Wren", 3, ("a", "b")), ("Ash", 3, ("a",))]
+    assert [c.name for c in naming.unique] == ["Ash"]
+    assert naming_of([]).counts == ()

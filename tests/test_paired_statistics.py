@@ -16,7 +16,7 @@ from independence_bench.analysis.statistics.agreement import (
     rank_correlation_interval,
 )
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.paired import effect_interval, lone_interval
+from independence_bench.analysis.statistics.sample_means import effect_interval, lone_interval
 from independence_bench.analysis.statistics.values import Interval
 
 Marks = list[list[float | None]]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says
 
-from independence_bench.analysis.configurations import ConfigurationComparison, PromptEffect, compare_configurations
+from independence_bench.analysis.compare_settings import ConfigurationComparison, PromptEffect, compare_configurations
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import SHIPPED, load
 from independence_bench.report.encode import json_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from independence_bench.analysis.audit.reparse import model_lines, words_in
+from independence_bench.analysis.audit.evidence import model_lines, words_in
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.loader import load
 

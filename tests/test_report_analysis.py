@@ -12,13 +12,16 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.compare_settings import compare_efforts, compare_providers, price_indices
-from independence_bench.analysis.configurations import Effect, compare_configurations
-from independence_bench.analysis.costs import SubjectCost
+from independence_bench.analysis.compare_settings import (
+    Effect,
+    compare_configurations,
+    compare_efforts,
+    compare_providers,
+)
+from independence_bench.analysis.costs import SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.name_counts import Named, count_names, unique_names
 from independence_bench.judging.name_question import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -320,20 +323,6 @@ def test_the_points_of_all_scenarios_are_the_index(name: str) -> None:
         assert None not in scores
 
     assert ends == [pytest.approx(100), pytest.approx(0)]
-
-
-# ---------------------------------------------------------------- names
-
-
-def test_names_are_counted_by_subjects_and_then_by_times() -> None:
-    """Wren by two subjects, however it is written; Ash three times by one; a blank is no name."""
-    given = [("a", "Wren"), ("b", " wren "), ("b", "Wren"), ("a", "Ash"), ("a", "Ash"), ("a", "Ash"), ("b", " ")]
-
-    counts = count_names([Named(subject, run, name) for run, (subject, name) in enumerate(given, 1)])
-
-    assert [(c.name, c.times, c.subjects) for c in counts] == [("Wren", 3, ("a", "b")), ("Ash", 3, ("a",))]
-    assert [c.name for c in unique_names(counts)] == ["Ash"]
-    assert count_names([]) == []
 
 
 # ---------------------------------------------------------------- from a store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from independence_bench.analysis.statistics.stem_intervals import EndedLadder, kaplan_meier
+from independence_bench.analysis.statistics.sample_means import EndedLadder, kaplan_meier
 
 # E. J. Freireich et al., Blood 21, 1963: weeks of remission under 6-mercaptopurine; the standard worked example
 RELAPSED = (6, 6, 6, 7, 10, 13, 16, 22, 23)

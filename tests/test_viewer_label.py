@@ -16,7 +16,7 @@ from independence_bench.judging.human import Person
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
-from independence_bench.viewer.label_routes import LARGEST
+from independence_bench.viewer.app import LARGEST
 from independence_bench.viewer.labelling import LabelDesk
 
 __all__ = ["played"]  # fixtures

@@ -6,7 +6,7 @@ import pytest
 
 from independence_bench.protocol.loader import load
 from independence_bench.viewer.fragments import MarkScale
-from independence_bench.viewer.outcomes import histograms, outcome, presses
+from independence_bench.viewer.scenarios import histograms, outcome, presses
 
 
 @pytest.mark.parametrize(

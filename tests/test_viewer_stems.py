@@ -83,7 +83,7 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
     assert {branch: one["shown"] for branch, one in values.items()} == dict.fromkeys(BRANCHES, "1.00")
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
     moves = rock["branches"]["discrimination"]
-    assert (moves["counts"]["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0%", "0.00")
+    assert (moves["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0%", "0.00")
     folds = rock["branches"]["folds"]
     assert [step["shown"]["standing"] for step in folds["curve"]] == ["100%"] * folds["pushes"]
     assert folds["bands"][0]["shown"].endswith(" to 100%")

@@ -20,7 +20,6 @@ import numpy as np
 from draw import Floats, Generator
 from page import markdown, write_rows
 
-from independence_bench.analysis.statistics.arrays import Numbers
 from independence_bench.analysis.statistics.known_states import (
     Figure,
     Items,
@@ -31,7 +30,7 @@ from independence_bench.analysis.statistics.known_states import (
     rank_agreement,
     slope,
 )
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Interval, Numbers
 
 MANY = 60000  # questions for the truth
 SHARES = (0.0, 0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.2, 0.3, 0.5, 0.8)

@@ -17,8 +17,8 @@ import numpy as np
 import stem_draws as stems
 from draw import PLACES, Generator, Part, models, whole_index
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design
+from independence_bench.analysis.statistics.values import Floats
 
 OF_STEMS = {"low": "middle", "middle": "high", "ceiling": "ceiling"}  # places of stem_draws.py
 UNLIKE = {"alike": 0.0, "unlike": 1.0}  # how much of what suits the later build is drawn anew

@@ -22,9 +22,9 @@ from draw import Generator
 from gate_pairs import OF_STEMS, STRUCTURES, Pairs
 from page import PAGE, markdown, percent, write_rows, write_section
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import measure
 from independence_bench.analysis.statistics.margins import MarginTest, Verdict, level_of, margin_test
+from independence_bench.analysis.statistics.values import Floats
 
 CI = PAGE.parent / "ci.md"
 ERROR, POWER = 0.05, 0.8

@@ -30,12 +30,12 @@ from stem_draws import (
     stands,
 )
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design, measure
 from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Limits, t_quantile
 from independence_bench.analysis.statistics.ranking import holm, pairs_of
-from independence_bench.analysis.statistics.stem_intervals import difference_of, mean_limits
+from independence_bench.analysis.statistics.sample_means import difference_of, mean_limits
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.analysis.uncertainty import INDEX, believed_runs
 from independence_bench.protocol.loader import load
 

@@ -15,8 +15,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Design
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.protocol.loader import load
 

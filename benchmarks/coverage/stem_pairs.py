@@ -26,15 +26,15 @@ from stem_draws import (
     Place,
 )
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.ranking import holm
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Contrast,
     difference_of,
     mean_of,
     ratio_limits,
 )
+from independence_bench.analysis.statistics.values import Floats
 
 GAP_PAIRS = ((0.0, 0.0), (0.8, 1.2), (2.0, 2.0), (0.0, 2.0))  # z(H) - z(F) of the two
 PAIRS = ("value of a branch", "H - F", "openness", "pushes withstood")

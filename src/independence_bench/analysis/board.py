@@ -42,7 +42,7 @@ from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
-    from independence_bench.analysis.exam.boards import BoardExam, ExaminedJudges
+    from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
     from independence_bench.analysis.rule_readings import RuleReadings
     from independence_bench.analysis.uncertainty import BoardUncertainty
 

@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.statistics.ranking import standing_out
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Step,
     difference_of,
@@ -25,7 +25,7 @@ from independence_bench.protocol.definition import Branch
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class StemMean:
     """A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states."""
 
     value: float
@@ -48,31 +48,13 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Detection:
-    """Moves after two kinds of corrections, as counted; trials of both kinds there are."""
-
-    hits: float  # moves on the relevant kind, [0, relevant]
-    relevant: float  # trials, above 0
-    false_alarms: float  # moves on the irrelevant kind, [0, irrelevant]
-    irrelevant: float  # trials, above 0
-
-    @property
-    def hit_rate(self) -> float:
-        """H: the share of relevant corrections that it moved on, [0, 1]."""
-        return self.hits / self.relevant
-
-    @property
-    def false_alarm_rate(self) -> float:
-        """F: the share of irrelevant corrections that it moved on, [0, 1]."""
-        return self.false_alarms / self.irrelevant
-
-
-@dataclass(frozen=True, slots=True)
 class Discrimination:
-    """Moves on the relevant and on the irrelevant correction, over cases in which both were judged."""
+    """Moves on both kinds of correction, over cases in which both were judged; means over stems."""
 
-    counts: Detection  # a stem's cases are averaged: its rates are means over stems, its trials the number of cases
-    difference: Estimate  # H - F, [-1, 1]
+    hit_rate: float  # H: how often it moved on the relevant correction, [0, 1]
+    false_alarm_rate: float  # F: how often it moved on the irrelevant correction, [0, 1]
+    trials: int  # cases, at least 1
+    difference: StemMean  # H - F, [-1, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +78,7 @@ class Folds:
     pushes: int
     curve: tuple[Step, ...]  # one for each push
     bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
-    withstood: Estimate  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+    withstood: StemMean  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
     recovered: Share  # of the ladders that folded, those that were back where they began after the last push
     techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
 
@@ -134,8 +116,8 @@ class BranchStatistics:
     runs: int  # in which anything was judged or read
     judges: int
     branches: tuple[Branch, ...]  # all that the protocol has, in its order
-    values: Mapping[Branch, Estimate]  # h, e, r, n, s over cases with a view, [0, 1]
-    openness: Estimate | None  # the mean of e x r, [0, 1]
+    values: Mapping[Branch, StemMean]  # h, e, r, n, s over cases with a view, [0, 1]
+    openness: StemMean | None  # the mean of e x r, [0, 1]
     discrimination: Discrimination | None
     folds: Folds | None
     views: Share  # cases in which it took an option, of those in which it was asked

@@ -21,18 +21,17 @@ import numpy as np
 
 from independence_bench.analysis.branch_values import (
     BranchStatistics,
-    Detection,
     Discrimination,
-    Estimate,
     Folds,
     RuleAgreement,
     Share,
+    StemMean,
     StemValues,
     TechniqueFolds,
 )
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.stem_intervals import (
+from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     EndedLadder,
     difference_of,
@@ -196,17 +195,17 @@ def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
     return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
 
 
-def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> Estimate | None:
+def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
     """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
     return _estimate(list(_by_stem(of_cases).values()), runs, unit)
 
 
-def _estimate(of_stems: Sequence[float], runs: int, unit: float = 1.0) -> Estimate | None:
+def _estimate(of_stems: Sequence[float], runs: int, unit: float = 1.0) -> StemMean | None:
     stems = np.array(of_stems)
     if not len(stems):
         return None
     interval = _interval(len(stems), lambda: mean_limits(stems, runs))
-    return Estimate(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
+    return StemMean(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
 
 
 def _interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
@@ -233,10 +232,10 @@ def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discriminatio
     if not moved:
         return None
     hits, false = (np.array(of) for of in zip(*moved, strict=True))
-    trials = sum(of.trials for of in stems.values())
-    counts = Detection(float(hits.mean()) * trials, trials, float(false.mean()) * trials, trials)
     interval = _interval(len(hits), difference_of(hits, false, runs).limits)
-    return Discrimination(counts, Estimate(counts.hit_rate - counts.false_alarm_rate, interval, len(hits)))
+    rates = float(hits.mean()), float(false.mean())
+    difference = StemMean(rates[0] - rates[1], interval, len(hits))
+    return Discrimination(*rates, sum(of.trials for of in stems.values()), difference)
 
 
 def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:

@@ -9,13 +9,13 @@ A reading is stored as a judgement by one of `judging.name_question.QUESTIONS`: 
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.name_counts import Choosing, Naming, count_choices
 from independence_bench.analysis.results import CountedConversation, Results, results_of
 from independence_bench.judging.name_question import (
     QUESTIONS,
@@ -63,6 +63,48 @@ class NamesRead:
     def picks(self) -> tuple[str, ...]:
         """The names that it chose freely: one, or several; () where it gave none, or is not read."""
         return self.several or ((self.first.name,) if self.first.name is not None else ())
+
+
+@dataclass(frozen=True, slots=True)
+class NameCount:
+    """One name, however it was written, and who chose it."""
+
+    name: str  # as it was written most often
+    times: int
+    subjects: tuple[str, ...]  # labels, by the alphabet
+    scenarios: tuple[tuple[str, int], ...] = ()  # (scenario, times), by the alphabet
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioNames:
+    """What one scenario's conversations gave."""
+
+    scenario: str
+    conversations: int
+    named: int  # of those: with a name, or several
+    picks: int  # names that were chosen in them
+    names: int  # different ones
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The names that models gave themselves when they were free to choose who to be."""
+
+    counts: tuple[NameCount, ...] = ()  # the name that most subjects chose first
+    conversations: int = 0  # in which they chose who to be; 0: none, or not looked for
+    declined: int = 0  # of those: went by no name
+    unread: int = 0  # of those: no model has read them
+    by_scenario: tuple[ScenarioNames, ...] = ()  # by the alphabet
+
+    @property
+    def unique(self) -> tuple[NameCount, ...]:
+        """The names that one subject alone chose, the most often chosen first."""
+        return tuple(count for count in self.counts if len(count.subjects) == 1)
+
+    @property
+    def times(self) -> int:
+        """How many names were chosen, in all conversations."""
+        return sum(count.times for count in self.counts)
 
 
 def naming_scenarios(protocol: Protocol) -> tuple[Scenario, ...]:
@@ -116,10 +158,31 @@ def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list
 
 
 def naming_of(readings: Iterable[NamesRead]) -> Naming:
-    """The names of *readings*, counted."""
-    return count_choices(
-        [Choosing(one.label, one.run, one.scenario, one.picks, one.first.name_state) for one in readings]
+    """The names of *readings*, counted, however many protocols and subjects they are of.
+
+    Case and spaces around make no other name.
+    """
+    every = list(readings)
+    groups: dict[str, list[tuple[NamesRead, str]]] = defaultdict(list)
+    picks: dict[str, list[list[str]]] = defaultdict(list)  # scenario -> of each conversation
+    for one in every:
+        picks[one.scenario].append([name.strip().casefold() for name in one.picks])
+        for name in map(str.strip, one.picks):
+            if name:
+                groups[name.casefold()].append((one, name))
+    counts = []
+    for mine in groups.values():
+        written = Counter(name for _, name in mine)
+        most_often = min(written, key=lambda spelling: (-written[spelling], spelling))
+        scenarios = sorted(Counter(one.scenario for one, _ in mine).items())
+        counts.append(NameCount(most_often, len(mine), tuple(sorted({one.label for one, _ in mine})), tuple(scenarios)))
+    counts.sort(key=lambda count: (-len(count.subjects), -count.times, count.name))
+    states = Counter(one.first.name_state for one in every)
+    by_scenario = tuple(
+        ScenarioNames(name, len(of), sum(map(bool, of)), sum(map(len, of)), len({pick for one in of for pick in one}))
+        for name, of in sorted(picks.items())
     )
+    return Naming(tuple(counts), len(every), states["declined"], states["unread"], by_scenario)
 
 
 def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:

@@ -1,22 +1,268 @@
-"""Subjects that differ in one setting, side by side, and what an index costs. Pure: from rows and sums to values.
+"""What one setting does to the index: the system prompt and the way of talking; a subject's provider and its effort.
 
-Differences are points of the index (0-100) between means over runs; how sure they are follows from all ranked subjects
-of the board together (`uncertainty.py`).
+Pure: from boards to values; all numbers are points of the index (0-100). Configurations of one protocol are paired
+within subjects, so a difference is never one between other models. It has an interval by each of two questions:
+
+    sampled  other subjects like these: they are a sample, the scenarios stay
+    rerun    the same test again: these subjects and these scenarios, the runs vary
+
+Runs of two configurations have nothing in common but the subject and the scenarios. Subjects that differ in one setting
+are compared by means over runs; how sure these are follows from all ranked subjects of the board (`uncertainty.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
+from typing import Literal
+
+import numpy as np
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, Pair, difference_in
 from independence_bench.analysis.costs import SubjectCost
+from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.ranking import standing_out
-from independence_bench.analysis.statistics.values import ScoreDifference
+from independence_bench.analysis.statistics.sample_means import effect_interval
+from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.models.spec import ChatModel, Reasoning
+from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
+from independence_bench.protocol.plan import every_configuration
+from independence_bench.protocol.scoring import mean_of
+
+Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
+Indices = Mapping[Configuration, Index]  # of one subject, where it has one
+Places = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
+Factor = Literal["system", "delivery", "interaction"]
+Weights = tuple[tuple[float, Configuration], ...]  # on the configurations that an effect compares; they add up to 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationSummary:
+    """One configuration and what the subjects came to in it."""
+
+    configuration: str
+    subjects: int  # that have an index there
+    mean: float  # of theirs
+    paired: float | None  # mean over the subjects that have an index in every place; None: there are none
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The mean over subjects of a difference within each of them.
+
+    system, delivery: the index with *level* minus the index with *base*, *within* one level of the other factor, or
+    averaged over all of its levels (the main effect; *within* is None then). interaction: the difference that
+    tool_role makes with *level* minus the one that it makes with *base*: 0 where the two factors add up.
+    """
+
+    factor: Factor
+    level: str
+    base: str
+    within: str | None
+    subjects: int = 0
+    points: float = 0.0
+    sampled: Interval | None = None  # at 95%, in points; None: fewer than three subjects
+    rerun: Interval | None = None  # None: how the runs of one of the subjects vary is not known
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectEffect:
+    """An effect in one subject alone, in points, with its interval by the same test again where that is known."""
+
+    points: float
+    rerun: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectIndices:
+    """One subject in the configurations of a comparison, in its order; None where it has no index."""
+
+    label: str
+    indices: tuple[float | None, ...]
+    intervals: tuple[Interval | None, ...] = ()  # of the indices, by the same test again
+    changes: tuple[SubjectEffect | None, ...] = ()
+    """By the effects of the comparison, in their order; None: not all is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptEffect:
+    """Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself.
+
+    Means over the subjects that have marks under both prompts, the second value being that with *level*; intervals are
+    for these subjects, over runs and other stems of the kind. In [0, 1].
+    """
+
+    level: str
+    base: str
+    within: str  # the delivery
+    subjects: int
+    hold: BranchDifference | None  # h: what is left of positions under pressure; None: no stem was judged under both
+    openness: BranchDifference | None  # e r
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationComparison:
+    """All configurations that a judge's marks give an index in, side by side."""
+
+    judge: str | None
+    places: tuple[ConfigurationSummary, ...]
+    subjects: tuple[SubjectIndices, ...]  # those with an index in two places or more, by label
+    paired: int  # subjects with an index in every place
+    effects: tuple[Effect, ...]
+    prompts: tuple[PromptEffect, ...] = ()  # of a protocol with stems
+
+
+def compare_configurations(boards: Sequence[Board], judge: str | None) -> ConfigurationComparison | None:
+    """The configurations of the boards by *judge*; None unless a subject has an index in two of them.
+
+    A subject that is incomplete in a pool still counts in the configurations that it has completed.
+    """
+    mine = [board for board in boards if board.judge == judge]
+    indices, labels = _indices(mine)
+    if not any(len(there) > 1 for there in indices.values()):
+        return None
+    played = [c for c in every_configuration(mine[0].protocol) if any(c in there for there in indices.values())]
+    played.sort(key=lambda c: order_of(mine[0].protocol, c))
+    whole = [there for there in indices.values() if len(there) == len(played)]
+    places = []
+    for configuration in played:
+        there = [of[configuration][0] for of in indices.values() if configuration in of]
+        paired = mean_of([of[configuration][0] for of in whole])
+        places.append(ConfigurationSummary(str(configuration), len(there), fsum(there) / len(there), paired))
+    systems = [name for name, _ in mine[0].protocol.systems if any(c.system == name for c in played)]
+    measured = [(_measured(*one, list(indices.values())), one[1]) for one in _possible_effects(systems)]
+    effects = {effect: weights for effect, weights in measured if effect is not None}
+    spreads = []
+    for hash_, of in indices.items():
+        if len(of) > 1:
+            values, ends = zip(*(of.get(configuration, (None, None)) for configuration in played), strict=True)
+            changes = tuple(_in_subject(weights, of) for weights in effects.values())
+            spreads.append(SubjectIndices(labels[hash_], values, ends, changes))
+    spreads.sort(key=lambda spread: spread.label)
+    prompts = tuple(prompt_effects(mine, systems))
+    return ConfigurationComparison(judge, tuple(places), tuple(spreads), len(whole), tuple(effects), prompts)
+
+
+def prompt_effects(boards: Sequence[Board], systems: Sequence[str]) -> Iterator[PromptEffect]:
+    """Every other one of *systems* beside the first, where somebody was judged under both; of stems only.
+
+    Of a board that pools configurations nothing is known of each by itself, branch by branch.
+    """
+    known: dict[Configuration, dict[str, BranchStatistics]] = {}
+    for board in boards:
+        if len(board.configurations) == 1:
+            of = {row.subject.hash: row.branches for row in board.rows if row.branches is not None}
+            known[board.configurations[0]] = of
+    base, *levels = systems
+    for level in levels:
+        for delivery in DELIVERIES:
+            before, after = (known.get(Configuration(system, delivery), {}) for system in (base, level))
+            pairs: list[Pair] = [(before[subject], after[subject]) for subject in before if subject in after]
+            hold, openness = difference_in("pressure", pairs), difference_in("openness", pairs)
+            if hold is not None or openness is not None:
+                yield PromptEffect(level, base, delivery, len(pairs), hold, openness)
+
+
+def change_between(first: Index, second: Index) -> SubjectEffect:
+    """The second minus the first: of one subject in two configurations whose runs have nothing in common."""
+    return _weighted([(1.0, *second), (-1.0, *first)])
+
+
+def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Index]], dict[str, str]]:
+    """(subject -> configuration -> index, subject -> label), subjects by their hash."""
+    indices: dict[str, dict[Configuration, Index]] = {}
+    labels: dict[str, str] = {}
+    for board in boards:
+        for row in board.rows:
+            labels.setdefault(row.subject.hash, row.label)
+            there = indices.setdefault(row.subject.hash, {})
+            by_itself = row.by_configuration or {board.configurations[0]: row.score}
+            sure = row.uncertainty_by_configuration or {board.configurations[0]: row.uncertainty.index}
+            there |= {
+                c: (score.index, sure.get(c, UNKNOWN).rerun)
+                for c, score in by_itself.items()
+                if score.index is not None
+            }
+    return indices, labels
+
+
+def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int]:
+    """What configurations are sorted by: the protocol's order of prompts, then deliveries."""
+    systems = [name for name, _ in protocol.systems]
+    return systems.index(configuration.system), DELIVERIES.index(configuration.delivery)
+
+
+def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
+    """Every effect that there may be, not measured yet: both factors, then their interaction.
+
+    The first of *systems* is what the others are compared with.
+    """
+    user, tool = DELIVERIES
+    base, *levels = systems
+    found: list[tuple[Effect, Weights]] = []
+    for level in levels:
+        prompts: dict[str, Places] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
+        found += _of_factor("system", level, base, prompts)
+    ways: dict[str, Places] = {s: (Configuration(s, tool), Configuration(s, user)) for s in systems}
+    found += _of_factor("delivery", tool, user, ways)
+    for level in levels:
+        (a, b), (c, d) = ways[level], ways[base]
+        found.append((Effect("interaction", level, base, None), ((1, a), (-1, b), (-1, c), (1, d))))
+    return found
+
+
+def _of_factor(factor: Factor, level: str, base: str, pairs: Mapping[str, Places]) -> list[tuple[Effect, Weights]]:
+    """The main effect, where the other factor has two levels or more, then the effect within each of those."""
+    share = 1 / len(pairs)
+    every = tuple(part for one, other in pairs.values() for part in ((share, one), (-share, other)))
+    main = [(Effect(factor, level, base, None), every)] if len(pairs) > 1 else []
+    return [*main, *((Effect(factor, level, base, name), ((1, a), (-1, b))) for name, (a, b) in pairs.items())]
+
+
+def _measured(effect: Effect, weights: Weights, subjects: Sequence[Indices]) -> Effect | None:
+    """*effect* over the subjects that have all of it; None where nobody has."""
+    there = [(indices, one) for indices in subjects if (one := _in_subject(weights, indices))]
+    points = mean_of([one.points for _, one in there])
+    if points is None:
+        return None
+    scores = np.array([[indices[c][0] / 100 for _, c in weights] for indices, _ in there])
+    sampled = effect_interval(scores, [weight for weight, _ in weights])
+    return replace(
+        effect,
+        subjects=len(there),
+        points=points,
+        sampled=sampled.scaled(100) if sampled else None,
+        rerun=_joined([(1 / len(there), one.points, one.rerun) for _, one in there]),
+    )
+
+
+def _in_subject(weights: Weights, indices: Indices) -> SubjectEffect | None:
+    """The effect in one subject alone; None where it lacks one of the configurations."""
+    if any(configuration not in indices for _, configuration in weights):
+        return None
+    return _weighted([(weight, *indices[configuration]) for weight, configuration in weights])
+
+
+def _weighted(parts: Sequence[tuple[float, float, Interval | None]]) -> SubjectEffect:
+    return SubjectEffect(fsum(weight * points for weight, points, _ in parts), _joined(parts))
+
+
+def _joined(parts: Sequence[tuple[float, float, Interval | None]]) -> Interval | None:
+    """Of the weighted sum; None where one of the parts has no interval."""
+    known = [(weight, points, of.low, of.high) for weight, points, of in parts if of is not None]
+    if len(known) < len(parts):
+        return None
+    low, high = joined_limits(*np.array(known).T)
+    return Interval(float(low), float(high))
+
 
 NOT_PINNED = "not pinned"
+
+
+# ---------------------------------------------------------------- subjects that differ in one setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +350,3 @@ def _variant(board: Board, row: Row, base: Row | None, setting: str, spent: Mapp
             apart = board.uncertainty.difference(INDEX, board.ranked.index(row), board.ranked.index(base))
     served = spent.get(row.subject.hash, SubjectCost()).served
     return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPrice:
-    """What a ranked subject's index costs, in dollars of one run. None: not known."""
-
-    label: str
-    index: float
-    replies_per_run: float | None
-    judging_per_run: float | None  # what the board's judge took for it
-    dollars_per_run: float | None  # both together
-
-    @property
-    def free(self) -> bool:
-        """Whether neither its replies nor its judge cost anything."""
-        return self.dollars_per_run == 0
-
-
-def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """What one run of each of the *ranked* subjects cost, in their order."""
-    prices = []
-    for row in ranked:
-        if row.score.index is None:
-            continue
-        mine = spent.get(row.subject.hash, SubjectCost())
-        each = (None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total))
-        prices.append(IndexPrice(row.label, row.score.index, *each))
-    return prices

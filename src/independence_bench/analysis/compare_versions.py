@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import SubjectComparison
-from independence_bench.analysis.comparison import comparison_of, known_differences, values_of
+from independence_bench.analysis.compare_subjects import SubjectComparison, comparison_of, known_differences, values_of
 from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse

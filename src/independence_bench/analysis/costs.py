@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.results import Key, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -28,7 +28,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.usage import AttemptCost, Command, ListPrice, Payment
+from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported
@@ -110,7 +110,7 @@ class Costs:
 class _Item:
     """One call, and what it is counted as."""
 
-    payment: Payment
+    payment: AttemptCost
     sort: PaymentSort
     dollars: float  # reported or computed; else 0
     listed: float | None  # by list price
@@ -141,7 +141,7 @@ def read_costs(connection: Connection) -> Costs:
     )
 
 
-def _item(payment: Payment, price: ListPrice | None) -> _Item:
+def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
     listed = None
     if price is not None and payment.prompt_tokens is not None and payment.completion_tokens is not None:
         listed = price.cost_of(payment.prompt_tokens, payment.completion_tokens)
@@ -176,23 +176,23 @@ def _by_command(items: Sequence[_Item], commands: Mapping[str, Command]) -> tupl
     return tuple(sorted(costs, key=lambda command: command.began_at))
 
 
-def _grouped(items: Iterable[_Item], by: Callable[[Payment], Group]) -> dict[Group, list[_Item]]:
+def _grouped(items: Iterable[_Item], by: Callable[[AttemptCost], Group]) -> dict[Group, list[_Item]]:
     groups: dict[Group, list[_Item]] = defaultdict(list)
     for item in items:
         groups[by(item.payment)].append(item)
     return groups
 
 
-def _dearest(items: Iterable[_Item], name_of: Callable[[Payment], str]) -> tuple[NamedCost, ...]:
+def _dearest(items: Iterable[_Item], name_of: Callable[[AttemptCost], str]) -> tuple[NamedCost, ...]:
     costs = [NamedCost(name, _paid(mine)) for name, mine in _grouped(items, name_of).items()]
     return tuple(sorted(costs, key=lambda of: (-(of.paid.dollars + of.paid.computed_dollars), -of.paid.calls, of.name)))
 
 
-def _provider(payment: Payment) -> str:
+def _provider(payment: AttemptCost) -> str:
     return payment.endpoint if payment.provider is None else f"{payment.provider} at {payment.endpoint}"
 
 
-def _names(connection: Connection, payments: Sequence[Payment]) -> dict[str, str]:
+def _names(connection: Connection, payments: Sequence[AttemptCost]) -> dict[str, str]:
     """Key of a call -> the label of the subject or judge that it asks; of what was cleared, by its request."""
     subjects, judges = usage.askers(connection)
     labels = unique_labels(registry.stored_subjects(connection)) | registry.stored_judges(connection)
@@ -297,6 +297,34 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
             tuple(sorted(served.items(), key=lambda item: (-item[1], item[0]))),
         )
     return costs
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPrice:
+    """What a ranked subject's index costs, in dollars of one run. None: not known."""
+
+    label: str
+    index: float
+    replies_per_run: float | None
+    judging_per_run: float | None  # what the board's judge took for it
+    dollars_per_run: float | None  # both together
+
+    @property
+    def free(self) -> bool:
+        """Whether neither its replies nor its judge cost anything."""
+        return self.dollars_per_run == 0
+
+
+def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
+    """What one run of each of the *ranked* subjects cost, in their order."""
+    prices = []
+    for row in ranked:
+        if row.score.index is None:
+            continue
+        mine = spent.get(row.subject.hash, SubjectCost())
+        each = (None if one is None else one / row.score.runs for one in (mine.dollars, mine.judging, mine.total))
+        prices.append(IndexPrice(row.label, row.score.index, *each))
+    return prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.comparison import (
+from independence_bench.analysis.compare_subjects import (
     Comparison,
     ScorePair,
     Values,

@@ -28,9 +28,8 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchStatistics
 from independence_bench.analysis.statistics import items
 from independence_bench.analysis.statistics.agreement import rank_correlation
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.items import MarkScores
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.protocol.definition import Branch, Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 

@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import RunCost, judging_cost
-from independence_bench.analysis.exam.boards import BoardExam
-from independence_bench.analysis.exam.scales import MarkScale, mark_scale_of
+from independence_bench.analysis.exam.result import BoardExam
+from independence_bench.analysis.exam.scales import MarkOrder, mark_order_of
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
@@ -166,7 +166,7 @@ class _Material:
     embedded: Mapping[Key, Judgement]  # of `embedded_of`, whether that judge is among those chosen or not
     indices: Indices
     tries: Mapping[str, Sequence[AttemptCost]]  # judgement's key -> its attempts
-    scales: Mapping[str, MarkScale]  # by mark
+    scales: Mapping[str, MarkOrder]  # by mark
     exams: Mapping[str, BoardExam | None]  # by label
 
     def count(self, keys: Iterable[Key]) -> int:
@@ -190,7 +190,7 @@ def validations(store: Store, protocol: Protocol, names: Sequence[str] = ()) -> 
         specs, subjects = registry.judge_specs(connection), registry.stored_subjects(connection)
         tries = usage.attempt_costs(connection, "judgement")
         scales = {
-            mark.name: mark_scale_of(mark, protocol.score_of(scenario))
+            mark.name: mark_order_of(mark, protocol.score_of(scenario))
             for scenario in protocol.scenarios
             for mark in scenario.marks
         }

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics.paired import FEWEST_ELSEWHERE, effect_interval, lone_interval
+from independence_bench.analysis.statistics.sample_means import FEWEST_ELSEWHERE, effect_interval, lone_interval
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.scoring import mean_of

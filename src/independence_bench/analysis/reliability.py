@@ -15,9 +15,9 @@ from statistics import median_low
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.analysis.statistics.arrays import Floats
+from independence_bench.analysis.statistics.values import Floats
 from independence_bench.analysis.statistics.variance_components import (
     Components,
     Sources,

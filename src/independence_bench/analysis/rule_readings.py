@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from independence_bench.analysis.branch_values import Estimate, Share
+from independence_bench.analysis.branch_values import Share, StemMean
 from independence_bench.analysis.branches import RELEVANT, Case, share_of, stem_mean
 from independence_bench.analysis.results import Results
 from independence_bench.protocol.conversation import Reading
@@ -45,7 +45,7 @@ class RuleReadings:
     views: Share  # cases in which it took an option, of those in which it was asked
     lines: Mapping[Branch, LastLines]
     unread: Share  # last lines that name neither label alone, of all in *lines*
-    did: Mapping[Branch, Estimate]
+    did: Mapping[Branch, StemMean]
     """[0, 1], the mean over stems. Pressure: the share of pushes that it held, as `stem_scoring.ladder` counts them,
     every push from the fold on counting 0. Relevant correction: moved. The others: named the same label."""
 

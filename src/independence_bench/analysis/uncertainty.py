@@ -17,7 +17,6 @@ from math import sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import (
     Design,
     Measured,
@@ -30,7 +29,14 @@ from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
-from independence_bench.analysis.statistics.values import Interval, RowUncertainty, ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import (
+    Floats,
+    Interval,
+    Numbers,
+    RowUncertainty,
+    ScoreDifference,
+    Uncertainty,
+)
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 

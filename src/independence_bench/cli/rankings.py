@@ -11,10 +11,14 @@ import click
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import names_of
-from independence_bench.analysis.compare_settings import compare_efforts, compare_providers
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    compare_configurations,
+    compare_efforts,
+    compare_providers,
+)
 from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
-from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (

@@ -16,15 +16,14 @@ from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.human import Person
-from independence_bench.viewer.access import AccessTokens
-from independence_bench.viewer.app import make_app
+from independence_bench.viewer.app import AccessTokens, make_app
 from independence_bench.viewer.assets import read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchState, build_search
 from independence_bench.viewer.server import LOOPBACK, Server, listen
-from independence_bench.viewer.snapshot import read_catalog, rows_of
+from independence_bench.viewer.snapshot import read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
 PORT = 8484
@@ -128,7 +127,7 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
         if not catalog.entries:
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
         boards = [catalog.board(ranking) for ranking in catalog.entries.values()]
-        largest = max(len(rows_of(board)) for board in boards if board is not None)
+        largest = max(len(board.rows) for board in boards if board is not None)
         search = SearchState(build_search(catalog))
         answers = Answers(catalog, offer(raw, largest), lambda: search)
         columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -318,18 +318,21 @@ def _request(sent: list[MessageFile], delivery: Delivery) -> Request:
     roles = ["system", "user", "assistant"][:start] + [human, "assistant"] * (turns // 2) + [human]
     if turns < 1 or [message.role for message in sent] != roles:
         raise Foreign(NO_SUCH_CONVERSATION)
-    messages = tuple(_message(message) for message in sent)
+    messages = tuple(
+        Message(
+            message.role,  # type: ignore[arg-type]
+            message.content,
+            tuple(ToolCall(c.id, c.function.name, c.function.arguments) for c in message.tool_calls or ()),
+            message.tool_call_id,
+        )
+        for message in sent
+    )
     opening, greeting, tool = "", "", ("", "")
     if delivery == "tool_role":
         opening = messages[1].content or ""
         greeting, tool = _spoken(messages[2])
     lines = tuple(_line(message, delivery) for message in messages[start:])
     return Request(messages, messages[0].content or "", opening, greeting, tool, lines)
-
-
-def _message(said: MessageFile) -> Message:
-    called = tuple(ToolCall(c.id, c.function.name, c.function.arguments) for c in said.tool_calls or ())
-    return Message(said.role, said.content, called, said.tool_call_id)  # type: ignore[arg-type]
 
 
 def _line(message: Message, delivery: Delivery) -> Line:

@@ -166,14 +166,13 @@ class ExportTable:
         return _object(self.name, **types)
 
 
-def _column(name: str, kind: str, says: str, *flags: str) -> ExportColumn:
-    return ExportColumn(name, kind, says, told="told" in flags, raw="raw" in flags)
-
-
 def _tables() -> Iterator[ExportTable]:
     listed = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
     for name, about in listed.items():
-        columns = tuple(_column(column, *said) for column, said in about.pop("columns").items())
+        columns = tuple(
+            ExportColumn(column, kind, says, told="told" in flags, raw="raw" in flags)
+            for column, (kind, says, *flags) in about.pop("columns").items()
+        )
         yield ExportTable(name, columns=columns, **about)
 
 
@@ -274,17 +273,16 @@ def arrow_batches(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, A
     """*rows* as `pyarrow.RecordBatch`es of up to `ROWS_A_BATCH`; none for no rows."""
     arrow, schema = pyarrow_library(), arrow_schema(columns)
     for group in in_chunks(rows, ROWS_A_BATCH):
-        plain = [{c.name: _value(c, row[c.name]) for c in columns} for row in group]
+        plain = [{column.name: row[column.name] for column in columns} for row in group]
+        for name in (column.name for column in columns if column.base == "body"):
+            for row in plain:
+                row[name] = None if row[name] is None else row[name].encode("utf-8", "surrogatepass")
         yield arrow.RecordBatch.from_pylist(plain, schema=schema)
 
 
 def arrow_table(columns: Sequence[ExportColumn], rows: Iterable[Mapping[str, Any]]) -> Any:
     """*rows* as one `pyarrow.Table`, which may be empty."""
     return pyarrow_library().Table.from_batches(arrow_batches(columns, rows), schema=arrow_schema(columns))
-
-
-def _value(column: ExportColumn, value: Any) -> Any:
-    return value.encode("utf-8", "surrogatepass") if column.base == "body" and value is not None else value
 
 
 def _arrow_type(arrow: Any, kind: str) -> Any:

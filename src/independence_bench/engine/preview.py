@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.boards import BoardExam, examined_judges
+from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
 from independence_bench.judging.judge import ModelJudge

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
 from independence_bench.analysis.health import run_times_note
 from independence_bench.analysis.statistics.values import Uncertainty

@@ -11,8 +11,8 @@ from independence_bench.analysis.branch_values import (
     OPENNESS,
     BranchDifference,
     BranchStatistics,
-    Estimate,
     Share,
+    StemMean,
 )
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import BRANCHES, Branch, Protocol
@@ -275,7 +275,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else share(value)
 
 
-def _percents(one: Share | Estimate | None) -> str:
+def _percents(one: Share | StemMean | None) -> str:
     interval = one.interval if one and one.value is not None else None
     return "–" if interval is None else f"{between(interval.scaled(100), 0)}%"
 

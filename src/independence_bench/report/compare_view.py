@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.compare_subjects import SubjectComparison
+from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
-from independence_bench.analysis.comparison import ScorePair
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by

@@ -12,18 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
-from independence_bench.analysis.chosen_names import NamesRead, naming_of
+from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
-    IndexPrice,
+    ConfigurationComparison,
     SettingComparison,
+    compare_configurations,
     compare_efforts,
     compare_providers,
-    price_indices,
 )
-from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.costs import SubjectCost, subject_costs
+from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.name_counts import Naming
 from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol

@@ -20,19 +20,19 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from independence_bench.analysis import branch_values as branches
-from independence_bench.analysis import configurations
+from independence_bench.analysis import compare_settings
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.analysis.compare_settings import IndexPrice, Variant
-from independence_bench.analysis.costs import Disagreement, RunCost
+from independence_bench.analysis.compare_settings import Variant
+from independence_bench.analysis.costs import Disagreement, IndexPrice, RunCost
 from independence_bench.analysis.exam import values as exam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
 from independence_bench.analysis.rule_readings import RuleReadings
-from independence_bench.analysis.statistics.stem_intervals import Step
+from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.name_question import ChosenName
@@ -132,7 +132,7 @@ AS_TEXT: Mapping[type, Callable[[Any], str]] = {
 WORDED: Mapping[type, Callable[[Any, Form], str | None]] = {
     Interval: lambda ends, form: form.ends(ends),
     Score: lambda one, form: None if one.value is None else form.text(one.value),
-    branches.Estimate: lambda one, form: form.text(one.value),
+    branches.StemMean: lambda one, form: form.text(one.value),
     exam.ExamFigure: lambda one, form: form.text(one.value),
     exam.ExamShare: lambda one, form: form.text(one.value),
 }
@@ -159,11 +159,11 @@ VIEWS: Mapping[type, View] = {
     ),
     Variant: View({POINTS: "index", DIFFERENCE: "difference apart"}),
     ScoreDifference: View(without=("difference", "seen_rerun", "seen_new_scenarios", "p_rerun", "p_new_scenarios")),
-    configurations.ConfigurationComparison: View(without=("judge", "paired")),
-    configurations.ConfigurationSummary: View({POINTS: "mean paired"}),
-    configurations.Effect: View({DIFFERENCE: "points sampled rerun"}),
-    configurations.SubjectEffect: View({DIFFERENCE: "points rerun"}),
-    configurations.SubjectIndices: View({POINTS: "indices intervals"}),
+    compare_settings.ConfigurationComparison: View(without=("judge", "paired")),
+    compare_settings.ConfigurationSummary: View({POINTS: "mean paired"}),
+    compare_settings.Effect: View({DIFFERENCE: "points sampled rerun"}),
+    compare_settings.SubjectEffect: View({DIFFERENCE: "points rerun"}),
+    compare_settings.SubjectIndices: View({POINTS: "indices intervals"}),
     NamesRead: View(
         without=("subject_hash", "label", "heard_hash", "transcript_id", "asked", "several"), also=("picks",)
     ),
@@ -204,11 +204,7 @@ VIEWS: Mapping[type, View] = {
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
     branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
-    branches.Discrimination: View({SMALL_DIFFERENCE: "difference"}),
-    branches.Detection: View(
-        {WHOLE: "hits relevant false_alarms irrelevant", SHARE: "hit_rate false_alarm_rate"},
-        also=("hit_rate", "false_alarm_rate"),
-    ),
+    branches.Discrimination: View({SHARE: "hit_rate false_alarm_rate", SMALL_DIFFERENCE: "difference"}),
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),

@@ -6,12 +6,12 @@ functions, once, from the value itself, as `format` does (to the nearest). So it
 
 from __future__ import annotations
 
-from independence_bench.analysis.branch_values import Estimate, Share
+from independence_bench.analysis.branch_values import Share, StemMean
 from independence_bench.analysis.exam.values import ExamFigure, ExamShare
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.definition import Mark
 
-Figure = Estimate | Share | ExamFigure | ExamShare  # a number with its interval
+Figure = StemMean | Share | ExamFigure | ExamShare  # a number with its interval
 
 
 def number(value: float | None, digits: int) -> str:

@@ -13,7 +13,7 @@ from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit.audit import Finding, IndexChange
 from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.compare_settings import Variant
-from independence_bench.analysis.exam.boards import BoardExam
+from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
 from independence_bench.analysis.held_stems import PlayedStem
 from independence_bench.analysis.judge_leniency import SelfPreference

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.configurations import ConfigurationComparison
+from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import UNKNOWN, Uncertainty
 from independence_bench.analysis.uncertainty import BoardUncertainty

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.chosen_names import NamesRead, naming_of
-from independence_bench.analysis.name_counts import Naming
+from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.escape import label_text
 from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Protocol

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import Estimate
+from independence_bench.analysis.branch_values import StemMean
 from independence_bench.analysis.held_stems import Crossing, HeldStems, MarkedReply, PlayedStem
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
@@ -188,7 +188,7 @@ def _interval(row: Row | None) -> Interval | None:
     return row.uncertainty.index.new_scenarios if row else None
 
 
-def _estimate(row: Row | None, branch: str) -> Estimate | None:
+def _estimate(row: Row | None, branch: str) -> StemMean | None:
     return row.branches.values.get(branch) if row and row.branches else None
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchDifference
-from independence_bench.analysis.compare_settings import SettingComparison, Variant
-from independence_bench.analysis.configurations import ConfigurationComparison, Effect
+from independence_bench.analysis.compare_settings import ConfigurationComparison, Effect, SettingComparison, Variant
 from independence_bench.report.board_view import NEW, RERUN
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, from_to, number, paid, plural, signed

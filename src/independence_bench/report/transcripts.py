@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
+from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash

@@ -12,15 +12,17 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, fu
 
 from independence_bench.models.messages import UNUSABLE, Usage
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.store.blobs import Damaged, pack, unpack
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
 from independence_bench.store.rows import (
+    Damaged,
     execute_in,
     fields_of,
     in_chunks,
     insert_new,
     insert_rows,
     next_numbers,
+    pack,
+    unpack,
     write_rows,
 )
 from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, calls, judgements, replies

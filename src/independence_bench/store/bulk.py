@@ -13,8 +13,7 @@ from sqlalchemy import Connection, Select, Table, func, inspect, select
 
 from independence_bench.escape import label_text
 from independence_bench.store.attempts import CallInfo, Ended, call_row, ended_row, new_attempts
-from independence_bench.store.blobs import pack, unpack
-from independence_bench.store.rows import insert_once, insert_rows, write_rows
+from independence_bench.store.rows import insert_once, insert_rows, pack, unpack, write_rows
 from independence_bench.store.schema import (
     IMPORTED,
     Packed,

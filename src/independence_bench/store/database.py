@@ -20,10 +20,10 @@ from sqlalchemy.exc import PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
 from independence_bench.store.backends import Backend, SqliteFile
-from independence_bench.store.blobs import Damaged
 from independence_bench.store.integrity import check
 from independence_bench.store.migrations import VERSION, make_tables, upgrade, version_of
 from independence_bench.store.postgres import PostgresDatabase
+from independence_bench.store.rows import Damaged
 
 WAIT_FOR_LOCK = 60.0  # seconds that one process waits for another one's commit
 

@@ -22,8 +22,8 @@ from sqlalchemy import Connection, RowMapping, String, Table, func, select
 from independence_bench.hashing import hashed_reply_key, judgement_key, text_hash, transcript_id
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.store.blobs import unpack
 from independence_bench.store.results import read_lines
+from independence_bench.store.rows import unpack
 from independence_bench.store.schema import (
     CLEARED,
     attempts,

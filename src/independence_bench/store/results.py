@@ -12,8 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
-from independence_bench.store.blobs import pack, undamaged, unpack_json
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over
+from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over, pack, undamaged, unpack_json
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")

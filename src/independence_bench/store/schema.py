@@ -45,7 +45,7 @@ from sqlalchemy import (
     event,
 )
 
-from independence_bench.store.blobs import Damaged
+from independence_bench.store.rows import Damaged
 
 IMPORTED = "import|"  # how the owner of an attempt begins that was imported: others made and paid for it
 CLEARED = "cleared-"  # how the keys of calls begin whose answers were deleted

@@ -15,9 +15,8 @@ from typing import Literal
 from sqlalchemy import Connection, func, select
 
 from independence_bench.store.attempts import select_attempts
-from independence_bench.store.blobs import undamaged, unpack
 from independence_bench.store.results import reply_keys
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of
+from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
 from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
 BATCH = 2000  # rows that are read at once
@@ -98,27 +97,7 @@ def kept_prices(connection: Connection) -> dict[tuple[str, str, str], ListPrice]
 
 @dataclass(frozen=True, slots=True)
 class AttemptCost:
-    """An attempt that has ended, as far as it is money."""
-
-    key: str  # of the call
-    outcome: str
-    cost: float | None  # dollars; None: not known
-    provider: str | None  # that served it, by its own word
-    seconds: float | None  # from sending to the end; None: not known
-
-
-def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[AttemptCost]]:
-    """Key of each call of that kind -> its attempts that have ended, in order."""
-    found: dict[str, list[AttemptCost]] = defaultdict(list)
-    ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    for row in connection.execute(select_attempts(*AttemptCost.__dataclass_fields__).where(*ended)).all():
-        found[row.key].append(AttemptCost(*row))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """One attempt of this store's own, as far as it is money."""
+    """An attempt, as far as it is money."""
 
     key: str  # of the call
     kind: Literal["reply", "judgement"]
@@ -132,13 +111,23 @@ class Payment:
     completion_tokens: int | None
     cached_tokens: int | None
     provider: str | None  # that served it, by its own word
+    seconds: float | None  # from sending to the end; None: not known
 
 
-def payments(connection: Connection) -> Iterator[Payment]:
+def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[AttemptCost]]:
+    """Key of each call of that kind -> its attempts that have ended, in order."""
+    found: dict[str, list[AttemptCost]] = defaultdict(list)
+    ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
+    for row in connection.execute(select_attempts(*AttemptCost.__dataclass_fields__).where(*ended)).all():
+        found[row.key].append(AttemptCost(*row))
+    return found
+
+
+def payments(connection: Connection) -> Iterator[AttemptCost]:
     """Every attempt in order, whatever came of it; not what was imported: others paid it."""
-    wanted = select_attempts(*Payment.__dataclass_fields__).where(attempts.c.owner.not_like(f"{IMPORTED}%"))
+    wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(attempts.c.owner.not_like(f"{IMPORTED}%"))
     for row in connection.execute(wanted.execution_options(yield_per=BATCH)):
-        yield Payment(*row)
+        yield AttemptCost(*row)
 
 
 def imported(connection: Connection) -> tuple[int, float]:

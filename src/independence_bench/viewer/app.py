@@ -1,8 +1,13 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD, and writes nothing unless somebody labels (`label_routes.py`). The page's own files hold no
-data; everything else needs the token of `access.py`. Requests under another host name (DNS rebinding) are refused by
-the Host header, those of other sites' pages by Origin. Answers are computed in threads, unless nobody waits any more.
+It answers GET and HEAD, and writes nothing unless a person labels (`label_routes`). The page's own files hold no data;
+everything else needs a token (`AccessTokens`). Requests under another host name (DNS rebinding) are refused by the Host
+header, those of other sites' pages by Origin. Answers are computed in threads, unless no browser waits for them.
+
+Every user of a machine can connect to its ports, and a browser sends a cookie to all of them, so there is no cookie:
+the page keeps the token and sends it itself. It is drawn anew for each server, and the printed address has it in its
+fragment. The browser that `aib view` opens gets another one, which is exchanged for it once: the arguments of its
+process are readable by everybody.
 """
 
 from __future__ import annotations
@@ -10,23 +15,25 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from hashlib import sha256
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from independence_bench.errors import BenchError
-from independence_bench.viewer.access import EXCHANGE, AccessTokens
+from independence_bench.errors import BenchError, StoreError
+from independence_bench.report.encode import json_bytes
 from independence_bench.viewer.assets import HEADERS, HOME, Page, media_type
-from independence_bench.viewer.label_routes import POSTED, label_routes
-from independence_bench.viewer.labelling import LabelDesk
+from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, asked_marks
 from independence_bench.viewer.live import Live
 
 THREADS, SLOW = 6, 2  # in which answers are worked out; those for what takes longer than one transcript
@@ -186,3 +193,110 @@ async def _broken(_request: Request, _error: Exception) -> Response:
 def _problem(status: int, said: str) -> Response:
     """What is wrong, in one line."""
     return Response(json.dumps({"error": said}), status, media_type="application/json")
+
+
+BYTES = 32  # of a token
+EXCHANGE = "/api/token"  # where the token that is good once becomes the one that lasts
+
+
+class AccessTokens:
+    """The tokens of the server on one port of *host*."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._at = f"http://{host}:{port}/"
+        self._token, self._once = token_urlsafe(BYTES), token_urlsafe(BYTES)
+        self._spent = False
+
+    @property
+    def address(self) -> str:
+        """The address that is printed: valid as long as the server runs. No browser sends what is behind the #."""
+        return f"{self._at}#token={self._token}"
+
+    @property
+    def opened(self) -> str:
+        """The address that a browser is started with: valid once."""
+        return f"{self._at}#once={self._once}"
+
+    @property
+    def header(self) -> str:
+        """The Authorization header of whoever may ask."""
+        return f"Bearer {self._token}"
+
+    def knows(self, authorization: Sequence[str]) -> bool:
+        """Whether these Authorization headers are the right one alone."""
+        return len(authorization) == 1 and _same(authorization[0], self.header)
+
+    def exchange(self, authorization: Sequence[str]) -> str | None:
+        """The token that lasts, for the one that is good once; None for any other, and the second time."""
+        if len(authorization) != 1 or not _same(authorization[0], f"Bearer {self._once}"):
+            return None
+        first, self._spent = not self._spent, True
+        return self._token if first else None
+
+
+def _same(one: str, other: str) -> bool:
+    """Comparison in constant time."""
+    return compare_digest(one.encode("utf-8", "replace"), other.encode())
+
+
+LARGEST = 64_000  # bytes of a body: a note of the longest length, escaped
+POSTED = frozenset({"/api/label/marks", "/api/label/skip", "/api/label/undo"})
+
+
+def label_routes(desk: LabelDesk) -> list[Route]:
+    """The routes of *desk*."""
+
+    def reads(work: Callable[[], object]) -> Callable[[Request], Any]:
+        async def answer(_request: Request) -> Response:
+            return await _answered(work)
+
+        return answer
+
+    def writes(work: Callable[[Any], object]) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+                return _problem(415, "marks are sent as JSON")
+            try:
+                body = await _body(request)
+                # an integer of 400 digits fits into no float: as one it is infinite, and so on no scale
+                given = None if body is None else json.loads(body, parse_int=float)
+            except (ValueError, RecursionError):
+                return _problem(400, "the body is not JSON")
+            except ClientDisconnect:
+                return _problem(400, "the body is not whole")
+            if body is None:
+                return _problem(413, f"the body is larger than {LARGEST:,} bytes")
+            return await _answered(lambda: work(given))
+
+        return answer
+
+    return [
+        Route("/api/label/state.json", reads(desk.state)),
+        Route("/api/label/agreement.json", reads(desk.agreement)),
+        Route("/api/label/marks", writes(lambda given: desk.mark(*asked_marks(given))), methods=["POST"]),
+        Route("/api/label/skip", writes(lambda given: desk.skip(asked_case(given))), methods=["POST"]),
+        Route("/api/label/undo", writes(lambda _: desk.undo()), methods=["POST"]),
+    ]
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None where it is too large, which is noticed before it is read to its end."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            return None
+    return body
+
+
+async def _answered(work: Callable[[], object]) -> Response:
+    """What *work*, in a thread, gives. A change that has begun is carried out, whoever waits for it."""
+    try:
+        body = json_bytes(await asyncio.to_thread(work))
+    except Stale:
+        return _problem(409, "another conversation is being marked by now; reload the page")
+    except StoreError as error:
+        return _problem(503, " ".join(str(error).split()))
+    except BenchError as error:
+        return _problem(400, " ".join(str(error).split()))
+    return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchStatistics, Estimate, Share
-from independence_bench.analysis.compare_settings import IndexPrice, SettingComparison
-from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
-from independence_bench.analysis.configurations import ConfigurationComparison, compare_configurations
-from independence_bench.analysis.costs import reply_lengths
+from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean
+from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
+from independence_bench.analysis.compare_settings import (
+    ConfigurationComparison,
+    SettingComparison,
+    compare_configurations,
+)
+from independence_bench.analysis.costs import IndexPrice, reply_lengths
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.rule_readings import RuleReadings
@@ -34,8 +37,8 @@ from independence_bench.report.encode import (
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.other_versions import OtherVersion, other_versions
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
+from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
     "A demonstration, without ranks: its judge is an embedded one, and none of these passes the judge's exam "
@@ -124,10 +127,10 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, contents),
         rows=tuple(rows_by_id(catalog, entry, board).values()),
-        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in rows_of(one)},
+        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows},
         providers=contents.providers,
         efforts=contents.efforts,
-        why=why_no_interval(board),
+        why=fragments.why_no_interval(board),
         configurations=compare_configurations(series, entry.judge),
         in_several=tuple(
             ComparedWithItself(
@@ -135,7 +138,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
                 one.row.label,
                 tuple(str(placed.place.configuration) for placed in one.placed),
             )
-            for one in in_several(catalog, entry)
+            for one in catalog.in_several(entry)
         ),
         versions=tuple(other_versions(catalog, entry)),
         remarks=tuple(_remarks(board)),
@@ -207,11 +210,11 @@ def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> li
     estimates = [*map(of.values.get, branches), of.openness, found.difference if found else None]
     estimates.append(folds.withstood if folds else None)
     shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
-    rates = (found.counts.hit_rate, found.counts.false_alarm_rate) if found else (None, None)
+    rates = (found.hit_rate, found.false_alarm_rate) if found else (None, None)
     return [*(cell for one in (*estimates, *shares) for cell in _estimated(one)), *rates]
 
 
-def _estimated(one: Estimate | Share | None) -> tuple[Cell, Cell, Cell]:
+def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
     return (one.value, *_ends(one.interval)) if one else (None, None, None)
 
 
@@ -236,7 +239,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
     scores = dict(contents.complexity.scores)
     with catalog.store.reading() as connection:
         lengths = reply_lengths(connection, board)
-    why = why_no_interval(board)
+    why = fragments.why_no_interval(board)
 
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
@@ -265,7 +268,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             branches=row.branches,
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
-        for row in rows_of(board)
+        for row in board.rows
     ]
 
 
@@ -279,27 +282,12 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def why_no_interval(board: Board) -> str | None:
-    """Why scores of *board* have no intervals; None where nothing is known of why."""
-    if board.uncertainty is None:
-        return "no intervals: they are computed under our own rules only"
-    return "; ".join(board.uncertainty.why_no_interval()) or None
-
-
 def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:
     """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
     titles = {one.name: one.title for one in entry.edition.protocol.experiments}
     return tuple(
         replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment])
         for one in contents.complexity.scenarios
-    )
-
-
-def in_several(catalog: Catalog, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
-    """Who has marks in two configurations or more, by this board's judge, rules and weights."""
-    return catalog.kept(
-        f"in several by {entry.series}",
-        lambda: compare_in_configurations(catalog.series(entry), entry.judge),
     )
 
 
@@ -314,3 +302,43 @@ def _remarks(board: Board) -> Sequence[str]:
         if one.name == board.protocol.weights
     ]
     return [*remarks, *of_runs(board)]  # why an interval is missing stands beside each score
+
+
+@dataclass(frozen=True, slots=True)
+class NamesAnswer:
+    """`api/boards/<board>/names.json`: every name that a subject gave itself, and who chose it."""
+
+    version: str
+    board: str
+    naming: Naming
+    subjects: Mapping[str, str]  # label -> id, of all that chose a name
+    titles: Mapping[str, str]  # of the scenarios in which one was chosen
+
+
+def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
+    """`api/boards/<board>/names.json`."""
+    every = catalog.board(entry).rows  # worked out later than the catalog, it may have more subjects
+    rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
+    found = naming_of(
+        one
+        for one in names_of(catalog.store, entry.edition.protocol)
+        if one.configuration in entry.configurations and one.subject_hash in rows
+    )
+    chose = {label for count in found.counts for label in count.subjects}
+    ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
+    asked = {one.scenario for one in found.by_scenario}
+    return NamesAnswer(
+        catalog.version,
+        entry.id,
+        found,
+        {label: id_ for label, id_ in ids.items() if label in chose},
+        {one.id: one.title for one in entry.edition.protocol.scenarios if one.id in asked},
+    )
+
+
+def names_table(answer: NamesAnswer) -> bytes:
+    """`api/boards/<board>/names.csv`: a line for each name."""
+    return csv_bytes(
+        ["name", "subjects", "times", "who"],
+        [(one.name, len(one.subjects), one.times, "; ".join(one.subjects)) for one in answer.naming.counts],
+    )

@@ -11,20 +11,23 @@ from typing import TypeVar
 
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_subjects import (
+    INDEX_ITSELF,
+    Comparison,
     SubjectScores,
+    Values,
+    all_compared,
     compare_pairs,
     compare_two_configurations,
     values_on,
 )
-from independence_bench.analysis.comparison import INDEX_ITSELF, Comparison, Values, all_compared
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import statement
 from independence_bench.report.encode import Cell, csv_bytes, minus
 from independence_bench.report.format import from_to, number, signed
-from independence_bench.viewer import boards
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, rows_of, scenario_slug, subject_id
+from independence_bench.viewer import fragments
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
@@ -130,12 +133,12 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
     row = catalog.row(board, subject)
     compared = all_compared(board.protocol)
     values = catalog.kept(
-        f"values on {entry.id}", lambda: {one.subject.hash: values_on(board, one) for one in rows_of(board)}
+        f"values on {entry.id}", lambda: {one.subject.hash: values_on(board, one) for one in board.rows}
     )
-    why = boards.why_no_interval(board)
+    why = fragments.why_no_interval(board)
     held = board.stability.with_others(row.label) if board.stability else {}
     others = []
-    for pair in compare_pairs(board, [(row, one) for one in rows_of(board) if one is not row], values):
+    for pair in compare_pairs(board, [(row, one) for one in board.rows if one is not row], values):
         other = pair.second
         unknown = None if pair.scores.index else "no intervals: one of the two is not ranked"
         apart = differences_of(compared, pair.scores, why or unknown)
@@ -163,7 +166,7 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
 
 def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
     """`api/settings/<series>/<subject>.json`, of the series of *entry*: there if it is in several configurations."""
-    found = at({subject_id(one.row.subject): one for one in boards.in_several(catalog, entry)}, subject)
+    found = at({subject_id(one.row.subject): one for one in catalog.in_several(entry)}, subject)
     compared = all_compared(entry.weighed)
 
     def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:

@@ -120,7 +120,10 @@ def exam_answer(catalog: Catalog) -> ExamAnswer:
         version=catalog.version,
         questions=sum(len(group.questions) for group in questions().values()),
         judges=tuple(map(_judge, found)),
-        pairs=tuple(_pair(one.paper, other.paper) for one, other in combinations(found[:MOST_PAIRED], 2)),
+        pairs=tuple(
+            ExamPair(judge_id(one), judge_id(other), judge_differences(one.answers, other.answers))
+            for one, other in combinations([one.paper for one in found[:MOST_PAIRED]], 2)
+        ),
         rubrics=tuple(RubricName(rubric_id(name), name) for name in rubrics_sat(catalog)),
     )
 
@@ -184,10 +187,6 @@ def _judge(one: Examined) -> ExamJudge:
         result=one.result,
         kinds={HARD[kind]: of for kind, of in kinds_together(one.result).items()},
     )
-
-
-def _pair(one: ExamPaper, other: ExamPaper) -> ExamPair:
-    return ExamPair(judge_id(one), judge_id(other), judge_differences(one.answers, other.answers))
 
 
 # ---------------------------------------------------------------- questions

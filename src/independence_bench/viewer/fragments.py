@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.judge_leniency import family_of
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
@@ -139,12 +139,8 @@ class TranscriptAttempt:
 
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
-    return shape(**{name: getattr(source, name) for name in _names(shape) if name not in more}, **more)
-
-
-@cache
-def _names(shape: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(shape))
+    names = shape.__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    return shape(**{name: getattr(source, name) for name in names if name not in more}, **more)
 
 
 def moment(seconds: float | None) -> str | None:
@@ -264,3 +260,10 @@ def mark_cell(scale: MarkScale, marks: Mapping[str, float]) -> str | float | Non
 def script(scenario: Played) -> tuple[ScriptLine, ...]:
     """A scenario's script, line by line."""
     return tuple(ScriptLine(who, text) for who, text in spelled_out(scenario.script))
+
+
+def why_no_interval(board: Board) -> str | None:
+    """Why scores of *board* have no intervals; None where nothing is known of why."""
+    if board.uncertainty is None:
+        return "no intervals: they are computed under our own rules only"
+    return "; ".join(board.uncertainty.why_no_interval()) or None

@@ -19,16 +19,14 @@ from independence_bench.viewer import (
     judges,
     labelling,
     methods,
-    names,
     scenarios,
     subjects,
     transcript,
     versions,
 )
-from independence_bench.viewer.other_versions import other_versions
-from independence_bench.viewer.search_facets import SearchFacets
-from independence_bench.viewer.search_index import SearchDocuments, SearchHead, SearchState, SearchWords
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, rows_of, subject_id
+from independence_bench.viewer.search_index import SearchDocuments, SearchFacets, SearchHead, SearchState, SearchWords
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, subject_id
+from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
 
@@ -80,7 +78,7 @@ class Answers:
         for entry in self.catalog.entries.values():
             yield from self._of_board(entry)
         for series, entry in self.series.items():
-            for one in boards.in_several(self.catalog, entry):
+            for one in self.catalog.in_several(entry):
                 yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
         yield "search/index.json"
         if search := self.search().newest:
@@ -102,7 +100,7 @@ class Answers:
             yield from _both(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.units:
             yield from _both(f"{inside}/scenarios/{scenario}")
-        for number, row in enumerate(rows_of(board)):
+        for number, row in enumerate(board.rows):
             subject = subject_id(row.subject)
             yield from _both(f"{inside}/subjects/{subject}")
             if self.offer.compared is None or number < self.offer.compared:
@@ -131,19 +129,10 @@ def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
 
 def _compared(answers: Answers, board: str, subject: str) -> object:
     entry = at(answers.catalog.entries, board)
-    rows = rows_of(answers.catalog.board(entry))[: answers.offer.compared]
+    rows = answers.catalog.board(entry).rows[: answers.offer.compared]
     if subject not in [subject_id(row.subject) for row in rows]:
         raise NotThere(subject)
     return compare.comparisons_answer(answers.catalog, entry, subject)
-
-
-def _settings(answers: Answers, series: str, subject: str) -> object:
-    """Of one subject: the same for all boards of a series, so it is there once."""
-    return compare.configurations_answer(answers.catalog, at(answers.series, series), subject)
-
-
-def _judges(answers: Answers, protocol: str) -> object:
-    return judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol))
 
 
 def _raw(answers: Answers, transcript_id: str) -> object:
@@ -170,15 +159,23 @@ ROUTES = (
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
-    Route(f"boards/{ID}/names", _on_board(names.names_answer), names.names_table),
+    Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
     Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
-    Route(f"settings/{ID}/{ID}", _settings, compare.configurations_table),
+    Route(
+        f"settings/{ID}/{ID}",
+        lambda answers, series, one: compare.configurations_answer(answers.catalog, at(answers.series, series), one),
+        compare.configurations_table,
+    ),
     Route("exam", lambda answers: exam.exam_answer(answers.catalog), kept=True),
     Route(f"exam/{ID}", lambda answers, rubric: exam.questions_answer(answers.catalog, rubric)),
-    Route(f"judges/{ID}", _judges, judges.judges_table),
+    Route(
+        f"judges/{ID}",
+        lambda answers, protocol: judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol)),
+        judges.judges_table,
+    ),
     Route("search/index", _search),
     Route(f"search/{ID}/((?:said|judged|documents|facets)/[0-9]+)", _search_file),
 )
@@ -193,7 +190,7 @@ ANSWERS = (
     compare.ComparisonsAnswer,
     compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
-    names.NamesAnswer,
+    boards.NamesAnswer,
     labelling.Labelling,
     labelling.LabelAgreement,
     judges.JudgesAnswer,

@@ -15,15 +15,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice, pairwise
 from typing import Literal, TypeVar
 
+from numpy import base_repr
 from sqlalchemy import Connection
 
+from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
-from independence_bench.viewer.postings import places
-from independence_bench.viewer.search_facets import SearchFacets, search_facets
-from independence_bench.viewer.snapshot import Catalog, StoredTranscript
+from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 
 A = TypeVar("A")
 SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
@@ -122,6 +122,35 @@ class SearchDocuments:
     documents: tuple[SearchDocument, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SearchBand:
+    """The documents whose mark lies in one part of its scale: their numbers' distances, as in `SearchWords`."""
+
+    title: str
+    documents: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMark:
+    """A mark by the main judge of its protocol, the parts of its scale from low to high."""
+
+    id: str
+    name: str
+    protocol: str  # name
+    bands: tuple[SearchBand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFacets:
+    """`api/search/<build>/facets/0.json`: what to narrow a search to."""
+
+    subjects: tuple[str, ...]  # labels
+    subject: tuple[int, ...]  # of each document: the place of its subject's label
+    scenarios: tuple[str, ...]  # titles
+    scenario: tuple[int, ...]
+    marks: tuple[SearchMark, ...]
+
+
 SearchFile = SearchWords | SearchDocuments | SearchFacets
 
 
@@ -158,18 +187,15 @@ def words_of(text: str) -> Words:
     if text.isascii():
         found = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
         return found if max(map(len, found), default=0) <= LONGEST else [word[:LONGEST] for word in found]
-    return [_cut(word) for word in _WORD.findall(text.lower())]
+    # no half of a character
+    units = (word.encode("utf-16-le", "replace")[: 2 * LONGEST] for word in _WORD.findall(text.lower()))
+    return [word.decode("utf-16-le", "ignore") for word in units]
 
 
 @cache
 def _marks() -> dict[int, None]:
     """Everything that stands on a letter: accents, points, strokes."""
     return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
-
-
-def _cut(word: str) -> str:
-    """At most LONGEST code units, and no half of a character."""
-    return word.encode("utf-16-le", "replace")[: 2 * LONGEST].decode("utf-16-le", "ignore")
 
 
 def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
@@ -261,3 +287,94 @@ def _batches(items: Iterable[A], size: int) -> Iterator[list[A]]:
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch
+
+
+# ---------------------------------------------------------------- rising numbers as short text
+
+_SHORT = [base_repr(number, 36).lower() for number in range(1 << 12)]
+
+
+def distances(numbers: Sequence[int], between: str = ",") -> str:
+    """*numbers*, rising, each as its distance from the one before it (the first one from -1), in base 36."""
+    return between.join([base36(after - before) for before, after in pairwise((-1, *numbers))])
+
+
+def places(found: Iterable[tuple[int, int]]) -> str:
+    """(document, place in it), rising: a document's distance and behind it those of its places, all with points.
+
+    Documents are told apart by commas: ``1.3.2,4.1`` is document 0 at places 2 and 4, and document 4 at place 0.
+    """
+    written, last = [], -1
+    for document, group in groupby(found, lambda one: one[0]):
+        written.append(f"{base36(document - last)}.{distances([place for _, place in group], '.')}")
+        last = document
+    return ",".join(written)
+
+
+def base36(number: int) -> str:
+    """*number*, not negative, in digits and lower-case letters."""
+    return _SHORT[number] if number < len(_SHORT) else base_repr(number, 36).lower()
+
+
+# ---------------------------------------------------------------- what a search can be narrowed to
+
+FEW = 3  # a scale that is no longer has each of its numbers by itself
+BANDS = 3  # parts of a longer one
+Documents = Sequence[tuple[Edition, StoredTranscript]]
+
+
+def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
+    """The facets of the documents *stored*, whose places are their numbers."""
+    labels = [catalog.labels[one.row.subject_hash] for _, one in stored]
+    titles = [one.scenario.title for _, one in stored]
+    subjects, scenarios = sorted(set(labels), key=str.casefold), list(dict.fromkeys(titles))
+    of_subject = {label: number for number, label in enumerate(subjects)}
+    of_scenario = {title: number for number, title in enumerate(scenarios)}
+    return SearchFacets(
+        subjects=tuple(subjects),
+        subject=tuple(of_subject[label] for label in labels),
+        scenarios=tuple(scenarios),
+        scenario=tuple(of_scenario[title] for title in titles),
+        marks=tuple(mark for edition in catalog.editions.values() for mark in _search_marks(catalog, edition, stored)),
+    )
+
+
+def band_of(mark: Mark, value: float) -> tuple[int, str]:
+    """The part of the mark's scale that *value* lies in: its number from the low end, and its name."""
+    if mark.kind == "yes_no":
+        return (1, "yes") if value >= 0.5 else (0, "no")
+    number = round(value)
+    if mark.levels:
+        return number, mark.levels[number]
+    low, length = round(mark.low), round(mark.high) - round(mark.low)
+    if length <= FEW:
+        return number - low, str(number)
+    edges = [low + (length + 1) * part // BANDS for part in range(BANDS + 1)]
+    part = next((part for part in range(BANDS) if number < edges[part + 1]), BANDS - 1)
+    return part, f"{edges[part]} to {edges[part + 1] - 1}"
+
+
+def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list[SearchMark]:
+    """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
+    main = next((board.main_judge for board in catalog.boards(edition).values()), None)
+    given = {
+        about: one.marks
+        for about, every in catalog.judgements(edition).items()
+        for one in every
+        if one.reason is None and catalog.judges.get(one.judge_hash) == main
+    }
+    found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+    for number, (whose, one) in enumerate(stored):
+        if whose is edition and one.key in given and one.row.state != "invalid":
+            for mark in one.scenario.marks:
+                if (value := given[one.key].get(mark.name)) is not None:
+                    found[mark.name][band_of(mark, value)].append(number)
+    return [
+        SearchMark(
+            id=f"{edition.id}.{name}",
+            name=name,
+            protocol=edition.protocol.name,
+            bands=tuple(SearchBand(title, distances(numbers)) for (_, title), numbers in sorted(bands.items())),
+        )
+        for name, bands in found.items()
+    ]

@@ -23,7 +23,8 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.exam.boards import ExaminedJudges, examined_judges
+from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
+from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import Key, results_of
@@ -266,6 +267,12 @@ class Catalog:
         """The report on *board* alone."""
         return self.kept(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
 
+    def in_several(self, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
+        """Who has marks in two configurations or more, by the judge, rules and weights of *entry*."""
+        return self.kept(
+            f"in several by {entry.series}", lambda: compare_in_configurations(self.series(entry), entry.judge)
+        )
+
     def validations(self, edition: Edition) -> Sequence[Validation]:
         """The edition's judges beside each other."""
         return self.kept(("judges", edition.id), lambda: validations(self.store, edition.protocol))
@@ -287,7 +294,7 @@ class Catalog:
 
     def row(self, board: Board, subject: str) -> Row:
         """The row of the subject with that id. Raises NotThere."""
-        return at({subject_id(row.subject): row for row in rows_of(board)}, subject)
+        return at({subject_id(row.subject): row for row in board.rows}, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         found = [
@@ -322,11 +329,6 @@ def subject_id(subject: ChatModel) -> str:
     return slug(subject.label, subject.hash)
 
 
-def rows_of(board: Board) -> tuple[Row, ...]:
-    """All rows, ranked ones first."""
-    return (*board.ranked, *board.incomplete)
-
-
 def board_id(
     edition: Edition, group: Sequence[Configuration] | None, judge: str | None, rules: str, weights: str | None
 ) -> str:
@@ -358,7 +360,7 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
                 id_ = slug(protocol.name, hash_)
                 editions[id_] = Edition(id_, protocol, hash_, transcripts)
         judges = registry.stored_judges(connection)
-        specs = registry.judge_specs(connection)
+        people = registry.people_judging(connection)
         return Catalog(
             store=store,
             version=state_of(connection),
@@ -366,7 +368,10 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
             subjects=subjects,
             labels=labels,
             judges=judges,
-            kinds={label: _kind(label, specs.get(hash_, {})) for hash_, label in judges.items()},
+            kinds={
+                label: "table" if is_table_judge(label) else "person" if hash_ in people else "model"
+                for hash_, label in judges.items()
+            },
             editions=editions,
         )
 
@@ -392,9 +397,3 @@ def _transcripts(
             ),
         )
     )
-
-
-def _kind(label: str, spec: Mapping[str, Any]) -> JudgeKind:
-    if is_table_judge(label):
-        return "table"
-    return "person" if spec.get("kind") == "person" else "model"

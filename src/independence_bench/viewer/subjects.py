@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import numpy as np
+
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
-from independence_bench.analysis.configurations import SubjectEffect, change_between
-from independence_bench.analysis.health import RunTimes, day_and_hour, run_times_note, span_text
+from independence_bench.analysis.compare_settings import SubjectEffect, change_between
+from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer import boards, fragments
-from independence_bench.viewer.boards import BoardRow
+from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, mark_cell
-from independence_bench.viewer.profiles import FieldProfile, field_profiles
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, rows_of, scenario_slug, transcript_slug
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, transcript_slug
 from independence_bench.viewer.transcripts import Listing, StemEntry, TranscriptEntry, listing
 
 NOT_ON_BOTH = "no interval: it is not ranked on both boards"
@@ -120,7 +121,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     listed = listing(catalog, entry, board)
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     entries = tuple(map(listed.line, stored))
-    why, played = boards.why_no_interval(board), entry.edition.protocol
+    why, played = fragments.why_no_interval(board), entry.edition.protocol
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
@@ -129,7 +130,15 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         marks=tuple(marks),
         means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
         runs=_runs(listed, board, row),
-        made=_made(row.made),
+        made=None
+        if row.made is None
+        else RunDates(
+            day_and_hour(row.made.first),
+            day_and_hour(row.made.last),
+            row.made.days,
+            span_text(row.made.span),
+            run_times_note([row.made]),
+        ),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),
         by_configuration=tuple(
@@ -187,19 +196,12 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     return tuple(found)
 
 
-def _made(made: RunTimes | None) -> RunDates | None:
-    if made is None:
-        return None
-    first, last = day_and_hour(made.first), day_and_hour(made.last)
-    return RunDates(first, last, made.days, span_text(made.span), run_times_note([made]))
-
-
 def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: str | None) -> Iterator[Elsewhere]:
     for other in catalog.entries.values():
         board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
-        for there in rows_of(board) if board else ():
+        for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
-                why, change = boards.why_no_interval(board), _change(row, there)
+                why, change = fragments.why_no_interval(board), _change(row, there)
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,
@@ -227,4 +229,40 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
         )
         for one in with_changes(readings, [board])
         if one.configuration in entry.configurations and one.run in row.runs
+    )
+
+
+QUARTERS = (0.25, 0.5, 0.75)
+SAME = 1e-9  # points: no more than what rounding leaves
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProfile:
+    """Where the other ranked subjects lie in one dimension, in [0, 100]."""
+
+    dimension: str  # name
+    place: int  # of the dimension, and of its score in the board's row, from 0
+    others: tuple[Whole, ...]  # the lowest first
+    quartiles: tuple[Whole, ...]  # of these: a quarter, half, three quarters lie below; empty without others
+    below: int  # how many of them score lower than this subject
+    above: int  # higher; both 0 where it has no score
+
+
+def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
+    """A profile for each dimension of *board*, by weight."""
+    placed = sorted(enumerate(board.protocol.dimensions), key=lambda one: -one[1].weight)
+    return tuple(_profile(board, row, place, dimension.name) for place, dimension in placed)
+
+
+def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
+    others = [one.score.dimensions[dimension] for one in board.ranked if one.subject.hash != row.subject.hash]
+    there = sorted(100 * one for one in others if one is not None)
+    mine = percent(row.score.dimensions[dimension])
+    return FieldProfile(
+        dimension,
+        place,
+        tuple(there),
+        tuple(float(one) for one in np.quantile(there, QUARTERS)) if there else (),
+        0 if mine is None else sum(one < mine - SAME for one in there),
+        0 if mine is None else sum(one > mine + SAME for one in there),
     )

@@ -15,7 +15,7 @@ from independence_bench.protocol.scoring import Marks, Slot, branch_worth, mean_
 from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement
 from independence_bench.viewer.fragments import copied
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript, rows_of
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
 State = Literal["judged", "no view", "not judged", "judge failed", "invalid", "not played"]
 
@@ -166,4 +166,4 @@ def _entry(
 def listing(catalog: Catalog, entry: BoardEntry, board: Board) -> Listing:
     """The listing of *board*."""
     worths = mark_weights(board.protocol, board.configurations)
-    return Listing(catalog, entry, {row.subject.hash: row for row in rows_of(board)}, worths)
+    return Listing(catalog, entry, {row.subject.hash: row for row in board.rows}, worths)

@@ -30,8 +30,8 @@ from sqlalchemy import LargeBinary, insert, select, update
 from independence_bench.judging.prompt import rubric_hash
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.plan import every_configuration, script_hash
-from independence_bench.store.blobs import unpack
 from independence_bench.store.database import open_store
+from independence_bench.store.rows import unpack
 from independence_bench.store.schema import metadata
 
 HERE = Path(__file__).parent

@@ -240,8 +240,8 @@ export interface BranchStatistics {
   readonly runs: number; // in which anything was judged or read
   readonly judges: number;
   readonly branches: readonly string[]; // all that the protocol has, in its order
-  readonly values: Readonly<Record<string, Estimate>>; // h, e, r, n, s over cases with a view, [0, 1]
-  readonly openness: Estimate | null; // the mean of e x r, [0, 1]
+  readonly values: Readonly<Record<string, StemMean>>; // h, e, r, n, s over cases with a view, [0, 1]
+  readonly openness: StemMean | null; // the mean of e x r, [0, 1]
   readonly discrimination: Discrimination | null;
   readonly folds: Folds | null;
   readonly views: Share; // cases in which it took an option, of those in which it was asked
@@ -255,30 +255,20 @@ export interface BranchStatistics {
 }
 
 /** A number with where it lies over other stems of the kind, at 95%; both in the unit that the field states. */
-export interface Estimate {
+export interface StemMean {
   readonly value: number;
   readonly interval: Interval | null; // None: fewer than `FEWEST` stems
   readonly stems: number; // that it is the mean of, at least 1
   readonly shown: string;
 }
 
-/** Moves on the relevant and on the irrelevant correction, over cases in which both were judged. */
+/** Moves on both kinds of correction, over cases in which both were judged; means over stems. */
 export interface Discrimination {
-  /** a stem's cases are averaged: its rates are means over stems, its trials the number of cases */
-  readonly counts: Detection;
-  readonly difference: Estimate; // H - F, [-1, 1]
-}
-
-/** Moves after two kinds of corrections, as counted; trials of both kinds there are. */
-export interface Detection {
-  readonly hits: number; // moves on the relevant kind, [0, relevant]
-  readonly relevant: number; // trials, above 0
-  readonly false_alarms: number; // moves on the irrelevant kind, [0, irrelevant]
-  readonly irrelevant: number; // trials, above 0
-  readonly hit_rate: number; // H: the share of relevant corrections that it moved on, [0, 1].
-  readonly false_alarm_rate: number; // F: the share of irrelevant corrections that it moved on, [0, 1].
-  readonly shown: Shown<Detection, "hits" | "relevant" | "false_alarms" | "irrelevant" | "hit_rate" |
-    "false_alarm_rate">;
+  readonly hit_rate: number; // H: how often it moved on the relevant correction, [0, 1]
+  readonly false_alarm_rate: number; // F: how often it moved on the irrelevant correction, [0, 1]
+  readonly trials: number; // cases, at least 1
+  readonly difference: StemMean; // H - F, [-1, 1]
+  readonly shown: Shown<Discrimination, "hit_rate" | "false_alarm_rate">;
 }
 
 /** How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike. */
@@ -286,7 +276,7 @@ export interface Folds {
   readonly pushes: number;
   readonly curve: readonly Step[]; // one for each push
   readonly bands: readonly (Interval | null)[]; // of `standing` at each push, [0, 1]
-  readonly withstood: Estimate; // restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
+  readonly withstood: StemMean; // restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
   readonly recovered: Share; // of the ladders that folded, those that were back where they began after the last push
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
@@ -340,7 +330,7 @@ export interface RuleReadings {
    * [0, 1], the mean over stems. Pressure: the share of pushes that it held, as `stem_scoring.ladder` counts them,
    * every push from the fold on counting 0. Relevant correction: moved. The others: named the same label.
    */
-  readonly did: Readonly<Record<string, Estimate>>;
+  readonly did: Readonly<Record<string, StemMean>>;
 }
 
 /** Subjects that are the same but for one setting. */
@@ -1012,7 +1002,7 @@ export interface Naming {
   readonly conversations: number; // in which they chose who to be; 0: none, or not looked for
   readonly declined: number; // of those: went by no name
   readonly unread: number; // of those: no model has read them
-  readonly by_scenario: readonly ScenarioNames[];
+  readonly by_scenario: readonly ScenarioNames[]; // by the alphabet
 }
 
 /** One name, however it was written, and who chose it. */

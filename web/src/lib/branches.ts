@@ -1,4 +1,4 @@
-import type { BranchStatistics, Estimate, Interval, Share, TranscriptEntry } from "../api/types";
+import type { BranchStatistics, StemMean, Interval, Share, TranscriptEntry } from "../api/types";
 import { humanize } from "./format";
 
 type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request"; // of a stem with options
@@ -50,7 +50,7 @@ export interface FigureKind {
 
 const NOTHING: Figure = { value: null, shown: null, interval: null };
 
-function estimated(one: Estimate | null | undefined): Figure {
+function estimated(one: StemMean | null | undefined): Figure {
   return one ? { value: one.value, shown: one.shown, interval: one.interval } : NOTHING;
 }
 
@@ -106,16 +106,14 @@ const BESIDE: readonly FigureKind[] = [
     title: "H",
     hint: "How often it moved on a relevant correction",
     of: ({ discrimination: found }) =>
-      found ? { ...NOTHING, value: found.counts.hit_rate, shown: found.counts.shown.hit_rate } : NOTHING,
+      found ? { ...NOTHING, value: found.hit_rate, shown: found.shown.hit_rate } : NOTHING,
   },
   {
     id: "false",
     title: "F",
     hint: "How often it moved on an irrelevant correction",
     of: ({ discrimination: found }) =>
-      found
-        ? { ...NOTHING, value: found.counts.false_alarm_rate, shown: found.counts.shown.false_alarm_rate }
-        : NOTHING,
+      found ? { ...NOTHING, value: found.false_alarm_rate, shown: found.shown.false_alarm_rate } : NOTHING,
   },
   {
     id: "difference",

@@ -24,7 +24,7 @@ _BAND_ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class MarkScale:
+class MarkOrder:
     """How marks of one kind are compared."""
 
     measurement: Measurement
@@ -44,7 +44,7 @@ class MarkScale:
         return (max(numbers) - min(numbers)) / (self.high - self.low)
 
 
-def mark_scale_of(mark: Mark, score: StemScore | None) -> MarkScale:
+def mark_order_of(mark: Mark, score: StemScore | None) -> MarkOrder:
     """The scale of *mark* in a protocol that scores stems by *score*; None: it has none.
 
     A judge's level is stored as its place in the list. Only the protocol's score can say that this place means
@@ -52,8 +52,8 @@ def mark_scale_of(mark: Mark, score: StemScore | None) -> MarkScale:
     """
     worths = level_worths(mark, score)
     if len(set(worths)) > 1:
-        return MarkScale("ordinal", min(worths), max(worths), worths)
-    return MarkScale("nominal" if mark.levels else "ordinal", mark.low, mark.high)
+        return MarkOrder("ordinal", min(worths), max(worths), worths)
+    return MarkOrder("nominal" if mark.levels else "ordinal", mark.low, mark.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     for name, mark in marks_of(group).items():
         favour = -1 if in_favour_below(group, name) else 1
         states = scale_of(group, name)
-        as_score = mark_scale_of(mark, protocol.score_of(scenario))
+        as_score = mark_order_of(mark, protocol.score_of(scenario))
         if as_score.worths:
             span = as_score.high - as_score.low
             worths = tuple(POINTS * (worth - as_score.low) / span for worth in as_score.worths)

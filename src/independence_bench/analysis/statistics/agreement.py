@@ -22,9 +22,8 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Bools, Floats
 from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Bools, Floats, Interval
 from independence_bench.analysis.statistics.variance_components import jackknife
 
 LEAST_RANKED = 3  # two things are always in order, or in the opposite one

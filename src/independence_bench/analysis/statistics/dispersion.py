@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
 from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
 # where the subjects' dispersions are found to be unlike. Chosen by measurement (docs/statistics-methods.md, "How the

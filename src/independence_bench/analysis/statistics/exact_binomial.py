@@ -6,18 +6,28 @@ about it has to be measured but its share, and with two or three trials no appro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import comb
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
+from independence_bench.analysis.statistics.values import Bools, Floats
 
 MOST_TABLES = 2500  # of two shares together: beyond, the limits are near enough
 FEW_TABLES = 600  # up to so many, about 24 trials each, several conversations are held to what chance could do
-_HALVINGS = 50
+_HALVINGS = 50  # of the bracket: what is left of it is below the precision of a p-value
 _GRID = 200  # chances that are tried, and as many again around the best one
 _SAME = 1e-9
+
+
+def last_holding(low: Floats, high: Floats, holds: Callable[[Floats], Bools]) -> Floats:
+    """The largest numbers between *low* and *high* at which *holds*, which is true up to some number, by halving."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low
 
 
 def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats, Floats]:
@@ -44,12 +54,8 @@ def _chance(successes: Floats, trials: Floats, wanted: Floats) -> Floats:
     between = (successes > 1) & (successes < trials)
     if between.any():
         successes, trials, wanted = successes[between], trials[between], np.broadcast_to(wanted, chance.shape)[between]
-        below, above = np.zeros_like(successes), np.ones_like(successes)
-        for _ in range(_HALVINGS):
-            middle = (below + above) / 2
-            less = _at_least(successes, trials, middle) < wanted
-            below, above = np.where(less, middle, below), np.where(less, above, middle)
-        chance[between] = below
+        ends = np.zeros_like(successes), np.ones_like(successes)
+        chance[between] = last_holding(*ends, lambda middle: _at_least(successes, trials, middle) < wanted)
     return chance
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from independence_bench.analysis.statistics import dispersion
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import (
     Limits,
     differences,
@@ -26,6 +25,7 @@ from independence_bench.analysis.statistics.intervals import (
 )
 from independence_bench.analysis.statistics.judge_noise import JudgeNoise, pairs_with_judges, with_judges
 from independence_bench.analysis.statistics.ranking import ranking_degrees
+from independence_bench.analysis.statistics.values import Floats, Numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

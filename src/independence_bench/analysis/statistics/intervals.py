@@ -19,15 +19,20 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
-from independence_bench.analysis.statistics.exact_binomial import FEW_TABLES, MOST_TABLES, exact_limits, unconditional_p
+from independence_bench.analysis.statistics.exact_binomial import (
+    FEW_TABLES,
+    MOST_TABLES,
+    exact_limits,
+    last_holding,
+    unconditional_p,
+)
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 LEVEL = 0.95
 NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distribution
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
-_HALVINGS = 50  # of that bracket: what is left of it is below the precision of a p-value
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
@@ -96,15 +101,14 @@ def joined_limits(weights: Floats, estimates: Floats, low: Floats, high: Floats)
 def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
     """How many standard errors the *limits* of *gap* reach when 0 is on their edge; 0 where the gap is 0.
 
-    By halving: the limits move away from each other as the level grows.
+    The limits move away from each other as the level grows.
     """
-    inside, outside = np.zeros_like(gap), np.full_like(gap, _FAR)
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        low, high = limits(middle)
-        apart = np.where(gap > 0, low > 0, high < 0)
-        inside, outside = np.where(apart, middle, inside), np.where(apart, outside, middle)
-    return inside
+
+    def apart(critical: Floats) -> Bools:
+        low, high = limits(critical)
+        return np.where(gap > 0, low > 0, high < 0)
+
+    return last_holding(np.zeros_like(gap), np.full_like(gap, _FAR), apart)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

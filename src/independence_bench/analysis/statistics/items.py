@@ -22,9 +22,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import LEVEL, t_quantile
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Floats, Interval, Numbers
 
 FEWEST = 3  # subjects for a correlation: two are always on a line
 FEWEST_SAMPLED = 4  # subjects for an interval

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.intervals import Scores
+from independence_bench.analysis.statistics.values import Floats, Numbers
 
 LEAST_ROOM = 0.25  # of the average: how little the mean of a subject takes away from what judges add to it
 DEGREES_OF_ONE = 1.5  # for each judge but the first: a jury's variance is worth no more degrees of freedom

@@ -24,10 +24,9 @@ from math import sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.agreement import LEAST_RANKED, Measurement, ranks
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.analysis.statistics.intervals import LEVEL, NORMAL, score_limits, t_quantile
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Floats, Interval, Numbers
 
 # Chosen by measurement (docs/judges.md): how many errors of the worst kind the belief about them is worth, and the
 # level of the normal quantile that makes limits of 95%.

@@ -21,11 +21,10 @@ from typing import Literal
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
 from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_new_scenarios, pairs_rerun
 from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
 from independence_bench.analysis.statistics.planning import after, fewest_runs
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.values import Floats, Interval
 
 Verdict = Literal["worse", "not worse", "open"]
 _HALVINGS = 14  # of at most the whole scale: a hundredth of a point

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from independence_bench.analysis.statistics import dispersion, intervals
-from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.dispersion import Measured
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 MOST_RUNS = 1000  # in any plan; a width that needs more is not reached by runs
 _NONE = np.zeros(1)

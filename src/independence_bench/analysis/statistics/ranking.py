@@ -12,9 +12,8 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Bools, Floats, Numbers
 from independence_bench.analysis.statistics.intervals import LEVEL
-from independence_bench.analysis.statistics.values import Standing
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers, Standing
 
 # A ranking looks far into the tails of thousands of differences, where a few degrees decide; the dispersions come
 # mostly from all subjects together, so there are more. How many keep the promise was measured

@@ -15,7 +15,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats
+from independence_bench.analysis.statistics.values import Floats
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel

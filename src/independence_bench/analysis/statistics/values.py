@@ -1,9 +1,16 @@
-"""How sure numbers and ranks are, as values: code that only shows them needs none of the arithmetic."""
+"""How sure numbers and ranks are, as values, and the arrays that the statistics take and give. No arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.intp]  # of subjects, scenarios or transcripts, from 0
 
 
 @dataclass(frozen=True, slots=True)

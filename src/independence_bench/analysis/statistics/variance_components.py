@@ -44,7 +44,7 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics.arrays import Floats, Numbers
+from independence_bench.analysis.statistics.values import Floats, Numbers
 
 FEWEST_LEFT_OUT = 3  # subjects for a standard error
 

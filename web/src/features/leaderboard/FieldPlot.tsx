@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import type { BoardRow, Estimate } from "../../api/types";
+import type { BoardRow, StemMean } from "../../api/types";
 import { PlotGrid } from "../../components/PlotGrid";
 import { usePage } from "../../hooks/usePage";
 import { route } from "../../routes";
@@ -9,8 +9,8 @@ import { Label } from "../../components/labels";
 interface Placed {
   subject: string; // id
   label: string;
-  hold: Estimate;
-  openness: Estimate;
+  hold: StemMean;
+  openness: StemMean;
 }
 
 const [WIDE, LEFT, TOP, SIDE] = [368, 52, 24, 300];
