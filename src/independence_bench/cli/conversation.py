@@ -24,9 +24,8 @@ from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
-from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
-from independence_bench.judging.output import scale_of, within
-from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
+from independence_bench.judging.judge import Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, scale_of, what_to_mark, within
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 from independence_bench.protocol.plan import every_configuration

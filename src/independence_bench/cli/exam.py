@@ -17,7 +17,7 @@ from independence_bench.cli.options import command_line, err, legend_option, say
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import json_option
-from independence_bench.engine.ask_exam import PROTOCOL, foresee, sit
+from independence_bench.engine.ask_judges import PROTOCOL, foresee, sit
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions

@@ -26,7 +26,7 @@ from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.cli.workers import Worker
-from independence_bench.engine.ask_names import name_asker
+from independence_bench.engine.ask_judges import name_asker
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import WrongUse

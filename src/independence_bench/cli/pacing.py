@@ -10,17 +10,19 @@ import click
 from independence_bench.analysis.statistics.planning import FEWEST, MOST
 from independence_bench.cli.options import Number, say
 from independence_bench.cli.progress import duration
-from independence_bench.engine.adaptive import (
+from independence_bench.engine.schedule import (
     ALL_RUNS,
     INCOMPLETE,
     OPEN,
     OUT_OF_REACH,
     SETTLED,
     AdaptiveRun,
+    Spread,
     SubjectStatus,
     Target,
+    Wait,
+    gap_of,
 )
-from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.report.format import money, plural
 from independence_bench.report.table import Block, Column, Name, Note, Prose, Table, columns_of

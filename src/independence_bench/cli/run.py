@@ -30,9 +30,8 @@ from independence_bench.cli.permissions import permissions, trust_option
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.cli.workers import Worker
-from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.schedule import Spread
+from independence_bench.engine.schedule import AdaptiveRun, Spread, Target, run_adaptive
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text

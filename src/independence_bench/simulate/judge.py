@@ -41,9 +41,15 @@ from functools import cache
 from math import log2
 from typing import Any, Literal
 
-from independence_bench.judging.exam.cases import in_favour_below
-from independence_bench.judging.exam.questions import BANDS, Question, QuestionFile, every
-from independence_bench.judging.exam.rubrics import scale_of, stem_of
+from independence_bench.judging.exam.questions import (
+    BANDS,
+    Question,
+    QuestionFile,
+    every,
+    in_favour_below,
+    scale_of,
+    stem_of,
+)
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import dig
 from independence_bench.protocol.definition import CHOOSING, POSITION

@@ -16,9 +16,8 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import PairAgreement, validations
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.errors import WrongUse
-from independence_bench.judging.human import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
-from independence_bench.judging.output import scale_of, within
-from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
+from independence_bench.judging.judge import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, scale_of, what_to_mark, within
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.store.database import Store

@@ -1,7 +1,12 @@
-"""Has judges sit the exam: what it would take, and the asking. Prints nothing, and says nothing of how they did.
+"""Has judges asked about given conversations: the exam, and which names and genders the AI in one gives itself.
 
-Each question is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
-stops it and the same command goes on. No transcript is stored, so no table of a protocol knows of it.
+    readings = names_of(store, protocol)                            # asks nobody
+    await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
+    readings = names_of(store, protocol)                            # now with what the model read
+
+Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
+stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts, and
+names are a judgement by the question of `judging.name_question`. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations
@@ -12,17 +17,34 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
 
-from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask, JudgeAsker
+from independence_bench.analysis.chosen_names import NamesRead
+from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.executor import Executor
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import protocol_named
+from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.prompt import judge_request
-from independence_bench.store import attempts, results, usage
+from independence_bench.judging.name_question import (
+    GIVEN_GENDERS,
+    INSTRUCTIONS,
+    QUESTION,
+    SCHEMA,
+    name_answer,
+    names_mark,
+    question_key,
+)
+from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
+from independence_bench.models.messages import ChatRequest, Completion, Message
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Transcript
+from independence_bench.protocol.definition import Scenario
+from independence_bench.store import attempts, registry, results, usage
+from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement
 
 PROTOCOL = "v2"  # whose judge it is that sits where none is named
 
@@ -34,6 +56,37 @@ class ExamCost:
     dollars: float
     attempts: int
     unpriced: int
+
+
+class JudgeAsker(Asker):
+    """Asks a judge about given conversations: for names, as a probe, in the exam."""
+
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        every: int,
+        left: Sequence[ConversationTask],
+        session: Session,
+        calls_at_once: int,
+    ) -> None:
+        """*judges*: those that *left* asks, shown as the first of them. *every*: how many conversations there are;
+        *left* are those that are still to be asked about."""
+        self.judges, self._tasks, known = judges, left, every - len(left)
+        calls = sum(task.calls for task in left)
+        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
+        # a judge that is no model makes no call, so there is nothing to report
+        asking = any(judge.calls for judge in judges)
+        super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
+
+    async def ask_all(self, executor: Executor) -> None:
+        """Ask about every conversation that is left."""
+        for judge in self.judges:
+            keep = partial(registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec)
+            await executor.commits.do(keep)
+        await self.converse(executor, self._progress, self._tasks)
+
+
+# ---------------------------------------------------------------- the exam
 
 
 class ExamAsker(JudgeAsker):
@@ -137,3 +190,57 @@ async def _asker(
             judges[name] = found
         sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
         yield plan, ExamAsker(sittings, session, options.limits.calls_at_once)
+
+
+def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
+    """What *model* is asked about *transcript*."""
+    heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
+    fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
+    said = (
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in the "
+        "conversation.",
+        show_conversation(transcript, fence),
+        "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
+        f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
+        '"final_gender": ...}',
+    )
+    asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(said))), schema=SCHEMA)
+    words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
+
+    def made(reading: str, reason: str | None) -> Judgement:
+        marks = {} if reason else names_mark(reading)
+        return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
+
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
+        reading = name_answer(completion.content, words)
+        return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
+
+    return Call(
+        info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
+        request=asked,
+        table=results.JUDGEMENTS,
+        final=lambda judgement: judgement.reason is None,
+        read=read,
+        none=lambda reason: made("", reason),
+        priority=1,
+    )
+
+
+_NOTHING = Scenario("", "", "", (), (), ())
+TITLE = "a conversation about names"
+
+
+def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
+    """An asker that has *judge* read the conversations that are *left*."""
+
+    async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(question(transcript, judge.model))
+        if judgement.reason is None:
+            calls.progress.ended("judged")
+        else:
+            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+
+    with session.store.reading() as connection:
+        transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
+    tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
+    return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
