@@ -23,9 +23,8 @@ from pathlib import Path, PurePosixPath
 from independence_bench.errors import ProtocolError
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.file_formats import TOP
+from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_protocol
-from independence_bench.protocol.texts import Files
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text

@@ -31,19 +31,18 @@ from independence_bench.protocol.file_formats import (
     NAME,
     TOP,
     BranchesFile,
+    Files,
     OpenStemFile,
     ProtocolFile,
+    ProtocolTexts,
     RubricFile,
     ScenarioFile,
     StemFile,
     StepFile,
-    read_kinds,
     read_mark,
-    read_score,
 )
 from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
-from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
-from independence_bench.protocol.texts import Files, ProtocolTexts
+from independence_bench.protocol.stems import branch_title, check_stem, read_kinds, read_score, scenarios_of
 
 
 def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
