@@ -151,8 +151,8 @@ def called(user: User, text: str) -> Completion | Fault:
     os.chdir(user.folder)
     try:
         client = FunctionClient(BUILT_IN["python"])
-        request = ChatRequest(client.resolve(ModelSpec("mira:reply", "python")), (Message("user", "Who are you?"),))
-        return asyncio.run(client.complete(request, 0))
+        model = asyncio.run(client.resolve(ModelSpec("mira:reply", "python"), 1.0, 0))
+        return asyncio.run(client.complete(ChatRequest(model, (Message("user", "Who are you?"),)), 0))
     finally:
         os.chdir(here)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from fuzz.json_values import flatten, grow
-from independence_bench.models.resolve import resolve_auto
 from independence_bench.models.response import read_models, read_providers
+from independence_bench.models.spec import AUTO
 
 
 def check(data: bytes) -> None:
@@ -27,7 +27,7 @@ def check(data: bytes) -> None:
         assert most is None or 0 <= most < 1e10
         assert len(info.identity) in (0, 16)
         if info.parameters is not None:
-            resolve_auto(info.id, info.parameters)
+            info.effort(AUTO)
     for tag, name in read_providers(value).items():
         assert isinstance(tag, str)
         assert isinstance(name, str)

@@ -18,7 +18,6 @@ from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
-from independence_bench.models.resolve import takes_temperature
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
@@ -106,7 +105,7 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
         remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
     if info.parameters is None or model.endpoint == "embedded":
         return remarks
-    if not takes_temperature(info):
+    if not info.takes_temperature:
         own = model.temperature == OWN_TEMPERATURE
         so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
         remarks.append(f"{model.name} does not list temperature: {so}")

@@ -23,12 +23,13 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from independence_bench.errors import EndpointUnusable, MissingKey
+from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
+from independence_bench.lookup import instead
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.models.response import FIELDS, ModelInfo, one_line, read_json
-from independence_bench.models.spec import Endpoint
+from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Endpoint, ModelSpec
 from independence_bench.models.trust import Allow, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection
@@ -145,6 +146,22 @@ class Client:
         """Whether the endpoint's list has *model*; True where it keeps no list."""
         offered = await self.models()
         return not offered or model in offered or self.dialect.listed_id(model) in offered
+
+    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
+        """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what the endpoint's list says.
+
+        *identity* is what is known of its weights; without one, what a local server says of them. Costs nothing.
+        Raises NotOffered where the list lacks the model, SubjectError where it cannot be called as asked for.
+        """
+        if spec.provider and not self.dialect.pins_providers:
+            raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
+        if not await self.offers(spec.model):
+            meant = instead(spec.model, sorted(await self.models()))
+            raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
+        info = await self.info(spec.model)
+        usual = temperature if info.takes_temperature else OWN_TEMPERATURE
+        known = identity or (info.identity if self.dialect.identifies_weights else "")
+        return spec.resolved(usual, max_tokens, info.effort(spec.reasoning), known)
 
     async def _structure(self, request: ChatRequest) -> Structure:
         parameters = None

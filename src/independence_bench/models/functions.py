@@ -162,7 +162,7 @@ class FunctionClient(Client):
         """What is known of a function: it costs nothing that can be counted here."""
         return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
 
-    def resolve(self, spec: ModelSpec) -> ChatModel:
+    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
         """The function of *spec* as a subject. Raises SubjectError for a setting, which it would never be told."""
         asked = (
             ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from independence_bench.errors import SubjectError
 from independence_bench.hashing import content_hash
 from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
-from independence_bench.models.spec import Reasoning
+from independence_bench.models.spec import AUTO, Reasoning
 
 Json = Mapping[str, Any]
 
@@ -258,6 +259,35 @@ class ModelInfo:
         if self.prompt_price is None or self.completion_price is None:
             return None
         return self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
+
+    @property
+    def takes_temperature(self) -> bool:
+        """Whether it can be given a temperature; True where its endpoint does not say."""
+        return self.parameters is None or "temperature" in self.parameters
+
+    def effort(self, asked: str | None) -> Reasoning:
+        """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto`` is to think
+        (medium) where its endpoint lists reasoning, else off.
+
+        Raises SubjectError for off where it cannot be off, and for ``auto`` where the endpoint lists no parameters: a
+        guess would be written into the label as a fact.
+        """
+        if asked == AUTO and self.parameters is None:
+            raise SubjectError(
+                f"{self.id}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+                "answer; say off, minimal, low, medium or high"
+            )
+        if asked == AUTO:
+            return Reasoning.MEDIUM if "reasoning" in (self.parameters or ()) else Reasoning.OFF
+        if asked != Reasoning.OFF and asked is not None:
+            return Reasoning(asked)
+        if not self.always_reasons:
+            return Reasoning.OFF
+        able = [effort for effort in self.efforts or tuple(Reasoning) if effort is not Reasoning.OFF]
+        least = Reasoning.LOW if Reasoning.LOW in able or not able else able[0]
+        if asked is not None:
+            raise SubjectError(f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least")
+        return least
 
 
 def read_models(value: Any) -> list[ModelInfo]:

@@ -312,7 +312,7 @@ class ProtocolTexts:
     def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
         self.files, self.broken, self.used = files, broken, set[str]()
         self.problems: list[ProtocolError] = [*broken.values()]
-        self.told = {problem.line for problem in self.problems}
+        self.noted = {problem.line for problem in self.problems}
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -321,8 +321,8 @@ class ProtocolTexts:
             yield
         except ProtocolError as error:
             for one in error.every:
-                if one.line not in self.told:
-                    self.told.add(one.line)
+                if one.line not in self.noted:
+                    self.noted.add(one.line)
                     self.problems.append(one)
 
     def read(self, text: str, model: type[M], file: str) -> M:
