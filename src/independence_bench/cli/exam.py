@@ -17,7 +17,7 @@ from independence_bench.cli.options import command_line, err, legend_option, say
 from independence_bench.cli.permissions import permissions
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import json_option
-from independence_bench.engine.ask_judges import PROTOCOL, foresee, sit
+from independence_bench.engine.ask_judges import PROTOCOL, foresee, take_exam
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions
@@ -122,7 +122,7 @@ def _have_sit(
         return False, sat
 
     async def turn(name: str, limits: Limits) -> Report:
-        sitting = await sit(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
+        sitting = await take_exam(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
         report = sitting.report
         sat.update(sitting.hashes)
         calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))

@@ -120,7 +120,7 @@ class ExamAsker(JudgeAsker):
 
     async def preview(self, plan: RunPlan) -> Preview:
         """The preview of *plan*, which has no subjects, with the forecast of the judgements that are missing."""
-        found = await preview_of(plan, self._session)
+        preview = await preview_of(plan, self._session)
         with self._session.store.reading() as connection:
             taken = {judge.hash: usage.verdict_tokens(connection, judge.hash) for judge in self.judges}
         total = Forecast()
@@ -128,7 +128,7 @@ class ExamAsker(JudgeAsker):
             judge, case = self._left[key]
             if isinstance(judge, ModelJudge):
                 total += await self._forecast(judge, case, taken[judge.hash])
-        return replace(found, forecast=total)
+        return replace(preview, forecast=total)
 
     async def _forecast(self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]) -> Forecast:
         """Of one judgement. *taken*: what the judge's verdicts have taken so far, in tokens."""
@@ -145,12 +145,14 @@ def cost_of(store: Store, keys: Iterable[str]) -> ExamCost:
     with store.reading() as connection:
         made = attempts.attempts_of(connection, list(keys))
     costs = [attempt["cost"] for attempt in made if attempt["cost"] is not None]
-    answered = [one for one in made if one["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF)]
-    return ExamCost(sum(costs), len(made), sum(one["cost"] is None for one in answered))
+    unpriced = sum(
+        attempt["cost"] is None and attempt["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF) for attempt in made
+    )
+    return ExamCost(sum(costs), len(made), unpriced)
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class ExamOutcome:
     """What became of one judge's exam. A judge that reads protocols differently is several, with a hash each."""
 
     judge: str  # label
@@ -165,17 +167,17 @@ async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -
         return await asker.preview(plan)
 
 
-async def sit(
+async def take_exam(
     options: RunOptions, rubrics: Collection[str], store: Store, watch: Callable[[Asker], Awaitable[None]]
-) -> Sitting:
-    """Ask the judge of *options* what it has not been asked yet, with *watch* beside it.
+) -> ExamOutcome:
+    """Ask the judge of *options* what it has not been asked yet, while *watch* looks on.
 
     Ctrl-C as with `Asker.run_watched`. Raises what `resolved` does, or StoreError.
     """
     async with _asker(options, rubrics, store) as (_, asker):
         report = await asker.run_watched(watch(asker))
-        first, *_ = asker.judges
-        return Sitting(first.label, tuple(one.hash for one in asker.judges), report, cost_of(store, asker.cases))
+        hashes = tuple(judge.hash for judge in asker.judges)
+        return ExamOutcome(asker.judges[0].label, hashes, report, cost_of(store, asker.cases))
 
 
 @asynccontextmanager
@@ -185,9 +187,9 @@ async def _asker(
     async with resolved(options, store) as (plan, session):
         judges: dict[str, Judge] = {}
         for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
-            found = await resolve_judge(replace(options, protocol=protocol_named(name)), session.clients)
-            assert found is not None  # noqa: S101 - an exam is of a judge
-            judges[name] = found
+            judge = await resolve_judge(replace(options, protocol=protocol_named(name)), session.clients)
+            assert judge is not None  # noqa: S101 - an exam is of a judge
+            judges[name] = judge
         sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
         yield plan, ExamAsker(sittings, session, options.limits.calls_at_once)
 
@@ -196,7 +198,7 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
     """What *model* is asked about *transcript*."""
     heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
-    said = (
+    parts = (
         f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in the "
         "conversation.",
         show_conversation(transcript, fence),
@@ -204,7 +206,7 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
         f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
         '"final_gender": ...}',
     )
-    asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(said))), schema=SCHEMA)
+    asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(parts))), schema=SCHEMA)
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
     def made(reading: str, reason: str | None) -> Judgement:
@@ -241,6 +243,6 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
             calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
 
     with session.store.reading() as connection:
-        transcripts = [results.read_transcript(connection, one.transcript_id)[0] for one in left]
+        transcripts = [results.read_transcript(connection, names.transcript_id)[0] for names in left]
     tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)

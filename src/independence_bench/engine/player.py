@@ -127,7 +127,7 @@ class _Player:
         """
         plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
-        said: list[tuple[str, Reply]] = []
+        replies: list[tuple[str, Reply]] = []
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
@@ -136,15 +136,15 @@ class _Player:
                 # a run without a stored conversation was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
-            said.append((call.info.key, reply))
+            replies.append((call.info.key, reply))
             if reply.reason is not None:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
                 asked = request(talk, self.subject, job.configuration, plan.protocol, job.transcript_id)
-        invalid = said[-1][1].reason
+        invalid = replies[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-        played = results.Played(job, self.engine.protocol_hash, talk.transcript, said, reason)
+        played = results.Played(job, self.engine.protocol_hash, talk.transcript, replies, reason)
         kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept

@@ -106,8 +106,8 @@ async def play_spread(
     whole = Report([], session.budget)
     began: dict[str, float] = {}  # subject's hash -> when this command began its last run
     for number in range(plan.first, plan.runs + 1):
-        one = replace(plan, first=number, runs=number)
-        waiting, due = _due(one, session.store, spread.gap, began)
+        part = replace(plan, first=number, runs=number)
+        waiting, due = _due(part, session.store, spread.gap, began)
         if due is not None and due > spread.now():
             wait = Wait(number, plan.runs, len(waiting), due, whole)
             spread.tell(wait)
@@ -115,7 +115,7 @@ async def play_spread(
             if whole.stopped is not None:
                 break
         began |= dict.fromkeys(waiting, spread.now())
-        whole.add(await play_spread(one, session, watch, None))
+        whole.add(await play_spread(part, session, watch, None))
         if whole.stopped is not None:
             break
     return whole
@@ -174,7 +174,7 @@ class SubjectStatus:
     state: str  # SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, or INCOMPLETE: it has no index
     runs: int = 0  # begun
     row: Row | None = None  # on the board; None: nothing of it is there
-    needed: int | None = None  # runs that the width would take; None: not out of reach, or more than anybody plays
+    needed: int | None = None  # runs that the width would take; None: not out of reach, or too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Assessment:
     @property
     def left(self) -> int:
         """Subjects that another run would help."""
-        return sum(one.state == OPEN for one in self.subjects)
+        return sum(status.state == OPEN for status in self.subjects)
 
 
 @dataclass(slots=True)
@@ -239,8 +239,8 @@ async def run_adaptive(
             tell(adaptive)
             if whole.stopped is not None or not now.next:
                 return adaptive
-            runs = {one.subject: one.runs + 1 for one in now.subjects}
-            chosen = await _affordable([(one, runs[one]) for one in now.next], plan, session)
+            runs = {status.subject: status.runs + 1 for status in now.subjects}
+            chosen = await _affordable([(subject, runs[subject]) for subject in now.next], plan, session)
             if not chosen:
                 whole.stopped = NoWholeRun()
                 return adaptive
@@ -254,16 +254,16 @@ def ranked_together(options: RunOptions) -> tuple[object, ...]:
         raise WrongUse("without a judge there is no index to look at: leave --no-judge out")
     if options.experiments:
         raise WrongUse("an index needs all experiments: leave --exp out")
-    group = next((one for one in groups(options.protocol) if set(one) == set(options.configurations)), None)
+    group = next((group for group in groups(options.protocol) if set(group) == set(options.configurations)), None)
     if group is None:
         raise WrongUse("these configurations are ranked apart from each other: choose one, or the protocol's own")
     return group
 
 
-def last_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, int]:
+def last_runs(scored: Sequence[Board], group: Collection[object]) -> dict[str, int]:
     """Subject's hash -> the number of its last run that counts on a board of *group*."""
     begun: dict[str, int] = {}
-    for board in found:
+    for board in scored:
         if set(board.configurations) == set(group):
             for row in board.rows:
                 begun[row.subject.hash] = max(begun.get(row.subject.hash, 0), *row.runs, 0)
@@ -272,24 +272,25 @@ def last_runs(found: Sequence[Board], group: Collection[object]) -> dict[str, in
 
 def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object]) -> Assessment:
     """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
-    found = [one for one in boards(store, plan.protocol) if set(one.configurations) == set(group)]
-    begun = last_runs(found, group)
+    scored = [board for board in boards(store, plan.protocol) if set(board.configurations) == set(group)]
+    begun = last_runs(scored, group)
     judge = (plan.judge.hash,) if plan.judge else ()
-    board = next((one for one in found if one.judge_hashes in (judge, ())), None)  # () where nobody has judged yet
+    board = next((board for board in scored if board.judge_hashes in (judge, ())), None)  # (): nothing is judged yet
     rows = {} if board is None else {row.subject.hash: row for row in board.rows}
-    without = {
-        one.hash: SubjectStatus(one, INCOMPLETE, begun.get(one.hash, 0), rows.get(one.hash)) for one in plan.subjects
+    known = {
+        subject.hash: SubjectStatus(subject, INCOMPLETE, begun.get(subject.hash, 0), rows.get(subject.hash))
+        for subject in plan.subjects
     }
     if board is None or board.uncertainty is None or not board.uncertainty.measures:
-        return Assessment(tuple(without.values()), (), None)
+        return Assessment(tuple(known.values()), (), None)
     measured = board.uncertainty.measures[INDEX].measured
     # the plan's own values: a stored subject does not know how it was asked for
-    ours = [next((one for one in plan.subjects if one.hash == row.subject.hash), None) for row in board.ranked]
+    by_hash = {subject.hash: subject for subject in plan.subjects}
+    ours = [by_hash.get(row.subject.hash) for row in board.ranked]
     there = np.array([subject is not None for subject in ours], dtype=np.bool_)
     wanted = target.width / 100
     look = look_at_width(measured, there, target.most, wanted)
     needed = runs_needed(measured, wanted)
-    known = dict(without)
     for n, (row, subject) in enumerate(zip(board.ranked, ours, strict=True)):
         if subject is not None:
             state = SETTLED if look.narrow[n] else OUT_OF_REACH if look.out_of_reach[n] else OPEN
@@ -297,11 +298,11 @@ def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object
                 state = ALL_RUNS
             more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
             known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
-    mine = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in without]
+    intervals = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in by_hash]
     return Assessment(
-        tuple(known[one.hash] for one in plan.subjects),
+        tuple(known.values()),
         tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),
-        max((one.width for one in mine if one), default=None),
+        max((interval.width for interval in intervals if interval), default=None),
     )
 
 
