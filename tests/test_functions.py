@@ -18,11 +18,11 @@ from test_copied_protocols import without_tool
 
 from independence_bench.errors import SubjectError
 from independence_bench.models.functions import FunctionClient, load_function
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
 from independence_bench.models.models_file import parse_models
 from independence_bench.models.spec import BUILT_IN, ModelSpec
 from independence_bench.protocol.definition import ToolWording
-from independence_bench.protocol.delivery import Unusable, said
+from independence_bench.protocol.delivery import said
 
 __all__ = ["user"]
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "companion.py"
@@ -214,7 +214,7 @@ def test_an_empty_text_is_a_broken_reply(companion: User) -> None:
     outcome = called(companion, "def reply(messages):\n    return ''\nreply.version = 1\n")
 
     assert isinstance(outcome, Completion)
-    assert said(outcome, "user_role", ToolWording()) == Unusable("empty")
+    assert said(outcome, "user_role", ToolWording()) == Rejected("empty")
 
 
 def test_no_more_calls_at_once_than_it_says(companion: User) -> None:

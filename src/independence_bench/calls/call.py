@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.retry import AttemptCounts, GaveUp
-from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, CallInfo, EarlierAttempts
@@ -31,14 +31,6 @@ class Accepted(Generic[A]):
     """A completion that is an answer."""
 
     answer: A
-    cut_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A completion that is no answer, and why."""
-
-    reason: str
     cut_off: bool = False
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from statistics import fmean
 
 from independence_bench.analysis.chosen_names import NamesRead
-from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
@@ -37,7 +37,7 @@ from independence_bench.judging.name_question import (
     question_key,
 )
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
-from independence_bench.models.messages import ChatRequest, Completion, Message
+from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario

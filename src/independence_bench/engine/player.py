@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
@@ -28,7 +28,7 @@ from independence_bench.engine.run import (
     judge_trouble,
 )
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -210,8 +210,8 @@ def reply_reader(
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
-        if isinstance(spoken, delivery.Unusable):
-            return Rejected(spoken.reason, spoken.cut_off)
+        if isinstance(spoken, Rejected):
+            return spoken
         if spoken.cut_off and options and read_choice(spoken.words.text, options) is None:
             return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(

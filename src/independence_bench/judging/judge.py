@@ -15,12 +15,12 @@ from functools import partial
 from math import fsum
 from typing import Protocol as Interface
 
-from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, text_hash
 from independence_bench.judging.prompt import JudgingInput, NoVerdict, Verdict, judge_request, parse_verdict
 from independence_bench.lookup import fit
-from independence_bench.models.messages import Completion
+from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
 from independence_bench.protocol.definition import DefaultJudge, Protocol, Scenario
 from independence_bench.store import registry, results

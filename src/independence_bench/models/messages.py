@@ -155,6 +155,14 @@ class Completion(AttemptFacts):
     reasoning: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A completion that is no answer: *reason* in a few words; *cut_off* where the token limit caused it."""
+
+    reason: str
+    cut_off: bool = False
+
+
 class Kind(StrEnum):
     """What went wrong with one attempt."""
 
