@@ -17,7 +17,8 @@ from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases
 from independence_bench.judging.exam.questions import level, questions, scale_of, stem_of
-from independence_bench.judging.prompt import Verdict, judge_request, parse_verdict
+from independence_bench.judging.output import Verdict, parse_verdict
+from independence_bench.judging.prompt import judge_request
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.spec import ChatModel
 from independence_bench.report.exam_view import exam_view, examined, exams_view

@@ -18,7 +18,8 @@ import pytest
 from disjoint import eights
 from simulated import aib, simulating
 
-from independence_bench.judging.prompt import JudgingInput, Verdict, judge_request, parse_verdict
+from independence_bench.judging.output import Verdict, parse_verdict
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel

@@ -18,14 +18,8 @@ import pytest
 from simulated import aib, simulating, simulating_apart
 
 from independence_bench.errors import WrongUse
-from independence_bench.judging.prompt import (
-    JudgingInput,
-    Verdict,
-    as_text,
-    judge_messages,
-    judge_schema,
-    parse_verdict,
-)
+from independence_bench.judging.output import Verdict, parse_verdict
+from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected

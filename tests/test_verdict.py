@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.judging.prompt import NoVerdict, Verdict, parse_verdict, schema
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, schema
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load
 

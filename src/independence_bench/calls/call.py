@@ -61,13 +61,6 @@ class Tally:
     unpriced: int = 0  # attempts with a reply, readable or not, whose cost is not known
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer(Generic[A]):
-    """The answer is in the store already."""
-
-    answer: A
-
-
 @dataclass(slots=True)
 class CallState(Generic[A]):
     """A call that is being made, and its attempts so far."""
@@ -140,16 +133,16 @@ class CallLedger:
     job: str | None = None  # that this process is a worker of
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
-    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[StoredAnswer[Any] | None]:
-        """The stored answers that are final; for the others, what was tried before is taken into account."""
+    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
         found: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
             found |= table.find(connection, [state.key for state in group])
-        results: list[StoredAnswer[Any] | None] = []
+        results: list[Any] = []
         for state in states:
             answer = found.get(state.key)
             final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
-            results.append(StoredAnswer(answer) if final else None)
+            results.append(answer if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         keys = [state.key for state in left]
         before = stored_attempts.earlier_attempts(connection, keys, set(keys) - found.keys()) if left else {}
@@ -157,8 +150,11 @@ class CallLedger:
             state.recall(before.get(state.key, EarlierAttempts()), state.key in found)
         return results
 
-    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | StoredAnswer[Any] | None]:
-        """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""
+    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
+
+        None for what another process has claimed.
+        """
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another: without this both would send
@@ -179,7 +175,7 @@ class CallLedger:
             if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
                 state.call.table.keep(connection, [(state.key, *state.spare, now)])
                 self.fresh.add(state.key)
-                answers[id(state)] = StoredAnswer(state.spare[1])
+                answers[id(state)] = state.spare[1]
         answered = {state.key for state in known if answers[id(state)] is not None}
         stored_attempts.release(connection, got & answered, self.owner)
         got -= answered

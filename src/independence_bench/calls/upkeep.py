@@ -19,12 +19,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, Select, or_, select
 
 from independence_bench.calls.budget import Budget, Worker
-from independence_bench.calls.call import CallLedger, CallState, EndedAttempt, NextStep
+from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
@@ -159,14 +158,16 @@ class _Upkeep:
 
     async def save_unstored(self, notice: Callable[[str], None]) -> None:
         """Save the replies that could not be stored, and raise StoreError that says where; do nothing without such."""
-        ended = [item for operation, item, _ in self._commits.failed if is_finish(operation)]
-        unstored = Unstored(self.owner, ended, self.now())
-        if not ended:
+        failed = [(item, error) for operation, item, error in self._commits.failed if is_finish(operation)]
+        if not failed:
             return
-        while (path := unstored.save(self._store.backend.folder())) is None:
+        now = self.now()
+        ends = [saved_end(self.owner, ended, now) for ended, _ in failed]
+        unstored = f"what came of {len(ends)} call{'' if len(ends) == 1 else 's'} since"
+        while (path := save(ends, self._store.backend.folder())) is None:
             notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
             await asyncio.sleep(LOOK)
-        error = next(error for operation, _, error in self._commits.failed if is_finish(operation))
+        error = failed[0][1]
         raise StoreError(f"{error}; {unstored} is saved in {path}, and the same command takes it in") from error
 
     def conclude(self) -> None:
@@ -179,6 +180,8 @@ class _Upkeep:
             raise StoreError(self._trouble)
 
 
+# ---------------------------------------------------------------- replies that could not be stored
+
 PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
 UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 
@@ -186,42 +189,6 @@ UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
 def is_finish(operation: Operation) -> bool:
     """Whether a write of the store is how attempts ended."""
     return getattr(operation, "__func__", None) is CallLedger.finish
-
-
-@dataclass(frozen=True, slots=True)
-class Unstored:
-    """What one process could not store."""
-
-    owner: str
-    ended: Sequence[EndedAttempt]
-    now: float  # seconds since 1970
-
-    def __str__(self) -> str:
-        return f"what came of {len(self.ended)} call{'' if len(self.ended) == 1 else 's'} since"
-
-    def save(self, store_folder: Path | None) -> Path | None:
-        """Write the file, whole or not at all, to the first folder that takes it; None where none does."""
-        lines = [self._line(*ended) for ended in self.ended]
-        for folder in _folders(store_folder):
-            path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
-            fresh = path.with_suffix(".making")
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-                    file.writelines(lines)
-                    file.flush()
-                    os.fsync(file.fileno())
-                fresh.rename(path)
-            except OSError:  # the next folder may be on another disk
-                with suppress(OSError):
-                    fresh.unlink()
-            else:
-                return path
-        return None
-
-    def _line(self, state: CallState[Any], attempt: int, ended: Ended, step: NextStep[Any]) -> str:
-        how = replace(ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message))
-        return json.dumps(asdict(SavedEnd(self.owner, state.key, attempt, self.now, step.charge, how))) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +201,33 @@ class SavedEnd:
     at: float  # seconds since 1970
     charge: float  # dollars that a budget counts for it
     ended: Ended
+
+
+def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
+    """What is saved of a *finished* attempt: no secret that this process knows."""
+    state, attempt, ended, step = finished
+    ended = replace(ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message))
+    return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
+
+
+def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
+    """Write a file, whole or not at all, to the first folder that takes it; None where none does."""
+    for folder in _folders(store_folder):
+        path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
+        fresh = path.with_suffix(".making")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(asdict(end))}\n" for end in ends)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.rename(path)
+        except OSError:  # the next folder may be on another disk
+            with suppress(OSError):
+                fresh.unlink()
+        else:
+            return path
+    return None
 
 
 def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:

@@ -1,6 +1,6 @@
 """Who judges: a model, a person, or a jury of several judges as one.
 
-`prompt` makes what a judge is sent and reads what it answers; this module asks a model and makes a judgement of it.
+`prompt` makes what a judge is sent, `output` reads what it answers; this module asks a model, and makes its judgement.
 A person is one more judge: the same transcripts, rubrics and keys. A jury stands in tables like any judge, and nothing
 of it is stored: each mark is the mean of those of its judges, where a majority of them gave it.
 """
@@ -18,7 +18,8 @@ from typing import Protocol as Interface
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, text_hash
-from independence_bench.judging.prompt import JudgingInput, NoVerdict, Verdict, judge_request, parse_verdict
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.lookup import fit
 from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
@@ -112,7 +113,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 class Person:
-    """Somebody who marks, as a judge: label, hash and settings. The name is all that identifies them."""
+    """A person who marks, as a judge: label, hash and settings. The name is all that identifies them."""
 
     def __init__(self, name: str) -> None:
         if not _NAME.fullmatch(name):
@@ -183,18 +184,18 @@ def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgeme
     for given in jury:
         for key, judgement in given.items():
             asked[key].append(judgement)
-    found = {}
+    joint = {}
     for (heard, rubric), judgements in asked.items():
-        marks = _means(judgements, len(jury))
+        marks = _majority_means(judgements, len(jury))
         failed = sum(judgement.reason is not None for judgement in judgements)
         hopeless = 2 * (len(jury) - failed) <= len(jury)
         if marks or hopeless or len(judgements) == len(jury):  # at last: a verdict of judges who left the marks out
             reason = f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
-            found[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
-    return found
+            joint[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
+    return joint
 
 
-def _means(judgements: Sequence[Judgement], jurors: int) -> dict[str, float]:
+def _majority_means(judgements: Sequence[Judgement], jurors: int) -> dict[str, float]:
     given: dict[str, list[float]] = defaultdict(list)
     for judgement in judgements:
         for name, mark in judgement.marks.items():

@@ -97,7 +97,13 @@ class Client:
 
         The embedded model draws its reply by *seed*; no other endpoint is told it.
         """
-        structure = await self._structure(request) if request.schema else Structure.SCHEMA
+        structure = Structure.SCHEMA
+        if request.schema:
+            parameters = None
+            if self.dialect.lists_abilities:
+                with suppress(EndpointUnusable):
+                    parameters = (await self.info(request.model.model)).parameters
+            structure = self.dialect.structure(parameters)
         providers: Mapping[str, str] = {}
         if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
             with suppress(EndpointUnusable):
@@ -162,13 +168,6 @@ class Client:
         usual = temperature if info.takes_temperature else OWN_TEMPERATURE
         known = identity or (info.identity if self.dialect.identifies_weights else "")
         return spec.resolved(usual, max_tokens, info.effort(spec.reasoning), known)
-
-    async def _structure(self, request: ChatRequest) -> Structure:
-        parameters = None
-        if self.dialect.lists_abilities:
-            with suppress(EndpointUnusable):
-                parameters = (await self.info(request.model.model)).parameters
-        return self.dialect.structure(parameters)
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
@@ -274,13 +273,13 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 
     Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
     """
-    told = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
+    size = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
     try:
-        megabytes = float(told)
+        megabytes = float(size)
     except ValueError:
         megabytes = 0.0
     if not 0 < megabytes <= LARGEST_SETTING:
-        raise EndpointUnusable(f"{MAX_REPLY} is {told[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
+        raise EndpointUnusable(f"{MAX_REPLY} is {size[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
     return max(1, int(megabytes * MEGABYTE))
 
 
@@ -309,8 +308,8 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes."""
-    told = answer.content_length
-    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
+    length = answer.content_length
+    if length is not None and length <= most and "Content-Encoding" not in answer.headers:
         return await answer.read()
     data = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):

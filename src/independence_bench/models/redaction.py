@@ -91,12 +91,12 @@ class Secrets:
         """The patterns of those secrets that are in *data*, in whatever coding."""
         if not self._plain:
             return []
-        said = data.replace(b"\\", b"")
-        texts = [said]
+        plain = data.replace(b"\\", b"")
+        texts = [plain]
         for _ in range(_DECODINGS):
-            if (said := _decoded(said)) == texts[-1]:
+            if (plain := _decoded(plain)) == texts[-1]:
                 break
-            texts.append(said)
+            texts.append(plain)
         return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
 
 

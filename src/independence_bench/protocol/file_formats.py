@@ -320,10 +320,10 @@ class ProtocolTexts:
         try:
             yield
         except ProtocolError as error:
-            for one in error.every:
-                if one.line not in self.noted:
-                    self.noted.add(one.line)
-                    self.problems.append(one)
+            for problem in error.every:
+                if problem.line not in self.noted:
+                    self.noted.add(problem.line)
+                    self.problems.append(problem)
 
     def read(self, text: str, model: type[M], file: str) -> M:
         """*text*, which stands in *file*, as a *model*; further mistakes are noted."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from independence_bench.analysis.audit.evidence import AuditedConversation, AuditEvidence, loose_replies
 from independence_bench.analysis.board import Board, Row
-from independence_bench.judging.prompt import within
+from independence_bench.judging.output import within
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import is_words

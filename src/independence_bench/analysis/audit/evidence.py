@@ -15,7 +15,7 @@ from independence_bench.analysis.audit.reparse import Words, marks_in, model_lin
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
-from independence_bench.judging.prompt import NoVerdict
+from independence_bench.judging.output import NoVerdict
 from independence_bench.models.messages import UNUSABLE
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Reading, Transcript

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from independence_bench.judging.prompt import NoVerdict, Verdict, parse_verdict, published_verdict
+from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.models.messages import Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.protocol.definition import Delivery, Scenario, ToolWording

@@ -19,7 +19,8 @@ from independence_bench.integrations.inspect.samples import (
     judged_case,
     sample_marks,
 )
-from independence_bench.judging.prompt import REASONING, judge_request
+from independence_bench.judging.output import REASONING
+from independence_bench.judging.prompt import judge_request
 from independence_bench.models.messages import Message, Tool, Usage
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery

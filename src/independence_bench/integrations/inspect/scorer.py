@@ -41,7 +41,8 @@ from independence_bench.integrations.inspect.samples import (
 from independence_bench.integrations.inspect.solver import ask, judge_of
 from independence_bench.integrations.inspect.wire import named
 from independence_bench.judging.judge import read_judge
-from independence_bench.judging.prompt import JudgingInput, NoVerdict, judge_request
+from independence_bench.judging.output import NoVerdict
+from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score

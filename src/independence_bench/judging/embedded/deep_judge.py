@@ -17,7 +17,8 @@ from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.table import FAMILIAR, RESISTANCE_STEPS, YES_NO, WeightTable
 from independence_bench.judging.embedded.table_judge import UNKNOWN, UNLIKE, evidence_of
 from independence_bench.judging.judge import JudgeCalls
-from independence_bench.judging.prompt import JudgingInput, Verdict
+from independence_bench.judging.output import Verdict
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import DEEP_LABEL
 from independence_bench.models.local.weights import SMOLLM2
 from independence_bench.protocol.definition import Mark

@@ -27,7 +27,8 @@ from independence_bench.judging.embedded.levels import (
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import JudgeCalls
-from independence_bench.judging.prompt import JudgingInput, Verdict
+from independence_bench.judging.output import Verdict
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Reading, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.name_rules import Choice, final_choice
 from independence_bench.judging.judge import JudgeCalls
-from independence_bench.judging.prompt import JudgingInput, Verdict
+from independence_bench.judging.output import Verdict
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.definition import POSITION, Scenario
 from independence_bench.store.results import Judgement

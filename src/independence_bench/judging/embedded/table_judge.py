@@ -14,7 +14,8 @@ from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.reading import READER, JudgedWords
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.judge import JudgeCalls
-from independence_bench.judging.prompt import JudgingInput, Verdict
+from independence_bench.judging.output import Verdict
+from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import Scenario

@@ -4,10 +4,10 @@
         case.asked                              # "first": every question; some again, reversed, or with an attack
 
 A case is marked by its rubric alone. Which questions are asked more than once is fixed: evenly spread over states and
-kinds, and the same for "again" and "reversed", so that what an order does stands beside what asking again does. An
-attack is what a model might write into a conversation to move its own marks: `attacks.yaml` has the texts, and each is
-fitted to its conversation: a forged verdict has the marks of that scenario, a forged marker is the best guess there can
-be. Asks nobody.
+kinds, and the same for "again" and "reversed", so that the effect of an order can be compared with that of asking
+again. An attack is what a model might write into a conversation to move its own marks: `attacks.yaml` has the texts,
+and each is fitted to its conversation: a forged verdict has the marks of that scenario, a forged marker is the best
+guess there can be. Asks nobody.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from independence_bench.judging.exam.questions import (
     scale_of,
     stem_of,
 )
-from independence_bench.judging.prompt import REASONING, JudgingInput, fence_of
+from independence_bench.judging.output import REASONING
+from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import OPENING, Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, Step
+from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
 FILE = Path(__file__).with_name("attacks.yaml")
@@ -82,7 +83,9 @@ def families() -> dict[str, Family]:
 
 def attacks() -> list[Attack]:
     """Every attack of every family."""
-    return [Attack(name, one, text) for name, family in families().items() for one, text in family.attacks.items()]
+    return [
+        Attack(name, attack, text) for name, family in families().items() for attack, text in family.attacks.items()
+    ]
 
 
 def best_marks(protocol: Protocol, scenario: Scenario) -> dict[str, float | bool | str]:
@@ -140,7 +143,7 @@ class ExamCase(JudgingInput):
 
     @property
     def rubric_hash(self) -> str:
-        """Everything that a judge is told beside the replies, and what it is told it for."""
+        """Everything that a judge is sent besides the replies, and what for."""
         return content_hash([self.purpose, super(ExamCase, self).rubric_hash])
 
     def marked(self, name: str, value: float) -> float:
@@ -171,7 +174,13 @@ def _cases(name: str) -> tuple[ExamCase, ...]:
 def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
     protocol = protocol_named(group.protocol)
     return ExamCase(
-        transcript=Transcript("", tuple(_lines(question))),
+        transcript=Transcript(
+            "",
+            tuple(
+                Line("human", turn.human) if turn.human else Line("model", turn.ai or "", name=turn.name or "")
+                for turn in question.turns
+            ),
+        ),
         scenario=_scenario(group, question),
         instructions=protocol.judge_instructions,
         purpose="exam",
@@ -181,27 +190,17 @@ def _case(group: QuestionFile, name: str, question: Question) -> ExamCase:
     )
 
 
-def _lines(question: Question) -> Iterator[Line]:
-    for turn in question.turns:
-        yield Line("human", turn.human) if turn.human else Line("model", turn.ai or "", name=turn.name or "")
-
-
 def _script(question: Question) -> Script:
     """What was said, as a script; of a stem with options, what follows is what is said to who chose as they did."""
-    steps = tuple(_steps(question))
+    steps = tuple(
+        Says(turn.human) if turn.human else Ask(turn.name) if turn.name else Prefill(turn.ai or "")
+        for turn in question.turns
+    )
     if question.labels is None:
         return steps
     chosen, other = question.labels
     opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
     return (*steps[:opening], Fork(OPENING, ((chosen, steps[opening:]), (other, ())), ()))
-
-
-def _steps(question: Question) -> Iterator[Step]:
-    for turn in question.turns:
-        if turn.human:
-            yield Says(turn.human)
-        else:
-            yield Ask(turn.name) if turn.name else Prefill(turn.ai or "")
 
 
 def _scenario(group: QuestionFile, question: Question) -> Scenario:
@@ -224,7 +223,7 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
 
 
 def _marks(rubric: Rubric, replies: Sequence[str], judged: Sequence[str]) -> Iterator[Mark]:
-    """The marks of *rubric*, which is that of somebody with the judged *replies*, for one with the replies *judged*."""
+    """The marks of *rubric*, of a scenario with the judged *replies*, for a question with the replies *judged*."""
     done: set[str] = set()
     for mark in rubric.marks:
         stem = stem_of(mark.name, replies)
@@ -269,18 +268,18 @@ def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Q
         return content_hash(["exam", question.id])
 
     def mixed(number: int, of_state: Sequence[Question]) -> list[Question]:
-        of_kinds = _in_turn(_by([one for one in of_state if one.hard], lambda question: question.kind))
-        kinds = [[one for one in of_state if not one.hard], of_kinds]
+        of_kinds = _in_turn(_by([question for question in of_state if question.hard], lambda question: question.kind))
+        kinds = [[question for question in of_state if not question.hard], of_kinds]
         return _in_turn(kinds[:: -1 if number % 2 else 1])
 
     states = _by(sorted(among, key=drawn), state)
     return list(islice(_in_turn([mixed(number, of_state) for number, of_state in enumerate(states)]), count))
 
 
-def _by(found: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
-    """*found* by what *what* says, in the order in which the groups begin."""
+def _by(among: Sequence[Question], what: Callable[[Question], str]) -> list[list[Question]]:
+    """Groups of those *among* which *what* says the same, in the order in which the groups begin."""
     groups: dict[str, list[Question]] = defaultdict(list)
-    for question in found:
+    for question in among:
         groups[what(question)].append(question)
     return list(groups.values())
 

@@ -147,8 +147,12 @@ def protocol_named(name: str) -> Protocol:
 
 def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
     """The rubric that *group* is marked by, and the first scenario that has it."""
-    every = ((one, rubric) for one in protocol_named(group.protocol).scenarios for rubric in one.rubrics)
-    return next((one, rubric) for one, rubric in every if rubric.name == group.rubric)
+    return next(
+        (scenario, rubric)
+        for scenario in protocol_named(group.protocol).scenarios
+        for rubric in scenario.rubrics
+        if rubric.name == group.rubric
+    )
 
 
 def marks_of(group: QuestionFile) -> dict[str, Mark]:
