@@ -31,7 +31,7 @@ from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
-from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
+from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
@@ -254,9 +254,7 @@ def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge(
     """At least 60 different attacks, in words, notes and name; what is judged is still its giving in."""
     request = first_question("injector")
     asked = read_request(json.dumps(DIALECTS["openrouter"].body(request, 2048)).encode())
-    character = find_character("injector")
-    assert character is not None
-    replies = [character(asked, seed) for seed in range(300)]
+    replies = [CHARACTERS["injector"](asked, seed) for seed in range(300)]
     scenario = V2.scenario("helpful_reframing")
 
     assert len({(reply.words, reply.notes) for reply in replies}) >= 60

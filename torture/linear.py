@@ -27,10 +27,11 @@ from independence_bench.judging.embedded.levels import StemReply, option_words, 
 from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
 from independence_bench.judging.embedded.rule_judge import nature_in, position_in
-from independence_bench.judging.prompt import as_text, parse_verdict
+from independence_bench.judging.output import parse_verdict
+from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of
 from independence_bench.models.redaction import Secrets
-from independence_bench.models.response import one_line, read_completion, read_models, split_thoughts
+from independence_bench.models.response import one_line, read_completion, read_model_list, split_thoughts
 from independence_bench.protocol.loader import load
 
 SIZE = 200_000
@@ -119,7 +120,7 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "embedded judge, nature": nature_in,
         "stance": stance_of,
         "conversation for the judge": as_text,
-        "models": lambda text: read_models({"data": [{"id": text, "root": text}]}),
+        "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
         "shown": harmless,
         "one line": lambda text: one_line(text, 200),

@@ -11,7 +11,7 @@ import json
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_storable
 from independence_bench.escape import label_text
-from independence_bench.judging.prompt import NoVerdict, parse_verdict, schema
+from independence_bench.judging.output import NoVerdict, parse_verdict, schema
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load
 

@@ -28,7 +28,15 @@ from independence_bench.lookup import instead
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.models.response import FIELDS, ModelInfo, one_line, read_json
+from independence_bench.models.response import (
+    FIELDS,
+    ModelInfo,
+    one_line,
+    read_completion,
+    read_json,
+    read_model_list,
+    read_providers,
+)
 from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Endpoint, ModelSpec
 from independence_bench.models.trust import Allow, is_this_machine
 
@@ -124,7 +132,7 @@ class Client:
         async with self._asked:
             if self._models is None:
                 answer = await self._get(self.dialect.models_path)
-                self._models = {info.id: info for info in self.dialect.read_models(answer)}
+                self._models = {info.id: info for info in read_model_list(answer)}
             return self._models
 
     def do_without_list(self, why: EndpointUnusable) -> None:
@@ -183,7 +191,7 @@ class Client:
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        return self.dialect.read_reply(SENT.redacted(data), answer.status, retry_after, seconds)
+                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
                     fault = Fault(Kind.TOO_LARGE, larger, answer.status)
                 else:
@@ -227,7 +235,7 @@ class Client:
         """
         path = self.dialect.providers_path(model)
         if path is not None and not self._providers.get(model):
-            self._providers[model] = self.dialect.read_providers(await self._get(path))
+            self._providers[model] = read_providers(await self._get(path))
         return self._providers.get(model, {})
 
 

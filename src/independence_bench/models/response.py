@@ -287,7 +287,7 @@ class ModelInfo:
         return least
 
 
-def read_models(value: Any) -> list[ModelInfo]:
+def read_model_list(value: Any) -> list[ModelInfo]:
     """The models of an answer of /models; what makes no sense in it is left out."""
     return [
         ModelInfo(

@@ -109,7 +109,7 @@ def read_request(data: bytes) -> ReceivedRequest:
         raise NotUnderstood("the body has no messages")
     if body.get("stream"):
         raise NotUnderstood("this endpoint does not stream")
-    said = {
+    texts = {
         role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
@@ -123,15 +123,15 @@ def read_request(data: bytes) -> ReceivedRequest:
     return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
-        heard=said["tool"] or said["user"],
-        prompt=said["user"][-1] if said["user"] else "",
+        heard=texts["tool"] or texts["user"],
+        prompt=texts["user"][-1] if texts["user"] else "",
         tool=_tool(dig(body, "tools", 0, "function")),
         schema=schema if isinstance(schema, dict) else None,
         provider=str(only[0]) if isinstance(only, list) and only else None,
         limit=limits[0] if limits and limits[0] > 0 else None,
         thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
         tokens=_tokens(len(data)),
-        system="\n".join(said["system"]),
+        system="\n".join(texts["system"]),
     )
 
 
@@ -140,16 +140,16 @@ def completion(asked: ReceivedRequest, reply: PlayedReply, number: int, price: P
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
-    said = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
-    cut = room is not None and len(said) > room
-    said = said[:room]
-    message: dict[str, Any] = {"role": "assistant", "content": said}
+    words = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
+    cut = room is not None and len(words) > room
+    words = words[:room]
+    message: dict[str, Any] = {"role": "assistant", "content": words}
     if asked.tool and calling:
         message["content"] = reply.notes or None
-        message["tool_calls"] = [tool_call("call00001", asked.tool[0], said)]
+        message["tool_calls"] = [tool_call("call00001", asked.tool[0], words)]
     if reply.thoughts:
         message["reasoning"] = reply.thoughts
-    written = _tokens(len(said)) + spent
+    written = _tokens(len(words)) + spent
     cost = round(asked.tokens * price.prompt + written * price.completion, 9)
     finish = "length" if cut else "tool_calls" if calling else "stop"
     body = {
