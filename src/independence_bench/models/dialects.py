@@ -1,7 +1,7 @@
 """The dialects of endpoints: all in which one server of chat completions differs from another.
 
-A dialect says under which paths an endpoint is asked, by which headers and fields, and how its answers are read. A new
-one is a class here, its line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
+A dialect says under which paths an endpoint is asked, and by which headers and fields. A new one is a class here, its
+line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from independence_bench.models.spec import ChatModel, Reasoning
 
 
 class Dialect:
-    """Chat completions as most servers speak them; a dialect overrides what it says or reads in another way."""
+    """Chat completions as most servers speak them; a dialect overrides what it says in another way."""
 
     completions_path = "/chat/completions"
     models_path = "/models"
