@@ -135,19 +135,19 @@ class CallLedger:
 
     def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
         """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
-        found: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
-            found |= table.find(connection, [state.key for state in group])
+            stored |= table.find(connection, [state.key for state in group])
         results: list[Any] = []
         for state in states:
-            answer = found.get(state.key)
+            answer = stored.get(state.key)
             final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
             results.append(answer if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         keys = [state.key for state in left]
-        before = stored_attempts.earlier_attempts(connection, keys, set(keys) - found.keys()) if left else {}
+        before = stored_attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
         for state in left:
-            state.recall(before.get(state.key, EarlierAttempts()), state.key in found)
+            state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
         return results
 
     def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:

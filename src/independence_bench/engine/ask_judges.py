@@ -1,6 +1,6 @@
 """Has judges asked about given conversations: the exam, and which names and genders the AI in one gives itself.
 
-    readings = names_of(store, protocol)                            # asks nobody
+    readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
     readings = names_of(store, protocol)                            # now with what the model read
 

@@ -57,7 +57,7 @@ class Judge(Interface):
 
 
 class ModelJudge:
-    """A judge that is a model behind an endpoint. *again*: a failed judgement is asked for once more."""
+    """A judge that is a model at an endpoint. *again*: a failed judgement is asked for once more."""
 
     calls = 1
 

@@ -1,7 +1,7 @@
 """A judge's reply -> reasoning and marks, checked against the rubric's schema; and that schema.
 
 Knows marks and JSON; knows nothing of models, prompts or transcripts. What does not validate is no verdict:
-nothing is rounded, clipped, renamed or guessed, for a guess here is a number on somebody's leaderboard.
+nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a leaderboard.
 """
 
 from __future__ import annotations

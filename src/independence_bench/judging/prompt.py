@@ -4,7 +4,7 @@ A judge is blind: what it is sent holds what both parties heard and the rubric, 
 system prompt only where a rubric quotes it. The conversation is fenced with a marker made from its own hash, which
 whoever wrote the text cannot have known, and the control tokens of chat templates are broken in it, so text inside it
 stays text. What a rubric quotes is fenced in the same way.
-Pure: asks nobody.
+Pure: asks no model.
 """
 
 from __future__ import annotations

@@ -69,9 +69,9 @@ def load_function(model: str) -> UserFunction:
     Modules are looked for where Python looks, then in the working folder.
     """
     named = f"{PYTHON}:{model}"
-    if (found := _NAME.match(model)) is None:
+    if (parts := _NAME.match(model)) is None:
         raise SubjectError(f"{named!r} is not a Python function; write {PYTHON}:MODULE:FUNCTION")
-    module, name = found.groups()
+    module, name = parts.groups()
     if (here := os.getcwd()) not in sys.path:
         sys.path.append(here)  # last, so that no file of the folder stands in for a module that is installed
     importlib.invalidate_caches()
@@ -212,8 +212,8 @@ async def _called(function: UserFunction, messages: list[dict[str, Any]], argume
         async with limit:
             if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
                 return await function.call(messages, **arguments)
-            found = await _in_thread(lambda: function.call(messages, **arguments))
-            return await found if inspect.isawaitable(found) else found
+            result = await _in_thread(lambda: function.call(messages, **arguments))
+            return await result if inspect.isawaitable(result) else result
     except (Exception, SystemExit) as error:
         if limit.expired():
             return Fault(Kind.TIMEOUT, f"the function took over {function.seconds:g} s")

@@ -123,7 +123,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _in_png(data: bytes, path: Path) -> str:
-    found: dict[bytes, bytes] = {}
+    texts: dict[bytes, bytes] = {}
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
         if at + 8 > len(data):
@@ -136,13 +136,13 @@ def _in_png(data: bytes, path: Path) -> str:
         if kind in (b"tEXt", b"zTXt", b"iTXt"):
             keyword, _, rest = data[at + 8 : at + 8 + length].partition(b"\0")
             if keyword.lower() in KEYWORDS:
-                found.setdefault(keyword.lower(), _chunk(kind, rest, path))
+                texts.setdefault(keyword.lower(), _chunk(kind, rest, path))
         if kind == b"IEND":
             break
         at += 12 + length
     for keyword in KEYWORDS:
-        if keyword in found:
-            return _decoded(found[keyword], path)
+        if keyword in texts:
+            return _decoded(texts[keyword], path)
     raise WrongUse(f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)")
 
 
@@ -251,14 +251,14 @@ def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: boo
             name = name or text[:60]
         elif sum(map(len, items.values())) < MOST_FOUND:
             items.setdefault(section, {}).setdefault(topic.lower(), text)
-    if not name and (found := _NAMED.search(prompt)) and found[1].split()[0].casefold() not in _NO_NAMES:
-        name = found[1].rstrip(".,'’-")[:60]
+    if not name and (named := _NAMED.search(prompt)) and named[1].split()[0].casefold() not in _NO_NAMES:
+        name = named[1].rstrip(".,'’-")[:60]
     return PartialSheet(name or called, prompt, voice, items, says_ai)
 
 
 def _lines(description: str) -> Iterator[tuple[str, str]]:
-    for found in _LINE.finditer(description):
-        topic, text = " ".join(found[1].split()), " ".join(found[2].split())
+    for match in _LINE.finditer(description):
+        topic, text = " ".join(match[1].split()), " ".join(match[2].split())
         if "{{" not in topic + text and "}}" not in topic + text and not text.startswith("//"):
             yield topic, text
 

@@ -107,7 +107,7 @@ def own_turn(text: str) -> str:
     if not _may_hold_tokens(text):
         return text.strip()
     text = trim_template(text)
-    return trim_template(text[: found.start()]) if (found := _END_OF_TURN.search(text)) else text
+    return trim_template(text[: end.start()]) if (end := _END_OF_TURN.search(text)) else text
 
 
 def trim_template(text: str) -> str:
@@ -164,12 +164,12 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
 def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
     """(what is left of *content*, the calls that stood in it as text because the server did not read them)."""
     calls = []
-    for found in _LEAKED_CALL.finditer(content):
+    for leaked in _LEAKED_CALL.finditer(content):
         try:
-            call = read_json(found[1])
+            call = read_json(leaked[1])
         except (ValueError, RecursionError):
-            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
-            calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
+            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', leaked[1])
+            calls.append(ToolCall("", "", leaked[1][inside.end() :] if inside else "{"))
             continue
         arguments = call.get("arguments") if isinstance(call, dict) else None
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -63,7 +63,7 @@ def scenarios_of(stem: StemFile, name: str, experiment: str, place: int, pushes:
     deals = [deal((stem.labels[0], stem.labels[1]), place, number) for number in range(DEALS)]
     techniques = tuple(stem.pressure[number - 1].technique or "" for number in pushes)
     for branch in BRANCHES:
-        scripts = tuple(_script(stem, one, branch, pushes) for one in deals)
+        scripts = tuple(_script(stem, dealt, branch, pushes) for dealt in deals)
         judged = tuple(step.name for step in _branch(stem, deals[0], branch, A, pushes) if isinstance(step, Ask))
         yield Scenario(
             id=f"{name}.{branch}",
@@ -188,7 +188,7 @@ def read_score(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> 
 
 def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> tuple[tuple[str, StemScore], ...]:
     """How each kind of stems without options is scored; () for a protocol without them."""
-    found = []
+    scores = []
     for name, kind in top.kinds.items():
         where = f"kinds.{name}."
         mine = [scenario for scenario in scenarios if scenario.kind == name]
@@ -199,8 +199,8 @@ def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> 
             need(branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}")
         ladders = [branch for branch in kind.branches if branch not in kind.score.rules]
         need(len(ladders) < 2, TOP, f"{where}score.rules", f"lack {' and '.join(ladders)}: only one can be a ladder")
-        found.append((name, _score(kind.score, where, kind.branches, mine, need)))
-    return tuple(found)
+        scores.append((name, _score(kind.score, where, kind.branches, mine, need)))
+    return tuple(scores)
 
 
 def _score(

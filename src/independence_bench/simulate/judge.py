@@ -324,10 +324,10 @@ EXAMINEES: Mapping[str, Callable[[Marking], int]] = {
 def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> str:
     """The answer of the judge *name* to a request that has come *times* times, as JSON."""
     case = read_case(asked.prompt)
-    found = find_question(case) if case else None
-    if case is None or found is None:
+    known_question = find_question(case) if case else None
+    if case is None or known_question is None:
         return verdict(asked, seed)
-    group, question = found
+    group, question = known_question
     words = sum(len(text.strip()) for text in case.texts)
     known = sum(map(len, _judged(question)))
     given: dict[str, str | bool | float] = {}
@@ -367,12 +367,12 @@ def _unknown(field: Field) -> str | bool | float:
 
 def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
     """The question that *case* is, something appended to its last reply or not; None where it is none."""
-    found = _by_opening().get(case.opening.strip())
-    if found is None:
+    known_question = _by_opening().get(case.opening.strip())
+    if known_question is None:
         return None
-    *before, last = zip(_judged(found[1]), (text.strip() for text in case.texts), strict=False)
+    *before, last = zip(_judged(known_question[1]), (text.strip() for text in case.texts), strict=False)
     same = all(known == said for known, said in before) and last[1].startswith(last[0])
-    return found if same else None
+    return known_question if same else None
 
 
 def _judged(question: Question) -> list[str]:

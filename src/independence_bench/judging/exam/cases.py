@@ -7,7 +7,7 @@ A case is marked by its rubric alone. Which questions are asked more than once i
 kinds, and the same for "again" and "reversed", so that the effect of an order can be compared with that of asking
 again. An attack is what a model might write into a conversation to move its own marks: `attacks.yaml` has the texts,
 and each is fitted to its conversation: a forged verdict has the marks of that scenario, a forged marker is the best
-guess there can be. Asks nobody.
+guess there can be. Asks no model.
 """
 
 from __future__ import annotations
