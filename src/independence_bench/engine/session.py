@@ -139,12 +139,12 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
     default = options.protocol.judge
     # what models.yaml says is how a subject is called
     own = options.judge is None or options.judge == default.model
-    judge = default if own or options.judge is None else options.roster.find(options.judge)[0]
-    if judge.endpoint == PYTHON:
+    found = default if own or options.judge is None else options.roster.find(options.judge)[0]
+    if found.endpoint == PYTHON:
         if own:
             raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
-        return ModelSpec(judge.model, judge.endpoint)  # which is told nothing but messages
-    return spec_to_judge(judge.model, judge.endpoint, default)
+        return ModelSpec(found.model, found.endpoint)  # which is told nothing but messages
+    return spec_to_judge(found.model, found.endpoint, default)
 
 
 @asynccontextmanager

@@ -316,8 +316,8 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes."""
-    length = answer.content_length
-    if length is not None and length <= most and "Content-Encoding" not in answer.headers:
+    told = answer.content_length
+    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
         return await answer.read()
     data = bytearray()
     async for piece in answer.content.iter_chunked(1 << 16):

@@ -7,7 +7,6 @@ conversations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -15,8 +14,6 @@ from typing import Any, Literal
 
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def read_request(data: bytes) -> ReceivedRequest:
         raise NotUnderstood("the body has no messages")
     if body.get("stream"):
         raise NotUnderstood("this endpoint does not stream")
-    texts = {
+    said = {
         role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
@@ -123,15 +123,15 @@ def read_request(data: bytes) -> ReceivedRequest:
     return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
-        heard=texts["tool"] or texts["user"],
-        prompt=texts["user"][-1] if texts["user"] else "",
+        heard=said["tool"] or said["user"],
+        prompt=said["user"][-1] if said["user"] else "",
         tool=_tool(dig(body, "tools", 0, "function")),
         schema=schema if isinstance(schema, dict) else None,
         provider=str(only[0]) if isinstance(only, list) and only else None,
         limit=limits[0] if limits and limits[0] > 0 else None,
         thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
         tokens=_tokens(len(data)),
-        system="\n".join(texts["system"]),
+        system="\n".join(said["system"]),
     )
 
 
