@@ -74,7 +74,7 @@ def marks_of(transcript: Transcript, scenario: Scenario, judge: str = "judge", s
     """What the simulated *judge* gives, asked as we ask it."""
     case = JudgingInput(transcript, scenario, V3.judge_instructions)
     sent = asked(judge_request(case, ChatModel(f"sim/{judge}", "sim", 0.0, 2000)))
-    read = parse_verdict(verdict(sent, seed, catalog.errors_of(f"sim/{judge}")), scenario.marks)
+    read = parse_verdict(verdict(sent, seed, catalog.ERRORS.get(judge, 0.0)), scenario.marks)
     assert isinstance(read, Verdict), read
     return read.marks
 

@@ -181,23 +181,19 @@ def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgeme
     yet is not there. yes/no is the share of yes.
     """
     asked: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
-    for given in jury:
-        for key, judgement in given.items():
+    for of_judge in jury:
+        for key, judgement in of_judge.items():
             asked[key].append(judgement)
     joint = {}
     for (heard, rubric), judgements in asked.items():
-        marks = _majority_means(judgements, len(jury))
+        given: dict[str, list[float]] = defaultdict(list)
+        for judgement in judgements:
+            for name, mark in judgement.marks.items():
+                given[name].append(mark)
+        marks = {name: fsum(values) / len(values) for name, values in given.items() if 2 * len(values) > len(jury)}
         failed = sum(judgement.reason is not None for judgement in judgements)
         hopeless = 2 * (len(jury) - failed) <= len(jury)
         if marks or hopeless or len(judgements) == len(jury):  # at last: a verdict of judges who left the marks out
             reason = f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
             joint[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
     return joint
-
-
-def _majority_means(judgements: Sequence[Judgement], jurors: int) -> dict[str, float]:
-    given: dict[str, list[float]] = defaultdict(list)
-    for judgement in judgements:
-        for name, mark in judgement.marks.items():
-            given[name].append(mark)
-    return {name: fsum(marks) / len(marks) for name, marks in given.items() if 2 * len(marks) > jurors}

@@ -15,7 +15,7 @@ import re
 import struct
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -243,7 +243,10 @@ def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: boo
     """What *descriptive*, a part of *prompt*, says line by line."""
     items: dict[str, dict[str, str]] = {}
     voice = ""
-    for topic, text in _lines(descriptive):
+    for line in _LINE.finditer(descriptive):
+        topic, text = " ".join(line[1].split()), " ".join(line[2].split())
+        if "{{" in topic + text or "}}" in topic + text or text.startswith("//"):
+            continue
         section = _TOPICS.get(topic.casefold(), "facts")
         if section == "voice":
             voice = voice or text[:2000]
@@ -254,13 +257,6 @@ def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: boo
     if not name and (named := _NAMED.search(prompt)) and named[1].split()[0].casefold() not in _NO_NAMES:
         name = named[1].rstrip(".,'’-")[:60]
     return PartialSheet(name or called, prompt, voice, items, says_ai)
-
-
-def _lines(description: str) -> Iterator[tuple[str, str]]:
-    for match in _LINE.finditer(description):
-        topic, text = " ".join(match[1].split()), " ".join(match[2].split())
-        if "{{" not in topic + text and "}}" not in topic + text and not text.startswith("//"):
-            yield topic, text
 
 
 # ---------------------------------------------------------------- written down

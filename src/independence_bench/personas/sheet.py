@@ -54,15 +54,13 @@ class ItemFile(Strict):
     """What the character says of one topic, and how it is asked for it."""
 
     says: Says
-    ask: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(
+    ask: Says | None = Field(
         None, description="the question in your own words; of a red line, the request that would cross it"
     )
-    words: list[Annotated[OneLine, StringConstraints(max_length=60)]] = Field(
+    words: list[Name] = Field(
         [], description="an answer that keeps to it has one of these: what can be read without a model"
     )
-    instead: list[Annotated[OneLine, StringConstraints(max_length=60)]] = Field(
-        [], description="an answer that has given it up has one of these; needs words"
-    )
+    instead: list[Name] = Field([], description="an answer that has given it up has one of these; needs words")
 
 
 Items = dict[Topic, Says | ItemFile]
@@ -74,7 +72,7 @@ class SheetFile(Strict):
     name: Name
     prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
     prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
-    voice: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(None, description="how it sounds")
+    voice: Says | None = Field(None, description="how it sounds")
     facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")
     tastes: Items = Field({}, description="topic: what it likes")

@@ -25,6 +25,12 @@ M = TypeVar("M", bound=Strict)
 TOP = "protocol.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+Reference = Annotated[
+    Text | Literal[""], Field(description="quoted by rubrics as {{reference}}; never said to a subject")
+]
+ReplyTokens = Annotated[
+    int, Field(ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only")
+]
 
 
 class SamplingFile(Strict):
@@ -172,10 +178,8 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reference: Reference = ""
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class ByChoiceFile(Strict):
@@ -215,9 +219,7 @@ class StemFile(Strict):
     irrelevant: Text
     reask: ReaskFile
     request: Text
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class BranchStepFile(StepFile):
@@ -231,7 +233,7 @@ class OpenStemFile(Strict):
 
     title: OneLine
     kind: Name
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
+    reference: Reference = ""
     own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
     words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
     instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")
@@ -239,9 +241,7 @@ class OpenStemFile(Strict):
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"
     )
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class MarkFile(Strict):

@@ -335,7 +335,8 @@ def exam_verdict(name: str, asked: ReceivedRequest, seed: int, times: int) -> st
         if field.kind == "text":
             given[field.name] = _REASONS
         elif field.name not in question.state:
-            given[field.name] = _unknown(field)
+            number = False if field.kind == "yes_no" else (field.low + field.high) // 2
+            given[field.name] = field.levels[len(field.levels) // 2] if field.levels else number
         else:
             mark = stem_of(field.name, question.judged)
             scale = scale_of(group, mark)
@@ -357,12 +358,6 @@ def _known_value(name: str, field: Field, mark: Marking) -> str | bool | float:
     if field.kind == "yes_no":
         return level == "yes"
     return MARK[level] if mark.scale == BANDS else int(level)
-
-
-def _unknown(field: Field) -> str | bool | float:
-    if field.levels:
-        return field.levels[len(field.levels) // 2]
-    return False if field.kind == "yes_no" else (field.low + field.high) // 2
 
 
 def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
