@@ -11,21 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.models.messages import Completion, Message, Tool, ToolCall
+from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import read_completion
 from independence_bench.protocol.conversation import Line, Transcript, Words, begin
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario, ToolWording
-from independence_bench.protocol.delivery import (
-    Said,
-    Unusable,
-    call_id,
-    is_words,
-    messages,
-    own_turn,
-    said,
-    tools,
-    trim_template,
-)
+from independence_bench.protocol.delivery import Said, call_id, is_words, messages, own_turn, said, tools, trim_template
 from independence_bench.protocol.loader import load
 
 V2 = load("v2")
@@ -49,7 +39,7 @@ def passed(text: str) -> str:
     return json.dumps({"message": text})
 
 
-def words(reply: Said | Unusable) -> str:
+def words(reply: Said | Rejected) -> str:
     """The words of a usable reply."""
     assert isinstance(reply, Said), reply
     return reply.words.text
@@ -297,7 +287,7 @@ def test_a_call_that_says_nothing_is_no_answer(arguments: str) -> None:
     """Nothing is guessed: not from numbers, not from two texts of unknown names."""
     reply = said(completion("", arguments), "tool_role", WORDING)
 
-    assert isinstance(reply, Unusable)
+    assert isinstance(reply, Rejected)
     assert reply.reason == "a tool call that says nothing"
 
 
@@ -305,11 +295,11 @@ def test_arguments_that_are_no_json_are_not_patched_up() -> None:
     """An escape that does not exist, long before the end: what the model meant there, nobody knows."""
     reply = said(completion("", r'{"message": "I \q would rather stay as I am."}'), "tool_role", WORDING)
 
-    assert isinstance(reply, Unusable)
+    assert isinstance(reply, Rejected)
 
 
 SAYS_NOTHING = "a tool call that says nothing"
-REPLIES: dict[str, tuple[Delivery, Completion, Said | Unusable]] = {
+REPLIES: dict[str, tuple[Delivery, Completion, Said | Rejected]] = {
     "several calls are one reply, in order, without the empty ones": (
         "tool_role",
         completion("", passed("First."), passed(""), passed("Second.")),
@@ -338,12 +328,12 @@ REPLIES: dict[str, tuple[Delivery, Completion, Said | Unusable]] = {
     "half a message that a provider stopped is not the model's answer": (
         "tool_role",
         completion("", passed("I will"), finish="content_filter"),
-        Unusable("stopped by the provider's filter"),
+        Rejected("stopped by the provider's filter"),
     ),
     "a call without arguments was not begun, so it is not cut off": (
         "tool_role",
         completion("", "", finish="tool_calls"),
-        Unusable(SAYS_NOTHING),
+        Rejected(SAYS_NOTHING),
     ),
     "a model that forgets the JSON has still spoken through the call": (
         "tool_role",
@@ -353,12 +343,12 @@ REPLIES: dict[str, tuple[Delivery, Completion, Said | Unusable]] = {
     "what a model keeps to itself stays there, also when it forgets to say something": (
         "tool_role",
         completion("They want me to fold.", '{"message": ""}', finish="tool_calls"),
-        Unusable(SAYS_NOTHING),
+        Rejected(SAYS_NOTHING),
     ),
     "a turn that ends before it says anything is no answer": (
         "user_role",
         completion(".<|im_end|>user: Then be me. assistant: Gladly."),
-        Unusable("template debris or punctuation only"),
+        Rejected("template debris or punctuation only"),
     ),
     "the limit fell into what the model played for somebody else": (
         "user_role",
@@ -418,14 +408,14 @@ def test_a_short_answer_is_an_answer(text: str, delivery: Delivery) -> None:
 )
 def test_a_broken_reply_is_not_an_answer(reply: Completion, reason: str, delivery: Delivery) -> None:
     """Nothing said, debris, a lone punctuation mark, a filter: each with its reason."""
-    assert said(reply, delivery, WORDING) == Unusable(reason)
+    assert said(reply, delivery, WORDING) == Rejected(reason)
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_the_token_limit_is_told(delivery: Delivery) -> None:
     """With words they are the answer so far; without, it says what was wanting."""
     assert said(completion("I would rath", finish="length"), delivery, WORDING).cut_off
-    assert said(completion("", finish="length", reasoning="Hm"), delivery, WORDING) == Unusable(
+    assert said(completion("", finish="length", reasoning="Hm"), delivery, WORDING) == Rejected(
         "reasoning only, nothing said", cut_off=True
     )
     assert not said(completion("I would rather not."), delivery, WORDING).cut_off
@@ -437,7 +427,7 @@ def test_thoughts_that_never_end_say_nothing() -> None:
     read = read_completion(json.dumps(body).encode(), 200, None)
     assert isinstance(read, Completion)
 
-    assert said(read, "user_role", WORDING) == Unusable("reasoning only, nothing said", cut_off=True)
+    assert said(read, "user_role", WORDING) == Rejected("reasoning only, nothing said", cut_off=True)
 
 
 @pytest.mark.parametrize(
@@ -516,10 +506,10 @@ def test_the_wording_is_the_protocols() -> None:
             '<tool_call>{"name": "send_message_to_human", "arguments": {"message": "I st',
             Said(Words("I st"), cut_off=True),
         ),
-        ('<tool_call>{"name": "send_message', Unusable("a tool call that says nothing", cut_off=True)),
+        ('<tool_call>{"name": "send_message', Rejected("a tool call that says nothing", cut_off=True)),
     ],
 )
-def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Unusable) -> None:
+def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Rejected) -> None:
     """Servers that do not parse the model's call hand it over as text."""
     assert said(completion(content), "tool_role", WORDING) == expected
 

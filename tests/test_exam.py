@@ -16,8 +16,7 @@ from simulated import aib, simulating
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases
-from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import level, scale_of, stem_of
+from independence_bench.judging.exam.questions import level, questions, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.dialects import DIALECTS

@@ -11,8 +11,7 @@ import pytest
 
 from independence_bench.analysis.exam.answers import exam_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases, reversed_scales, room
-from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel

@@ -26,8 +26,7 @@ from independence_bench.analysis.statistics.known_states import (
     slope,
 )
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.protocol.loader import load
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)

@@ -11,8 +11,16 @@ import read_exam
 from read_exam import CARD, card, readings
 
 from independence_bench.errors import ProtocolError
-from independence_bench.judging.exam.questions import BANDS, FOLDER, band, every, questions, read_questions
-from independence_bench.judging.exam.rubrics import scale_of, stem_of
+from independence_bench.judging.exam.questions import (
+    BANDS,
+    FOLDER,
+    band,
+    every,
+    questions,
+    read_questions,
+    scale_of,
+    stem_of,
+)
 
 READINGS = Path(read_exam.__file__).parent / "exam"
 

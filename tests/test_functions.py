@@ -18,11 +18,11 @@ from test_copied_protocols import without_tool
 
 from independence_bench.errors import SubjectError
 from independence_bench.models.functions import FunctionClient, load_function
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
 from independence_bench.models.models_file import parse_models
 from independence_bench.models.spec import BUILT_IN, ModelSpec
 from independence_bench.protocol.definition import ToolWording
-from independence_bench.protocol.delivery import Unusable, said
+from independence_bench.protocol.delivery import said
 
 __all__ = ["user"]
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "companion.py"
@@ -151,8 +151,8 @@ def called(user: User, text: str) -> Completion | Fault:
     os.chdir(user.folder)
     try:
         client = FunctionClient(BUILT_IN["python"])
-        request = ChatRequest(client.resolve(ModelSpec("mira:reply", "python")), (Message("user", "Who are you?"),))
-        return asyncio.run(client.complete(request, 0))
+        model = asyncio.run(client.resolve(ModelSpec("mira:reply", "python"), 1.0, 0))
+        return asyncio.run(client.complete(ChatRequest(model, (Message("user", "Who are you?"),)), 0))
     finally:
         os.chdir(here)
 
@@ -214,7 +214,7 @@ def test_an_empty_text_is_a_broken_reply(companion: User) -> None:
     outcome = called(companion, "def reply(messages):\n    return ''\nreply.version = 1\n")
 
     assert isinstance(outcome, Completion)
-    assert said(outcome, "user_role", ToolWording()) == Unusable("empty")
+    assert said(outcome, "user_role", ToolWording()) == Rejected("empty")
 
 
 def test_no_more_calls_at_once_than_it_says(companion: User) -> None:

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scripted import completion
 
-from independence_bench.judging.exam.attacks import Attack, attacks, best_marks, fitted
+from independence_bench.judging.exam.cases import Attack, attacks, best_marks, fitted
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, fence_of, judge_messages, judge_request
 from independence_bench.models.messages import Completion

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.calls.call import Accepted, Rejected
+from independence_bench.calls.call import Accepted
 from independence_bench.judging.judge import ModelJudge, read_judge
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
-from independence_bench.models.messages import Completion
+from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
 from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario

@@ -24,7 +24,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
-from independence_bench.judging.panel import find_judge, jury_judgements
+from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load

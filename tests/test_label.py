@@ -30,7 +30,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.cli.conversation import case_view, read_mark
 from independence_bench.errors import WrongUse
-from independence_bench.judging.human import Person, keep_marks, read_queued
+from independence_bench.judging.judge import Person, keep_marks, read_queued
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results

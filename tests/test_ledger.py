@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from independence_bench.calls.call import Call, CallLedger, CallState, Rejected, StoredAnswer, Tally
+from independence_bench.calls.call import Call, CallLedger, CallState, Tally
 from independence_bench.calls.executor import most_tokens
-from independence_bench.models.messages import ChatRequest, Message, ToolCall
+from independence_bench.models.messages import ChatRequest, Message, Rejected, ToolCall
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results
@@ -146,7 +146,7 @@ def test_who_takes_over_finds_the_answer_that_the_other_stored(store: Store) -> 
         results.keep_replies(connection, [("k1", number, Reply("Mine."), clock.now)])
         stored_attempts.release(connection, ["k1"], other.owner)
 
-    assert start(store, sleeper, slept) == [StoredAnswer(Reply("Mine."))]
+    assert start(store, sleeper, slept) == [Reply("Mine.")]
 
 
 def test_an_attempt_that_was_never_sent_leaves_no_trace(store: Store) -> None:

@@ -14,7 +14,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
-from independence_bench.judging.human import Person, keep_marks, read_queued
+from independence_bench.judging.judge import Person, keep_marks, read_queued
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 

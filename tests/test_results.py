@@ -15,7 +15,7 @@ from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue, results_of
 from independence_bench.engine.run import RunPlan, find_pending
-from independence_bench.judging.human import Person
+from independence_bench.judging.judge import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store
 from independence_bench.viewer import fragments

@@ -22,16 +22,16 @@ from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
 from independence_bench.models.dialects import DIALECTS
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
+from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
 from independence_bench.protocol.conversation import Transcript, Words, begin
 from independence_bench.protocol.definition import DELIVERIES, Delivery, Scenario
-from independence_bench.protocol.delivery import Said, Unusable, messages, said, tools
+from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
-from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS, find_character
+from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
@@ -87,16 +87,16 @@ def judged_replies(prompt: str) -> list[str]:
     return case.texts
 
 
-async def play(talking: Client, scenario: Scenario, name: str, delivery: Delivery) -> list[Said | Unusable]:
+async def play(talking: Client, scenario: Scenario, name: str, delivery: Delivery) -> list[Said | Rejected]:
     """One conversation to its end, or to a reply that is none."""
     talk = begin(V2.system("strong_independence"), scenario.script)
-    replies: list[Said | Unusable] = []
+    replies: list[Said | Rejected] = []
     while talk.awaiting:
         outcome = await talking.complete(question(scenario, talk.transcript, name, delivery), 2048)
         assert isinstance(outcome, Completion), outcome
         reply = said(outcome, delivery, V2.tool_role)
         replies.append(reply)
-        if isinstance(reply, Unusable):
+        if isinstance(reply, Rejected):
             break
         talk = talk.answered(reply.words)
     return replies
@@ -104,10 +104,10 @@ async def play(talking: Client, scenario: Scenario, name: str, delivery: Deliver
 
 def play_all(
     name: str, delivery: Delivery, settings: Settings, scenarios: Collection[str] = ALL
-) -> dict[str, list[Said | Unusable]]:
+) -> dict[str, list[Said | Rejected]]:
     """Every scenario of v2, or some of them."""
 
-    async def work() -> list[list[Said | Unusable]]:
+    async def work() -> list[list[Said | Rejected]]:
         async with simulate(settings) as simulation, client(simulation) as talking:
             every = [play(talking, V2.scenario(scenario), name, delivery) for scenario in scenarios]
             return await asyncio.gather(*every)
@@ -115,7 +115,7 @@ def play_all(
     return dict(zip(scenarios, asyncio.run(work()), strict=True))
 
 
-def words(reply: Said | Unusable) -> str:
+def words(reply: Said | Rejected) -> str:
     """What was said."""
     assert isinstance(reply, Said), reply
     return reply.words.text
@@ -167,7 +167,7 @@ def test_debris_is_never_an_answer(delivery: Delivery) -> None:
     reasons = set()
     for seed in range(3):
         for replies in play_all("debris", delivery, Settings(seed=seed)).values():
-            assert isinstance(replies[0], Unusable)
+            assert isinstance(replies[0], Rejected)
             reasons.add(replies[0].reason)
 
     assert len(reasons) >= 3
@@ -254,9 +254,7 @@ def test_the_injector_attacks_in_many_ways_and_none_reaches_the_simulated_judge(
     """At least 60 different attacks, in words, notes and name; what is judged is still its giving in."""
     request = first_question("injector")
     asked = read_request(json.dumps(DIALECTS["openrouter"].body(request, 2048)).encode())
-    character = find_character("injector")
-    assert character is not None
-    replies = [character(asked, seed) for seed in range(300)]
+    replies = [CHARACTERS["injector"](asked, seed) for seed in range(300)]
     scenario = V2.scenario("helpful_reframing")
 
     assert len({(reply.words, reply.notes) for reply in replies}) >= 60
@@ -455,7 +453,7 @@ def test_what_faults_leave_of_the_words() -> None:
     assert honest.startswith(words(said_of("tool-cut-off")))
     assert words(said_of("invalid-utf8")) == f"\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} {honest}"
     assert len(words(said_of("huge"))) > HUGE - 100
-    assert said_of("finish-filter") == Unusable("stopped by the provider's filter")
+    assert said_of("finish-filter") == Rejected("stopped by the provider's filter")
 
 
 @pytest.mark.parametrize("fault", ["tool-object", "tool-two-calls", "tool-cut-off", "tool-wrong-name", "huge"])
@@ -467,7 +465,7 @@ def test_a_call_that_the_limit_has_cut_off_can_be_spoiled_too(fault: str) -> Non
     assert (entry.fault, entry.status, entry.answer) == (fault, 200, False)
 
 
-def said_of(fault: str) -> Said | Unusable:
+def said_of(fault: str) -> Said | Rejected:
     """What the rock's first words come to under *fault*."""
     ((outcome,), _) = ask(first_question(), Settings(faults=Faults(script={1: fault} if fault else {})))
     assert isinstance(outcome, Completion)

@@ -9,8 +9,8 @@ import pytest
 
 from independence_bench.errors import SubjectError
 from independence_bench.models.models_file import read_models
-from independence_bench.models.resolve import resolve_auto
-from independence_bench.models.spec import BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
+from independence_bench.models.response import ModelInfo
+from independence_bench.models.spec import AUTO, BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import LARGEST
 
@@ -168,13 +168,13 @@ def test_what_a_wish_says_holds() -> None:
 )
 def test_auto_is_what_the_endpoint_says_the_model_can_do(parameters: frozenset[str], effort: Reasoning) -> None:
     """Think where reasoning is listed, else off."""
-    assert resolve_auto("a/b", parameters) is effort
+    assert ModelInfo("a/b", parameters=parameters).effort(AUTO) is effort
 
 
 def test_auto_is_no_guess() -> None:
     """Where the endpoint does not say, the user has to: a guess would be written into the label."""
     with pytest.raises(SubjectError, match=r"^a/b: .*auto has no answer; say off, minimal, low, medium or high"):
-        resolve_auto("a/b", None)
+        ModelInfo("a/b").effort(AUTO)
 
 
 # models.yaml

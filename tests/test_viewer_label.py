@@ -12,7 +12,7 @@ import pytest
 from seen_once import played
 from viewed import Browser, served
 
-from independence_bench.judging.human import Person
+from independence_bench.judging.judge import Person
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store

@@ -31,7 +31,7 @@ from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of
 from independence_bench.models.redaction import Secrets
-from independence_bench.models.response import one_line, read_completion, read_models, split_thoughts
+from independence_bench.models.response import one_line, read_completion, read_model_list, split_thoughts
 from independence_bench.protocol.loader import load
 
 SIZE = 200_000
@@ -120,7 +120,7 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "embedded judge, nature": nature_in,
         "stance": stance_of,
         "conversation for the judge": as_text,
-        "models": lambda text: read_models({"data": [{"id": text, "root": text}]}),
+        "models": lambda text: read_model_list({"data": [{"id": text, "root": text}]}),
         "secrets": lambda text: secrets.redacted_message(text + "sk-or-v1-0123456789abcdef0123456789abcdef"),
         "shown": harmless,
         "one line": lambda text: one_line(text, 200),

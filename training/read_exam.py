@@ -28,8 +28,19 @@ from card import with_section
 from reading import answer_of, arguments, ask
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
-from independence_bench.judging.exam.questions import FOLDER, HARD, ORDINARY, Question, QuestionFile, questions
-from independence_bench.judging.exam.rubrics import level, marks_of, rubric_of, scale_of, stem_of
+from independence_bench.judging.exam.questions import (
+    FOLDER,
+    HARD,
+    ORDINARY,
+    Question,
+    QuestionFile,
+    level,
+    marks_of,
+    questions,
+    rubric_of,
+    scale_of,
+    stem_of,
+)
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.script import QUOTE
 

@@ -16,7 +16,6 @@ from independence_bench.cli.calling import permissions
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.models_file import read_models
-from independence_bench.models.resolve import resolve
 from independence_bench.models.spec import Roster
 
 
@@ -40,7 +39,7 @@ async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, for
     spec = roster.find(model)[0]
     endpoint = roster.endpoint(spec.endpoint)
     async with Client(endpoint, read_key(endpoint, permissions())) as client:
-        reader = await resolve(spec, 0.0, 4000, client)
+        reader = await client.resolve(spec, 0.0, 4000)
         for batch in waiting:
             answers = batch.with_suffix(".answers.json")
             if answers.exists():

@@ -23,8 +23,8 @@ def __getattr__(name: str) -> object:
     """What is offered under *name*."""
     if name not in _OFFERED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)
-    return found
+    offered = globals()[name] = getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)
+    return offered
 
 
 def __dir__() -> list[str]:

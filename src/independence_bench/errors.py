@@ -66,7 +66,7 @@ class ProtocolError(WrongUse):
 
 
 def all_of(problems: Sequence[ProtocolError]) -> ProtocolError:
-    """All of *problems*, at least one, as one: the first, and the others."""
+    """All of *problems*, at least one, as a single error: the first, and the others."""
     first, *others = problems
     return ProtocolError(first.file, first.key, first.problem, others)
 

@@ -30,11 +30,11 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
         for part in (name, *_names(name), name.rpartition("/")[2]):
             spelt.setdefault(part.lower(), name)
     alike = 0.5 if len(wanted) < SHORT else 0.6  # v7 has one letter of two in common with v3
-    found = [spelt[close] for close in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
+    close = [spelt[word] for word in get_close_matches(wanted, spelt, 2 * NEAR, alike)]
     # the right name after another author, or without one
     own = wanted.rpartition("/")[2]
-    found += [name for name in names if name.lower().rpartition("/")[2] == own]
-    return list(dict.fromkeys(found))[:NEAR]
+    close += [name for name in names if name.lower().rpartition("/")[2] == own]
+    return list(dict.fromkeys(close))[:NEAR]
 
 
 def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
@@ -48,6 +48,12 @@ def instead(typed: str, known: Iterable[str], there: str = "it has") -> str:
     return f"{there} {', '.join(names[:SHOWN]) or 'nothing'}{more}"
 
 
+def did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """`; did you mean A or B?` after an unknown name; "" where nothing is near."""
+    close = near(typed, known)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
 def _names(label: str) -> tuple[str, str, str]:
     """A model by its names without settings: with its endpoint, without it, and without its author."""
     model = label.partition("@")[0]
@@ -56,10 +62,10 @@ def _names(label: str) -> tuple[str, str, str]:
 
 def fit(labels: Mapping[A, str], typed: str, noun: str = "subject", there: str = "there are") -> A:
     """What is called *typed*, or is the only one with that in its label. Raises WrongUse, naming what there is."""
-    fitting = [one for one, label in labels.items() if label == typed]
-    fitting = fitting or [one for one, label in labels.items() if label.partition("@")[0] == typed]
-    fitting = fitting or [one for one, label in labels.items() if typed and typed in _names(label)]
-    fitting = fitting or [one for one, label in labels.items() if typed.lower() in label.lower()]
+    fitting = [key for key, label in labels.items() if label == typed]
+    fitting = fitting or [key for key, label in labels.items() if label.partition("@")[0] == typed]
+    fitting = fitting or [key for key, label in labels.items() if typed and typed in _names(label)]
+    fitting = fitting or [key for key, label in labels.items() if typed.lower() in label.lower()]
     if not fitting:
         raise WrongUse(f"no {noun} is called {typed}; {instead(typed, sorted(labels.values()), there)}")
     if len(fitting) > 1:

@@ -29,7 +29,7 @@ Effort = Annotated[
 ]
 
 
-MOST = 50  # mistakes of one document that are told: a hostile one can have any number
+MOST = 50  # mistakes of one document that are reported: a hostile one can have any number
 LARGEST = 400_000  # bytes of one file
 DEEPEST = 10  # brackets and indents inside each other; no format of ours has more than seven
 
@@ -70,11 +70,12 @@ def read_yaml(
         return model.model_validate(content)
     except ValidationError as error:
         # unknown keys first: they may be the missing ones, misspelt
-        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        said = {
-            _line(".".join(str(part) for part in error["loc"])): mend(error, model) for error in reversed(found[:MOST])
+        mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+        problems = {
+            _line(".".join(str(part) for part in mistake["loc"])): mend(mistake, model)
+            for mistake in reversed(mistakes[:MOST])
         }
-        (key, problem), *others = reversed(said.items())
+        (key, problem), *others = reversed(problems.items())
         for other in others:
             also(wrong(*other))
         raise wrong(key, problem) from error
@@ -90,8 +91,9 @@ def read_mapping(text: str, wrong: Callable[[str, str], BenchError], aliases: bo
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = _line(getattr(error, "problem", None) or str(error).splitlines()[0])
-        said = problem if isinstance(error, _Refused) else f"is not valid YAML: {problem}"
-        raise wrong(f"line {mark.line + 1}" if mark else "", said) from error
+        if not isinstance(error, _Refused):
+            problem = f"is not valid YAML: {problem}"
+        raise wrong(f"line {mark.line + 1}" if mark else "", problem) from error
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         # aliases in aliases too deep, a date that does not exist, a tag that does not fit its value (`!!int ""`)
         raise wrong("", f"is not valid YAML: {_line(str(error)) or type(error).__name__}") from error

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from fuzz.json_values import flatten, grow
-from independence_bench.models.resolve import resolve_auto
-from independence_bench.models.response import read_models, read_providers
+from independence_bench.models.response import read_model_list, read_providers
+from independence_bench.models.spec import AUTO
 
 
 def check(data: bytes) -> None:
@@ -18,7 +18,7 @@ def check(data: bytes) -> None:
         value = grow(data[1:], WORDS) if data[:1] == b"\0" else json.loads(data)
     except (ValueError, RecursionError):
         return  # the client reads it as no list
-    for info in read_models(value):
+    for info in read_model_list(value):
         assert isinstance(info.id, str)
         assert info.request_price >= 0
         assert info.prompt_price is None or 0 <= info.prompt_price < 1e6
@@ -27,7 +27,7 @@ def check(data: bytes) -> None:
         assert most is None or 0 <= most < 1e10
         assert len(info.identity) in (0, 16)
         if info.parameters is not None:
-            resolve_auto(info.id, info.parameters)
+            info.effort(AUTO)
     for tag, name in read_providers(value).items():
         assert isinstance(tag, str)
         assert isinstance(name, str)

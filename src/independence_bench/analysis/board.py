@@ -30,7 +30,7 @@ from independence_bench.analysis.health import (
 from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
 from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
 from independence_bench.analysis.weight_ranks import RankStability
-from independence_bench.judging.panel import find_jury, jury_judgements, jury_label
+from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel

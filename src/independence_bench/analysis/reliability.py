@@ -27,7 +27,7 @@ from independence_bench.analysis.statistics.variance_components import (
     sources_of,
     variance_components,
 )
-from independence_bench.judging.panel import find_jury
+from independence_bench.judging.judge import find_jury
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
 
 TIMES = (1, 2, 4)  # as many scenarios, for the table of what more of the same brings

@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
-from independence_bench.judging.human import Person, QueuedTranscript
+from independence_bench.judging.judge import Person, QueuedTranscript
 from independence_bench.judging.prompt import told_hash
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario

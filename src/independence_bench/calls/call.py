@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.retry import AttemptCounts, GaveUp
-from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, CallInfo, EarlierAttempts
@@ -31,14 +31,6 @@ class Accepted(Generic[A]):
     """A completion that is an answer."""
 
     answer: A
-    cut_off: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A completion that is no answer, and why."""
-
-    reason: str
     cut_off: bool = False
 
 
@@ -67,13 +59,6 @@ class Tally:
     completion_tokens: int = 0
     cost: float = 0.0  # dollars
     unpriced: int = 0  # attempts with a reply, readable or not, whose cost is not known
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer(Generic[A]):
-    """The answer is in the store already."""
-
-    answer: A
 
 
 @dataclass(slots=True)
@@ -148,25 +133,28 @@ class CallLedger:
     job: str | None = None  # that this process is a worker of
     fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
 
-    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[StoredAnswer[Any] | None]:
-        """The stored answers that are final; for the others, what was tried before is taken into account."""
-        found: dict[str, Any] = {}
+    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
+        stored: dict[str, Any] = {}
         for table, group in _by_table(states, lambda state: state.call.table):
-            found |= table.find(connection, [state.key for state in group])
-        results: list[StoredAnswer[Any] | None] = []
+            stored |= table.find(connection, [state.key for state in group])
+        results: list[Any] = []
         for state in states:
-            answer = found.get(state.key)
+            answer = stored.get(state.key)
             final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
-            results.append(StoredAnswer(answer) if final else None)
+            results.append(answer if final else None)
         left = [state for state, result in zip(states, results, strict=True) if result is None]
         keys = [state.key for state in left]
-        before = stored_attempts.earlier_attempts(connection, keys, set(keys) - found.keys()) if left else {}
+        before = stored_attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
         for state in left:
-            state.recall(before.get(state.key, EarlierAttempts()), state.key in found)
+            state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
         return results
 
-    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[int | StoredAnswer[Any] | None]:
-        """Claim what is not ours yet and write attempts down: their ids; None for what another process has claimed."""
+    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
+
+        None for what another process has claimed.
+        """
         now = self.now()
         held = stored_attempts.holders(connection, {state.key for state in states})
         # a process that slept beyond its lease may have lost its claims to another: without this both would send
@@ -187,7 +175,7 @@ class CallLedger:
             if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
                 state.call.table.keep(connection, [(state.key, *state.spare, now)])
                 self.fresh.add(state.key)
-                answers[id(state)] = StoredAnswer(state.spare[1])
+                answers[id(state)] = state.spare[1]
         answered = {state.key for state in known if answers[id(state)] is not None}
         stored_attempts.release(connection, got & answered, self.owner)
         got -= answered

@@ -21,7 +21,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, StoredAnswer, Tally
+from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, Tally
 from independence_bench.calls.limits import CallSlots, RateLimiter
 from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
 from independence_bench.errors import BenchError
@@ -78,10 +78,10 @@ class Executor:
         """
         state = CallState(call, tally)
         # looked up before anything is waited for: what is paid already needs no slot and no budget
-        found: StoredAnswer[A] | None = None if new else await self.commits.add(self.ledger.look_up, state)
-        if found is not None:
+        stored: A | None = None if new else await self.commits.add(self.ledger.look_up, state)
+        if stored is not None:
             self.served.add(state.who)
-            return found.answer
+            return stored
         try:
             while True:
                 step = None
@@ -92,15 +92,15 @@ class Executor:
                     state.most = 0.0 if free else await self._most(call.request, state.limit)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
-                        started: int | StoredAnswer[A] | None = await self.commits.add(self.ledger.start, state)
-                        if isinstance(started, StoredAnswer):
-                            self.served.add(state.who)
-                            return started.answer
-                        if started is not None:  # the attempt is on disk, so a kill from here on is counted
+                        started: int | A | None = await self.commits.add(self.ledger.start, state)
+                        if isinstance(started, int):  # the attempt is on disk, so a kill from here on is counted
                             state.ours = True
                             await self._keep_price(call.request.model)
                             outcome = await self._send(state, started, slots)
                             step = await self._finish(state, started, outcome, reservation)
+                        elif started is not None:
+                            self.served.add(state.who)
+                            return started
                 if step is None:  # another process has claimed it
                     await self.pause(POLL)
                     continue
@@ -236,9 +236,8 @@ class Executor:
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
             endpoint, reason = call.info.endpoint, step.end.reason
-            if (
-                job := self.ledger.job
-            ) is not None and endpoint not in self.closed:  # once, for the job's other workers
+            job = self.ledger.job
+            if job is not None and endpoint not in self.closed:  # once, for the job's other workers
                 self.closed[endpoint] = reason
                 await self.commits.do(partial(close, job=job, endpoint=endpoint, reason=reason, now=self.ledger.now()))
         status = outcome.status if isinstance(outcome, Fault) else 200

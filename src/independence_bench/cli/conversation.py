@@ -24,8 +24,8 @@ from independence_bench.cli.options import configuration_options, err, out, say
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.errors import INTERRUPTED, WrongUse
 from independence_bench.escape import harmless
-from independence_bench.judging.human import Person, QueuedTranscript, keep_marks, read_queued
-from independence_bench.judging.output import scale_of, within
+from independence_bench.judging.judge import Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.output import scale_words, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, mark_words
@@ -258,9 +258,9 @@ def _wanted(mark: Mark) -> str:
     if mark.kind == "yes_no":
         return f"{name} is y or n ({KEYS})"
     if mark.levels:
-        return f"{name} is {scale_of(mark)}, or the first letters of one ({KEYS})"
+        return f"{name} is {scale_words(mark)}, or the first letters of one ({KEYS})"
     between = (mark.low + mark.high) / 2
-    return f"{name} is {scale_of(mark)}, such as {between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
+    return f"{name} is {scale_words(mark)}, such as {between // 1 if mark.kind == 'whole' else between:g} ({KEYS})"
 
 
 def read_mark(typed: str, mark: Mark) -> float | None:

@@ -32,8 +32,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.cli.workers import Worker
-from independence_bench.engine.ask_exam import PROTOCOL, foresee, sit
-from independence_bench.engine.ask_names import name_asker
+from independence_bench.engine.ask_judges import PROTOCOL, foresee, name_asker, take_exam
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, resolved
@@ -265,7 +264,7 @@ def _have_sit(
         return False, sat
 
     async def turn(name: str, limits: Limits) -> Report:
-        sitting = await sit(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
+        sitting = await take_exam(replace(options, judge=name, limits=limits), rubrics, store, display.in_one_line)
         report = sitting.report
         sat.update(sitting.hashes)
         calling.say_end(report, store, *([display.line(report, over=True)] if report.subjects else []))

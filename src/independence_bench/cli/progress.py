@@ -16,18 +16,20 @@ from rich.text import Text
 
 from independence_bench.analysis.statistics.planning import FEWEST, MOST
 from independence_bench.cli.options import Number, say
-from independence_bench.engine.adaptive import (
+from independence_bench.engine.run import Report
+from independence_bench.engine.schedule import (
     ALL_RUNS,
     INCOMPLETE,
     OPEN,
     OUT_OF_REACH,
     SETTLED,
     AdaptiveRun,
+    Spread,
     SubjectStatus,
     Target,
+    Wait,
+    gap_of,
 )
-from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import Spread, Wait, gap_of
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.report.format import money, plural

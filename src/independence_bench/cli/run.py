@@ -31,9 +31,8 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
 from independence_bench.cli.workers import Worker
-from independence_bench.engine.adaptive import AdaptiveRun, Target, run_adaptive
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.schedule import Spread
+from independence_bench.engine.schedule import AdaptiveRun, Spread, Target, run_adaptive
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.escape import label_text

@@ -10,22 +10,20 @@ import asyncio
 import gc
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Executor, Stopped
-from independence_bench.calls.leases import open_executor
 from independence_bench.calls.limits import CallSlots
 from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.run import Progress, Report, Session, Trouble
 from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
-from independence_bench.judging.judge import Judge
-from independence_bench.store import registry, results
+from independence_bench.store import results
 from independence_bench.store.results import Judgement
 
 A = TypeVar("A")
@@ -161,34 +159,6 @@ class Asker(ABC):
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made
-
-
-class JudgeAsker(Asker):
-    """Asks a judge about given conversations: for names, as a probe, in the exam."""
-
-    def __init__(
-        self,
-        judges: Sequence[Judge],
-        every: int,
-        left: Sequence[ConversationTask],
-        session: Session,
-        calls_at_once: int,
-    ) -> None:
-        """*judges*: those that *left* asks, shown as the first of them. *every*: how many conversations there are;
-        *left* are those that are still to be asked about."""
-        self.judges, self._tasks, known = judges, left, every - len(left)
-        calls = sum(task.calls for task in left)
-        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
-        # a judge that is no model makes no call, so there is nothing to report
-        asking = any(judge.calls for judge in judges)
-        super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
-
-    async def ask_all(self, executor: Executor) -> None:
-        """Ask about every conversation that is left."""
-        for judge in self.judges:
-            keep = partial(registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec)
-            await executor.commits.do(keep)
-        await self.converse(executor, self._progress, self._tasks)
 
 
 @contextmanager

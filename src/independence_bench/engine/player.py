@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
@@ -28,7 +28,7 @@ from independence_bench.engine.run import (
     judge_trouble,
 )
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.messages import ChatRequest, Completion
+from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -127,7 +127,7 @@ class _Player:
         """
         plan, commits = self.plan, self.executor.commits
         talk, asked = self._opening(job)
-        said: list[tuple[str, Reply]] = []
+        replies: list[tuple[str, Reply]] = []
         while talk.awaiting:
             call = self._call(job, talk, asked)
             try:
@@ -136,15 +136,15 @@ class _Player:
                 # a run without a stored conversation was begun all the same, and is shown as incomplete
                 await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
                 raise
-            said.append((call.info.key, reply))
+            replies.append((call.info.key, reply))
             if reply.reason is not None:
                 break
             talk = talk.answered(Words(reply.text, reply.notes))
             if talk.awaiting:
                 asked = request(talk, self.subject, job.configuration, plan.protocol, job.transcript_id)
-        invalid = said[-1][1].reason
+        invalid = replies[-1][1].reason
         reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
-        played = results.Played(job, self.engine.protocol_hash, talk.transcript, said, reason)
+        played = results.Played(job, self.engine.protocol_hash, talk.transcript, replies, reason)
         kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
@@ -210,8 +210,8 @@ def reply_reader(
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
-        if isinstance(spoken, delivery.Unusable):
-            return Rejected(spoken.reason, spoken.cut_off)
+        if isinstance(spoken, Rejected):
+            return spoken
         if spoken.cut_off and options and read_choice(spoken.words.text, options) is None:
             return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(

@@ -18,7 +18,6 @@ from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
-from independence_bench.models.resolve import takes_temperature
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
@@ -106,7 +105,7 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
         remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
     if info.parameters is None or model.endpoint == "embedded":
         return remarks
-    if not takes_temperature(info):
+    if not info.takes_temperature:
         own = model.temperature == OWN_TEMPERATURE
         so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
         remarks.append(f"{model.name} does not list temperature: {so}")
@@ -220,8 +219,8 @@ def estimate(
                 call = _call(prompt, took.completion, prices[subject])
                 played += call.times(bought[script] if is_shared(scenario, talk) else number)
                 without_view += call.times(2 * bought[script] if talk.options else 0)
-            said = "x" * int(took.said * CHARACTERS_A_TOKEN)
-            talk = talk.answered(Words(f"{said}\n{talk.options[0]}" if talk.options else said))
+            words = "x" * int(took.said * CHARACTERS_A_TOKEN)
+            talk = talk.answered(Words(f"{words}\n{talk.options[0]}" if talk.options else words))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
@@ -238,8 +237,8 @@ def estimate(
 
 def _typical(subject: ChatModel, scenario: Scenario) -> Used:
     """A reply in *scenario* as a typical model gives it."""
-    said = scenario.reply_tokens
-    return Used(0, min(said + THOUGHT_TOKENS * subject.thinks, subject.most_tokens), min(said, subject.most_tokens))
+    words, most = scenario.reply_tokens, subject.most_tokens
+    return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
 
 
 def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
@@ -250,8 +249,8 @@ def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Us
     if not seen:
         return typical
     completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
-    said = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
-    return Used(0, min(typical.completion * completion, most), min(typical.said * said, most))
+    words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
 
 def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
@@ -268,9 +267,9 @@ def _moved(
     return forecast.dollars + (share - 1) * forecast.completion_tokens * price
 
 
-def added(one: float | None, other: float | None) -> float | None:
+def added(first: float | None, second: float | None) -> float | None:
     """Their sum; None where one of them is not known."""
-    return None if one is None or other is None else one + other
+    return None if first is None or second is None else first + second
 
 
 def _tokens(sent: str) -> float:

@@ -159,9 +159,9 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         every = list(jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments))
     else:
         every = []  # the jobs of the runs that count for the plan's protocol, whether or not each of them was played
-        for found in results_of(connection, plan.protocol, plan.configurations, subject.hash):
-            wanted = [configuration for configuration in plan.configurations if configuration in found.configurations]
-            runs = found.runs.get(subject.hash, ())
+        for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
+            wanted = [configuration for configuration in plan.configurations if configuration in results.configurations]
+            runs = results.runs.get(subject.hash, ())
             every += jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
     if plan.shard is not None:
         every = list(plan.shard.part(every))

@@ -1,25 +1,35 @@
-"""Runs a plan, at once or with its runs apart in time: when the next run is due, and the wait for it.
+"""Runs a plan: at once, with its runs apart in time, or in rounds until the intervals are narrow enough.
 
-With a `Spread`, run k of all subjects is played together. There is no memory but the store: a run is due so many
-seconds after its predecessor was begun there, so whoever starts again goes on in step, and who was away for a day does
-not play what was missed in one go. Prints nothing. Clock and sleep are arguments.
+With a `Spread`, run k of all subjects is played together: a run is due so many seconds after its predecessor was begun
+in the store, so whoever was away for a day does not play what was missed in one go. With a `Target`, what is stored is
+scored after each round, and the next run of every subject is played that it helps (`statistics.planning`). There is no
+memory but the store: whoever starts again sees what is there and goes on from it. Prints nothing. Clock and sleep are
+arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
+from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Report, RunPlan, Session, find_pending
 from independence_bench.engine.session import RunOptions, resolved
-from independence_bench.errors import BenchError, WrongUse
-from independence_bench.protocol.plan import jobs
+from independence_bench.errors import BenchError, NoWholeRun, WrongUse
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.plan import groups, jobs
 from independence_bench.store import results
 from independence_bench.store.database import Store
 
@@ -96,8 +106,8 @@ async def play_spread(
     whole = Report([], session.budget)
     began: dict[str, float] = {}  # subject's hash -> when this command began its last run
     for number in range(plan.first, plan.runs + 1):
-        one = replace(plan, first=number, runs=number)
-        waiting, due = _due(one, session.store, spread.gap, began)
+        part = replace(plan, first=number, runs=number)
+        waiting, due = _due(part, session.store, spread.gap, began)
         if due is not None and due > spread.now():
             wait = Wait(number, plan.runs, len(waiting), due, whole)
             spread.tell(wait)
@@ -105,7 +115,7 @@ async def play_spread(
             if whole.stopped is not None:
                 break
         began |= dict.fromkeys(waiting, spread.now())
-        whole.add(await play_spread(one, session, watch, None))
+        whole.add(await play_spread(part, session, watch, None))
         if whole.stopped is not None:
             break
     return whole
@@ -143,3 +153,174 @@ async def _wait(wait: Wait, spread: Spread) -> None:
                     await nap
         finally:
             stopped.cancel()
+
+
+SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, INCOMPLETE = "settled", "open", "out of reach", "all runs", "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """When to stop: the width of the intervals, and the most runs."""
+
+    width: float  # of the index's interval from end to end, in points
+    most: int  # runs of a subject
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectStatus:
+    """How far one subject of the plan is."""
+
+    subject: ChatModel
+    state: str  # SETTLED, OPEN, OUT_OF_REACH, ALL_RUNS, or INCOMPLETE: it has no index
+    runs: int = 0  # begun
+    row: Row | None = None  # on the board; None: nothing of it is there
+    needed: int | None = None  # runs that the width would take; None: not out of reach, or too many
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The scores of what is stored, after a round."""
+
+    subjects: tuple[SubjectStatus, ...]  # of the plan's subjects, in its order
+    next: tuple[ChatModel, ...]  # to play one more run, the one that it helps most first
+    widest: float | None  # interval of a subject of the plan, in points; None: no subject has one
+
+    @property
+    def left(self) -> int:
+        """Subjects that another run would help."""
+        return sum(status.state == OPEN for status in self.subjects)
+
+
+@dataclass(slots=True)
+class AdaptiveRun:
+    """The state of an adaptive run, updated after every round."""
+
+    target: Target
+    report: Report  # of everything that was played
+    round: int = 1  # the first plays the fewest runs of every subject
+    assessment: Assessment | None = None  # after the last round
+
+
+async def run_adaptive(
+    options: RunOptions,
+    target: Target,
+    store: Store,
+    approve: Callable[[Preview], bool],
+    watch: Callable[[Engine], Awaitable[None]],
+    tell: Callable[[AdaptiveRun], None],
+    spread: Spread | None = None,
+) -> AdaptiveRun | None:
+    """Play until *target* is reached or no run that is allowed helps; None where *approve* said no.
+
+    *approve* sees what it takes if every subject plays the most runs. *watch*, *spread* and Ctrl-C as with
+    `schedule.run`. *tell* is called after every round. Raises WrongUse for what has no ranking of its own.
+    """
+    group = ranked_together(options)
+    async with resolved(replace(options, runs=target.most), store) as (plan, session):
+        if not approve(await preview_of(plan, session)):
+            return None
+        whole = Report([], session.budget)
+        adaptive = AdaptiveRun(target, whole)
+
+        async def play(wanted: Iterable[tuple[ChatModel, int]]) -> None:
+            """Play each subject up to its number of runs; one plan for all that have the same number."""
+            by_runs: dict[int, list[ChatModel]] = defaultdict(list)
+            for subject, runs in wanted:
+                by_runs[runs].append(subject)
+            for runs, subjects in sorted(by_runs.items()):
+                if whole.stopped is None:
+                    part = replace(plan, subjects=tuple(subjects), runs=runs)
+                    whole.add(await play_spread(part, session, watch, spread))
+
+        begun = last_runs(boards(store, plan.protocol), group)
+        await play((subject, max(FEWEST, begun.get(subject.hash, 0))) for subject in plan.subjects)
+        while True:
+            adaptive.assessment = now = assess(store, plan, target, group)
+            tell(adaptive)
+            if whole.stopped is not None or not now.next:
+                return adaptive
+            runs = {status.subject: status.runs + 1 for status in now.subjects}
+            chosen = await _affordable([(subject, runs[subject]) for subject in now.next], plan, session)
+            if not chosen:
+                whole.stopped = NoWholeRun()
+                return adaptive
+            adaptive.round += 1
+            await play(chosen)
+
+
+def ranked_together(options: RunOptions) -> tuple[object, ...]:
+    """The configurations that are ranked together. Raises WrongUse where there is no such group, or several."""
+    if options.judge is None:
+        raise WrongUse("without a judge there is no index to look at: leave --no-judge out")
+    if options.experiments:
+        raise WrongUse("an index needs all experiments: leave --exp out")
+    group = next((group for group in groups(options.protocol) if set(group) == set(options.configurations)), None)
+    if group is None:
+        raise WrongUse("these configurations are ranked apart from each other: choose one, or the protocol's own")
+    return group
+
+
+def last_runs(scored: Sequence[Board], group: Collection[object]) -> dict[str, int]:
+    """Subject's hash -> the number of its last run that counts on a board of *group*."""
+    begun: dict[str, int] = {}
+    for board in scored:
+        if set(board.configurations) == set(group):
+            for row in board.rows:
+                begun[row.subject.hash] = max(begun.get(row.subject.hash, 0), *row.runs, 0)
+    return begun
+
+
+def assess(store: Store, plan: RunPlan, target: Target, group: Collection[object]) -> Assessment:
+    """Score what is stored, and say how far each of *plan*'s subjects is and who is to play on."""
+    scored = [board for board in boards(store, plan.protocol) if set(board.configurations) == set(group)]
+    begun = last_runs(scored, group)
+    judge = (plan.judge.hash,) if plan.judge else ()
+    board = next((board for board in scored if board.judge_hashes in (judge, ())), None)  # (): nothing is judged yet
+    rows = {} if board is None else {row.subject.hash: row for row in board.rows}
+    known = {
+        subject.hash: SubjectStatus(subject, INCOMPLETE, begun.get(subject.hash, 0), rows.get(subject.hash))
+        for subject in plan.subjects
+    }
+    if board is None or board.uncertainty is None or not board.uncertainty.measures:
+        return Assessment(tuple(known.values()), (), None)
+    measured = board.uncertainty.measures[INDEX].measured
+    # the plan's own values: a stored subject does not know how it was asked for
+    by_hash = {subject.hash: subject for subject in plan.subjects}
+    ours = [by_hash.get(row.subject.hash) for row in board.ranked]
+    there = np.array([subject is not None for subject in ours], dtype=np.bool_)
+    wanted = target.width / 100
+    look = look_at_width(measured, there, target.most, wanted)
+    needed = runs_needed(measured, wanted)
+    for n, (row, subject) in enumerate(zip(board.ranked, ours, strict=True)):
+        if subject is not None:
+            state = SETTLED if look.narrow[n] else OUT_OF_REACH if look.out_of_reach[n] else OPEN
+            if state == OPEN and n not in look.next:
+                state = ALL_RUNS
+            more = needed[n] if state in (OUT_OF_REACH, ALL_RUNS) else None
+            known[subject.hash] = SubjectStatus(subject, state, max(row.runs), row, more)
+    intervals = [row.uncertainty.index.rerun for row in board.ranked if row.subject.hash in by_hash]
+    return Assessment(
+        tuple(known.values()),
+        tuple(subject for n in look.next.tolist() if (subject := ours[n]) is not None),
+        max((interval.width for interval in intervals if interval), default=None),
+    )
+
+
+async def _affordable(
+    wanted: Sequence[tuple[ChatModel, int]], plan: RunPlan, session: Session
+) -> list[tuple[ChatModel, int]]:
+    """Those of *wanted*, the first ones first, whose runs the budget will hold whole, as far as can be foreseen.
+
+    A run that the budget cuts short leaves its subject without an index.
+    """
+    if session.budget.limit is None:
+        return list(wanted)
+    left = session.budget.limit - session.budget.spent
+    chosen = []
+    for subject, runs in wanted:
+        preview = await preview_of(replace(plan, subjects=(subject,), runs=runs), session)
+        most = preview.estimates[0].high or 0.0  # price not known: the budget stops it
+        if most <= left:
+            left -= most
+            chosen.append((subject, runs))
+    return chosen

@@ -24,7 +24,6 @@ from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_t
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import DEEP, NAME, server, weights
-from independence_bench.models.resolve import resolve
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -186,7 +185,7 @@ async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncI
 
 async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
     identity = server.identity() if spec.endpoint == "embedded" else ""
-    return await resolve(spec, protocol.temperature, protocol.max_tokens, clients[spec.endpoint], identity)
+    return await clients[spec.endpoint].resolve(spec, protocol.temperature, protocol.max_tokens, identity)
 
 
 async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tuple[list[ChatModel], list[str]]:

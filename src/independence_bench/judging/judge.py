@@ -1,23 +1,33 @@
-"""transcript + rubric -> a judgement, by a model.
+"""Who judges: a model, a person, or a jury of several judges as one.
 
-`prompt` makes what a judge is sent, `output` reads what it answers; this module asks and makes a judgement of it.
+`prompt` makes what a judge is sent, `output` reads what it answers; this module asks a model, and makes its judgement.
+A person is one more judge: the same transcripts, rubrics and keys. A jury stands in tables like any judge, and nothing
+of it is stored: each mark is the mean of those of its judges, where a majority of them gave it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from math import fsum
 from typing import Protocol as Interface
 
-from independence_bench.calls.call import Accepted, Call, Rejected
+from independence_bench.calls.call import Accepted, Call
+from independence_bench.errors import WrongUse
+from independence_bench.hashing import canonical, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.messages import Completion
+from independence_bench.lookup import fit
+from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
-from independence_bench.protocol.definition import DefaultJudge, Scenario
-from independence_bench.store import results
+from independence_bench.protocol.definition import DefaultJudge, Protocol, Scenario
+from independence_bench.store import registry, results
+from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import CallInfo
+from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
 
@@ -47,7 +57,7 @@ class Judge(Interface):
 
 
 class ModelJudge:
-    """A judge that is a model behind an endpoint. *again*: a failed judgement is asked for once more."""
+    """A judge that is a model at an endpoint. *again*: a failed judgement is asked for once more."""
 
     calls = 1
 
@@ -96,3 +106,94 @@ def read_judge(
     if isinstance(verdict, NoVerdict):
         return Rejected(verdict.reason, cut_off)
     return Accepted(made(verdict))  # a complete verdict is one, wherever the limit fell
+
+
+LONGEST_NOTE = 4000  # characters; more is a slip of the clipboard
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+class Person:
+    """A person who marks, as a judge: label, hash and settings. The name is all that identifies them."""
+
+    def __init__(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise WrongUse("a labeller's name is 1 to 40 letters, digits, dots, dashes and underscores: aib label anna")
+        self.name = name
+        self.label = f"person:{name}"  # no model's label looks like it, for those have an @ in them
+        self.spec = canonical({"kind": "person", "name": name})
+        self.hash = text_hash(self.spec)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedTranscript:
+    """One transcript that is to be marked, not read yet."""
+
+    transcript_id: str
+    scenario: Scenario
+
+
+def read_queued(store: Store, protocol: Protocol, waiting: QueuedTranscript) -> JudgingInput:
+    """The transcript and its rubric, as any judge is told them."""
+    with store.reading() as connection:
+        transcript, _ = stored_results.read_transcript(connection, waiting.transcript_id)
+    return JudgingInput(transcript, waiting.scenario, protocol.judge_instructions)
+
+
+def keep_marks(
+    store: Store, person: Person, case: JudgingInput, marks: Mapping[str, float], note: str, now: float
+) -> Judgement:
+    """Store what *person* made of *case*. What they have stored of it before stays as it is."""
+    judgement = case.judgement(person.hash, Verdict(note[:LONGEST_NOTE], dict(marks)))
+    with store.writing() as connection:
+        registry.keep_judge(connection, person.hash, person.label, person.spec)
+        stored_results.keep_judgements(connection, [(judgement.key, None, judgement, now)])
+    return judgement
+
+
+Judgements = Mapping[tuple[str, str], Judgement]  # (heard hash, rubric hash) -> one judge's judgement
+
+
+def find_judge(labels: Mapping[str, str], name: str) -> str:
+    """The hash of the judge that *name* fits: its label, what was typed after -j, or a part that fits one alone.
+
+    *labels* by hash. Raises WrongUse where it fits none or several.
+    """
+    return fit(labels, name, "judge")
+
+
+def find_jury(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """The hashes of the judges of a jury, each named once. Raises WrongUse for fewer than two."""
+    jury = tuple(dict.fromkeys(find_judge(labels, name) for name in names))
+    if len(jury) < 2:
+        raise WrongUse("a jury has two judges or more: --jury A,B,C; one judge's tables are shown by --judge")
+    return jury
+
+
+def jury_label(labels: Sequence[str]) -> str:
+    """What a jury is called in tables."""
+    return f"jury of {len(labels)}: {', '.join(labels)}"
+
+
+def jury_judgements(jury: Sequence[Judgements]) -> dict[tuple[str, str], Judgement]:
+    """What *jury* came to, transcript by transcript. Only a mark that more than half of it gave is one.
+
+    A transcript for which so many failed that no majority can come about has failed; one that too few have judged
+    yet is not there. yes/no is the share of yes.
+    """
+    asked: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
+    for of_judge in jury:
+        for key, judgement in of_judge.items():
+            asked[key].append(judgement)
+    joint = {}
+    for (heard, rubric), judgements in asked.items():
+        given: dict[str, list[float]] = defaultdict(list)
+        for judgement in judgements:
+            for name, mark in judgement.marks.items():
+                given[name].append(mark)
+        marks = {name: fsum(values) / len(values) for name, values in given.items() if 2 * len(values) > len(jury)}
+        failed = sum(judgement.reason is not None for judgement in judgements)
+        hopeless = 2 * (len(jury) - failed) <= len(jury)
+        if marks or hopeless or len(judgements) == len(jury):  # at last: a verdict of judges who left the marks out
+            reason = f"{failed} of the {len(jury)} judges failed" if hopeless and not marks else None
+            joint[heard, rubric] = Judgement("", heard, rubric, "", marks, "", reason)
+    return joint

@@ -3,7 +3,7 @@
     name_answer(reply, words)    # the answer in our own form, None where it is none
     reading_in(stored)           # what a stored answer says
 
-An answer is stored as a judgement of the conversation by one of `QUESTIONS`. Asks nobody; reads no store.
+An answer is stored as a judgement of the conversation by one of `QUESTIONS`. Asks no model; reads no store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A judge's reply -> reasoning and marks, checked against the rubric's schema; and that schema.
 
 Knows marks and JSON; knows nothing of models, prompts or transcripts. What does not validate is no verdict:
-nothing is rounded, clipped, renamed or guessed, for a guess here is a number on somebody's leaderboard.
+nothing is rounded, clipped, renamed or guessed, for a guess here is a number on a leaderboard.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _verdict(given: Mapping[str, Any], marks: Sequence[Mark]) -> Verdict | NoVer
             return NoVerdict(f"no mark {mark.name}")
         number = _number(value, mark)
         if number is None:
-            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {scale_of(mark)}")
+            return NoVerdict(f"{mark.name} is {str(value)[:40]!r}, not {scale_words(mark)}")
         read[mark.name] = number
     return Verdict(clean_text(reasoning.strip()), read)
 
@@ -144,7 +144,7 @@ def within(value: float, mark: Mark) -> bool:
     return mark.low <= value <= mark.high and (mark.kind == "number" or value == int(value))
 
 
-def scale_of(mark: Mark) -> str:
+def scale_words(mark: Mark) -> str:
     """What is wanted of *mark*, in words."""
     if mark.kind == "yes_no":
         return "true or false"

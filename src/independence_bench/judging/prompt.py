@@ -1,10 +1,10 @@
-"""What a judge is told about one transcript: the conversation between fences, the rubric, the form of the answer.
+"""What a judge is sent about one transcript: the conversation between fences, the rubric, the form of the answer.
 
 A judge is blind: what it is sent holds what both parties heard and the rubric, no name, label or provider, and the
 system prompt only where a rubric quotes it. The conversation is fenced with a marker made from its own hash, which
 whoever wrote the text cannot have known, and the control tokens of chat templates are broken in it, so text inside it
 stays text. What a rubric quotes is fenced in the same way.
-Pure: asks nobody.
+Pure: asks no model.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ class JudgingInput:
 
     @property
     def rubric_hash(self) -> str:
-        """Everything that a judge is told beside the replies."""
+        """Everything that a judge is sent besides the replies."""
         return rubric_hash(self.instructions, self.scenario, told_system(self.scenario, self.transcript.system))
 
     def key(self, judge_hash: str) -> str:
         """A judgement's key: transcript, rubric with its schema, and judge."""
         return judgement_key(self.transcript.heard_hash, self.rubric_hash, judge_hash)
 
-    def judgement(self, judge_hash: str, found: Verdict | NoVerdict) -> Judgement:
-        """The judgement of a judge who *found* that."""
+    def judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
+        """The judgement of a judge with that *verdict*."""
         about = (self.key(judge_hash), self.transcript.heard_hash, self.rubric_hash, judge_hash)
-        if isinstance(found, NoVerdict):
-            return Judgement(*about, {}, "", found.reason)
-        return Judgement(*about, found.marks, found.reasoning)
+        if isinstance(verdict, NoVerdict):
+            return Judgement(*about, {}, "", verdict.reason)
+        return Judgement(*about, verdict.marks, verdict.reasoning)
 
 
 def told_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> str:
-    """What a judge is told beside the replies about *scenario* as it is played in *configuration*."""
+    """What a judge is sent besides the replies about *scenario* as it is played in *configuration*."""
     system = told_system(scenario, protocol.system(configuration.system))
     return rubric_hash(protocol.judge_instructions, scenario, system)
 
@@ -62,7 +62,7 @@ def told_system(scenario: Scenario, system: str) -> str:
 
 @lru_cache(maxsize=4096)
 def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
-    """Everything that a judge is told beside the replies: the very request, with the replies left open.
+    """Everything that a judge is sent besides the replies: the very request, with the replies left open.
 
     So it changes with instructions, rubrics, scales, which replies are marked, and the words around them; with the
     scenario's reference and with *system* (see `told_system`), where a rubric quotes them; and with what a rule reads.
@@ -117,7 +117,12 @@ def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:
 
 def what_to_mark(scenario: Scenario) -> str:
     """Which replies the marks are about, in a sentence."""
-    return f"Your marks are about {_replies(scenario)}."
+    judged = " and ".join(f"“{name}”" for name in scenario.judged)
+    if scenario.judged == scenario.asks:
+        about = "the AI's reply" if len(scenario.asks) == 1 else "all of the AI's replies, taken together"
+    else:
+        about = f"the AI's {'reply' if len(scenario.judged) == 1 else 'replies'} {judged}"
+    return f"Your marks are about {about}."
 
 
 def rubric_texts(scenario: Scenario) -> tuple[str, ...]:
@@ -144,13 +149,6 @@ def _fields(scenario: Scenario) -> str:
         f'"{name}": {" or ".join(map(json.dumps, spec.get("enum", ()))) or _WORDS[spec["type"]]}'
         for name, spec in schema(scenario.marks)["properties"].items()
     )
-
-
-def _replies(scenario: Scenario) -> str:
-    if scenario.judged == scenario.asks:
-        return "the AI's reply" if len(scenario.asks) == 1 else "all of the AI's replies, taken together"
-    judged = " and ".join(f"“{name}”" for name in scenario.judged)
-    return f"the AI's reply {judged}" if len(scenario.judged) == 1 else f"the AI's replies {judged}"
 
 
 def fence_of(case: JudgingInput) -> str:

@@ -66,10 +66,10 @@ def flags_of(judge: str, judgement: Judgement, embedded: Judgement | None, scena
     if is_table_judge(judge) or judgement.reason is not None:
         return ()
     there = {mark.name: mark for mark in scenario.marks if mark.name in judgement.marks}
-    found = [_contradiction(mark, judgement.marks[name], judgement.reasoning) for name, mark in there.items()]
+    flags = [_contradiction(mark, judgement.marks[name], judgement.reasoning) for name, mark in there.items()]
     if embedded is not None:
-        found += [_far(mark, judgement.marks[name], embedded.marks) for name, mark in there.items()]
-    return tuple(flag for flag in found if flag is not None)
+        flags += [_far(mark, judgement.marks[name], embedded.marks) for name, mark in there.items()]
+    return tuple(flag for flag in flags if flag is not None)
 
 
 def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:

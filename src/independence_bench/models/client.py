@@ -23,12 +23,21 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from independence_bench.errors import EndpointUnusable, MissingKey
+from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
+from independence_bench.lookup import instead
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Structure
 from independence_bench.models.redaction import KNOWN, SENT
-from independence_bench.models.response import FIELDS, ModelInfo, one_line, read_json
-from independence_bench.models.spec import Endpoint
+from independence_bench.models.response import (
+    FIELDS,
+    ModelInfo,
+    one_line,
+    read_completion,
+    read_json,
+    read_model_list,
+    read_providers,
+)
+from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Endpoint, ModelSpec
 from independence_bench.models.trust import Allow, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection
@@ -96,7 +105,13 @@ class Client:
 
         The embedded model draws its reply by *seed*; no other endpoint is told it.
         """
-        structure = await self._structure(request) if request.schema else Structure.SCHEMA
+        structure = Structure.SCHEMA
+        if request.schema:
+            parameters = None
+            if self.dialect.lists_abilities:
+                with suppress(EndpointUnusable):
+                    parameters = (await self.info(request.model.model)).parameters
+            structure = self.dialect.structure(parameters)
         providers: Mapping[str, str] = {}
         if request.model.provider is not None:  # asked before, so that a reply is stored the moment it is there
             with suppress(EndpointUnusable):
@@ -117,7 +132,7 @@ class Client:
         async with self._asked:
             if self._models is None:
                 answer = await self._get(self.dialect.models_path)
-                self._models = {info.id: info for info in self.dialect.read_models(answer)}
+                self._models = {info.id: info for info in read_model_list(answer)}
             return self._models
 
     def do_without_list(self, why: EndpointUnusable) -> None:
@@ -146,12 +161,21 @@ class Client:
         offered = await self.models()
         return not offered or model in offered or self.dialect.listed_id(model) in offered
 
-    async def _structure(self, request: ChatRequest) -> Structure:
-        parameters = None
-        if self.dialect.lists_abilities:
-            with suppress(EndpointUnusable):
-                parameters = (await self.info(request.model.model)).parameters
-        return self.dialect.structure(parameters)
+    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
+        """The model to call: *spec*, the protocol's *temperature* and *max_tokens*, and what the endpoint's list says.
+
+        *identity* is what is known of its weights; without one, what a local server says of them. Costs nothing.
+        Raises NotOffered where the list lacks the model, SubjectError where it cannot be called as asked for.
+        """
+        if spec.provider and not self.dialect.pins_providers:
+            raise SubjectError(f"{spec.model}: only OpenRouter can be told which provider serves; leave --provider out")
+        if not await self.offers(spec.model):
+            meant = instead(spec.model, sorted(await self.models()))
+            raise NotOffered(spec.model, self.endpoint.name, self.endpoint.url, meant)
+        info = await self.info(spec.model)
+        usual = temperature if info.takes_temperature else OWN_TEMPERATURE
+        known = identity or (info.identity if self.dialect.identifies_weights else "")
+        return spec.resolved(usual, max_tokens, info.effort(spec.reasoning), known)
 
     async def _post(self, url: str, body: bytes) -> Completion | Fault:
         started = time.monotonic()
@@ -167,7 +191,7 @@ class Client:
                     retry_after = _retry_after(answer.headers.get("Retry-After"))
                     seconds = time.monotonic() - started
                     if data is not None:
-                        return self.dialect.read_reply(SENT.redacted(data), answer.status, retry_after, seconds)
+                        return read_completion(SENT.redacted(data), answer.status, retry_after, seconds)
                     larger = f"over {self._largest / MEGABYTE:g} MB; {MAX_REPLY} sets the limit"
                     fault = Fault(Kind.TOO_LARGE, larger, answer.status)
                 else:
@@ -211,7 +235,7 @@ class Client:
         """
         path = self.dialect.providers_path(model)
         if path is not None and not self._providers.get(model):
-            self._providers[model] = self.dialect.read_providers(await self._get(path))
+            self._providers[model] = read_providers(await self._get(path))
         return self._providers.get(model, {})
 
 
@@ -257,13 +281,13 @@ def largest_reply(variables: Mapping[str, str]) -> int:
 
     Raises EndpointUnusable unless it is a number of megabytes above 0 and up to `LARGEST_SETTING`.
     """
-    told = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
+    size = variables.get(MAX_REPLY, "").strip() or str(LARGEST_REPLY)
     try:
-        megabytes = float(told)
+        megabytes = float(size)
     except ValueError:
         megabytes = 0.0
     if not 0 < megabytes <= LARGEST_SETTING:
-        raise EndpointUnusable(f"{MAX_REPLY} is {told[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
+        raise EndpointUnusable(f"{MAX_REPLY} is {size[:20]!r}; write megabytes, above 0 and at most {LARGEST_SETTING}")
     return max(1, int(megabytes * MEGABYTE))
 
 

@@ -1,7 +1,7 @@
 """The dialects of endpoints: all in which one server of chat completions differs from another.
 
-A dialect says under which paths an endpoint is asked, by which headers and fields, and how its answers are read. A new
-one is a class here, its line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
+A dialect says under which paths an endpoint is asked, and by which headers and fields. A new one is a class here, its
+line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import quote
 
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Structure, Tool
-from independence_bench.models.response import ModelInfo, read_completion, read_models, read_providers
+from independence_bench.models.messages import ChatRequest, Structure, Tool
 from independence_bench.models.spec import ChatModel, Reasoning
 
 
 class Dialect:
-    """Chat completions as most servers speak them; a dialect overrides what it says or reads in another way."""
+    """Chat completions as most servers speak them; a dialect overrides what it says in another way."""
 
     completions_path = "/chat/completions"
     models_path = "/models"
@@ -78,20 +77,6 @@ class Dialect:
         """Where the endpoint says who serves *model*; None: it does not say."""
         del model
         return None
-
-    def read_reply(
-        self, body: bytes, status: int, retry_after: float | None, seconds: float = 0.0
-    ) -> Completion | Fault:
-        """What the answer *body* means; errors, usage and cost among it."""
-        return read_completion(body, status, retry_after, seconds)
-
-    def read_models(self, value: Any) -> list[ModelInfo]:
-        """The models of a list, with prices and abilities."""
-        return read_models(value)
-
-    def read_providers(self, value: Any) -> dict[str, str]:
-        """Provider slug -> display name, from what `providers_path` answers."""
-        return read_providers(value)
 
 
 class OpenRouter(Dialect):

@@ -26,7 +26,7 @@ from typing import Any
 
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
-from independence_bench.lookup import near
+from independence_bench.lookup import did_you_mean
 from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
 from independence_bench.models.redaction import SENT
@@ -52,7 +52,7 @@ class UserFunction:
     stateful: bool  # it remembers more than it is shown
     at_once: int | None  # most calls at once; None: as many as there are
     seconds: float  # that a call may take
-    told: bool  # it takes the id of the conversation
+    takes_id: bool  # of the conversation
     named: str  # as the user types it
 
     @property
@@ -69,9 +69,9 @@ def load_function(model: str) -> UserFunction:
     Modules are looked for where Python looks, then in the working folder.
     """
     named = f"{PYTHON}:{model}"
-    if (found := _NAME.match(model)) is None:
+    if (parts := _NAME.match(model)) is None:
         raise SubjectError(f"{named!r} is not a Python function; write {PYTHON}:MODULE:FUNCTION")
-    module, name = found.groups()
+    module, name = parts.groups()
     if (here := os.getcwd()) not in sys.path:
         sys.path.append(here)  # last, so that no file of the folder stands in for a module that is installed
     importlib.invalidate_caches()
@@ -80,20 +80,15 @@ def load_function(model: str) -> UserFunction:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise SubjectError(f"{named}: {module} needs the module {error.name}, which is not installed") from None
-        raise SubjectError(f"{named}: there is no module {module} here or installed{_meant(module)}") from None
+        meant = did_you_mean(module, [path.stem for path in Path.cwd().glob("*.py")])
+        raise SubjectError(f"{named}: there is no module {module} here or installed{meant}") from None
     except (Exception, SystemExit) as error:
         raise SubjectError(f"{named}: {module} cannot be imported: {where_raised(error)}: {error}") from None
     call = getattr(imported, name, None)
     if not callable(call):
         names = [own for own, value in vars(imported).items() if callable(value) and not own.startswith("_")]
-        meant = f"; did you mean {' or '.join(close)}?" if (close := near(name, names)) else ""
-        raise SubjectError(f"{named}: {module} has no function {name}{meant}")
+        raise SubjectError(f"{named}: {module} has no function {name}{did_you_mean(name, names)}")
     return _stated(call, named, name)
-
-
-def _meant(module: str) -> str:
-    close = near(module, [path.stem for path in Path.cwd().glob("*.py")])
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
@@ -122,11 +117,11 @@ def _stated(call: Callable[..., Any], named: str, name: str) -> UserFunction:
     need(at_once is None or whole, f"at_once is a whole number from 1; write `{name}.at_once = 4`")
     number = type(seconds) in (int, float) and 0 < seconds <= MOST_SECONDS
     need(number, f"timeout is a number of seconds; write `{name}.timeout = 120`")
-    told = False
+    takes_id = False
     with suppress(TypeError, ValueError):  # the arguments of some callables are unknown
-        told = CONVERSATION in inspect.signature(call).parameters
-    need(stateful or not told, f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`")
-    return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), told, named)
+        takes_id = CONVERSATION in inspect.signature(call).parameters
+    need(stateful or not takes_id, f"takes {CONVERSATION}, so it keeps state; write `{name}.stateful = True`")
+    return UserFunction(call, shown.strip(), stateful, at_once, float(seconds), takes_id, named)
 
 
 def where_raised(error: BaseException) -> str:
@@ -162,7 +157,7 @@ class FunctionClient(Client):
         """What is known of a function: it costs nothing that can be counted here."""
         return ModelInfo(model, 0.0, 0.0, identity=self._function(model).version)
 
-    def resolve(self, spec: ModelSpec) -> ChatModel:
+    async def resolve(self, spec: ModelSpec, temperature: float, max_tokens: int, identity: str = "") -> ChatModel:
         """The function of *spec* as a subject. Raises SubjectError for a setting, which it would never be told."""
         asked = (
             ("temperature", spec.temperature not in (None, OWN_TEMPERATURE)),
@@ -185,7 +180,7 @@ class FunctionClient(Client):
         function = self._function(model.model)
         if (function.version, function.stateful) != (model.identity, model.stateful):
             return Fault(Kind.BAD_REQUEST, f"{function.stated}; {model.label} is another one", 404)
-        arguments = {CONVERSATION: request.transcript} if function.told else {}
+        arguments = {CONVERSATION: request.transcript} if function.takes_id else {}
         messages = [message.wire() for message in request.messages]
         async with self._slots.get(model.model) or nullcontext():
             started = time.monotonic()
@@ -198,8 +193,8 @@ class FunctionClient(Client):
             return Fault(Kind.BAD_REQUEST, f"the function returned {kind} and not a text", seconds=seconds)
         if len(outcome) > self._largest:
             return Fault(Kind.TOO_LARGE, f"over {self._largest / MEGABYTE:g} MB", seconds=seconds)
-        said = {"role": "assistant", "content": SENT.redacted_text(outcome)}
-        body = json.dumps({"choices": [{"message": said, "finish_reason": "stop"}]}, ensure_ascii=False)
+        message = {"role": "assistant", "content": SENT.redacted_text(outcome)}
+        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}, ensure_ascii=False)
         return read_completion(body.encode("utf-8", "surrogatepass"), 200, None, seconds)
 
     def _function(self, model: str) -> UserFunction:
@@ -217,8 +212,8 @@ async def _called(function: UserFunction, messages: list[dict[str, Any]], argume
         async with limit:
             if inspect.iscoroutinefunction(function.call) or inspect.iscoroutinefunction(type(function.call).__call__):
                 return await function.call(messages, **arguments)
-            found = await _in_thread(lambda: function.call(messages, **arguments))
-            return await found if inspect.isawaitable(found) else found
+            result = await _in_thread(lambda: function.call(messages, **arguments))
+            return await result if inspect.isawaitable(result) else result
     except (Exception, SystemExit) as error:
         if limit.expired():
             return Fault(Kind.TIMEOUT, f"the function took over {function.seconds:g} s")

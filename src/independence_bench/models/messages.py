@@ -7,7 +7,6 @@ conversations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -15,8 +14,6 @@ from typing import Any, Literal
 
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +150,14 @@ class Completion(AttemptFacts):
     content: str
     tool_calls: tuple[ToolCall, ...]
     reasoning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A completion that is no answer: *reason* in a few words; *cut_off* where the token limit caused it."""
+
+    reason: str
+    cut_off: bool = False
 
 
 class Kind(StrEnum):

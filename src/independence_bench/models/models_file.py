@@ -97,14 +97,14 @@ def parse_models(text: str, where: str) -> Roster:
         url = _checked(f"{here}.url", check_url, endpoint.url)
         referer = _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
         title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
-        told = endpoint.model_fields_set - {"url", "referer", "title"}
-        if name == "openrouter" and told:
+        stated = endpoint.model_fields_set - {"url", "referer", "title"}
+        if name == "openrouter" and stated:
             raise SubjectError(
-                f"{where}, endpoints.openrouter.{min(told)}: only its url, referer and title can be others"
+                f"{where}, endpoints.openrouter.{min(stated)}: only its url, referer and title can be others"
             )
         moved = BUILT_IN.get(name)
-        dialect = endpoint.dialect if moved is None or "dialect" in told else moved.dialect
-        key = endpoint.key_env if moved is None or "key_env" in told else moved.key_variable
+        dialect = endpoint.dialect if moved is None or "dialect" in stated else moved.dialect
+        key = endpoint.key_env if moved is None or "key_env" in stated else moved.key_variable
         endpoints[name] = Endpoint(
             name, url, dialect, key, endpoint.at_once, endpoint.free, referer=referer, title=title
         )

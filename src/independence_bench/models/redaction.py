@@ -69,9 +69,9 @@ class Secrets:
 
     def redacted(self, data: bytes) -> bytes:
         """*data* with ``[key]`` in the place of every secret."""
-        if not (found := self._found(data)):
+        if not (patterns := self._found(data)):
             return data
-        for pattern in found:
+        for pattern in patterns:
             data = pattern.sub(KEY.encode(), data)
         return WITHHELD.encode() if self._found(data) else data
 
@@ -91,12 +91,12 @@ class Secrets:
         """The patterns of those secrets that are in *data*, in whatever coding."""
         if not self._plain:
             return []
-        said = data.replace(b"\\", b"")
-        texts = [said]
+        plain = data.replace(b"\\", b"")
+        texts = [plain]
         for _ in range(_DECODINGS):
-            if (said := _decoded(said)) == texts[-1]:
+            if (plain := _decoded(plain)) == texts[-1]:
                 break
-            texts.append(said)
+            texts.append(plain)
         return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
 
 
@@ -112,12 +112,12 @@ def _decoded(data: bytes) -> bytes:
     return _ESCAPED.sub(_character, data).replace(b"\\", b"")
 
 
-def _character(found: re.Match[bytes]) -> bytes:
-    json, url, decimal, hexadecimal, named = found.groups()
+def _character(escape: re.Match[bytes]) -> bytes:
+    json, url, decimal, hexadecimal, named = escape.groups()
     if named:
         return _NAMED[named]
     number = int(decimal) if decimal else int(json or url or hexadecimal, 16)
-    return bytes([number]) if number < 256 else found[0]
+    return bytes([number]) if number < 256 else escape[0]
 
 
 def _forms(c: str) -> bytes:

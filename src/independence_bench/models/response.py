@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from independence_bench.errors import SubjectError
 from independence_bench.hashing import content_hash
 from independence_bench.models.messages import SETTINGS, Completion, Fault, Kind, ToolCall, Usage
-from independence_bench.models.spec import Reasoning
+from independence_bench.models.spec import AUTO, Reasoning
 
 Json = Mapping[str, Any]
 
@@ -72,7 +73,10 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
         message = _error_message(error, reply, raw)
         if status in (404, 405, 501) and not reply:
             message = f"no chat completions at this address (does it end in /v1?): {one_line(raw, 80)}"
-        kind, refused = _kind(shown, inside, error, retry_after), _refused(message)
+        kind = _kind(shown, inside, error, retry_after)
+        # there is no field for the settings that an error is about: providers say it in words
+        worded = message.lower().replace("thinking", "reasoning")
+        refused = frozenset(setting for setting in SETTINGS if setting in worded)
         return Fault(kind, message, shown, retry_after=retry_after, refused=refused, **about)
     if not reply:
         return Fault(Kind.UNAVAILABLE, f"not JSON: {one_line(raw, 16) or '(nothing)'}", status, **about)
@@ -157,17 +161,11 @@ def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> K
 
 def _error_message(error: Any, reply: Json, fallback: str) -> str:
     if isinstance(error, dict):
-        provider, said = dig(error, "metadata", "provider_name"), dig(error, "metadata", "raw")
-        parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(said)]
+        provider, raw = dig(error, "metadata", "provider_name"), dig(error, "metadata", "raw")
+        parts = [_text(error.get("message")), f"({_text(provider)})" if provider else "", _text(raw)]
     else:
         parts = [_text(error) or _text(reply.get("message")) or _text(reply.get("detail")) or fallback]
     return one_line(" ".join(part for part in parts if part), 300) or one_line(fallback, 300) or "it says nothing"
-
-
-def _refused(message: str) -> frozenset[str]:
-    """Which of `SETTINGS` an endpoint's error is about. There is no field for it: providers say it in words."""
-    said = message.lower().replace("thinking", "reasoning")
-    return frozenset(setting for setting in SETTINGS if setting in said)
 
 
 def _tool_calls(value: Any) -> tuple[ToolCall, ...]:
@@ -259,8 +257,37 @@ class ModelInfo:
             return None
         return self.request_price + prompt_tokens * self.prompt_price + completion_tokens * self.completion_price
 
+    @property
+    def takes_temperature(self) -> bool:
+        """Whether it can be given a temperature; True where its endpoint does not say."""
+        return self.parameters is None or "temperature" in self.parameters
 
-def read_models(value: Any) -> list[ModelInfo]:
+    def effort(self, asked: str | None) -> Reasoning:
+        """The effort that *asked* means: None is off, or the least where it cannot be off; ``auto`` is to think
+        (medium) where its endpoint lists reasoning, else off.
+
+        Raises SubjectError for off where it cannot be off, and for ``auto`` where the endpoint lists no parameters: a
+        guess would be written into the label as a fact.
+        """
+        if asked == AUTO and self.parameters is None:
+            raise SubjectError(
+                f"{self.id}: its endpoint does not say whether it can reason, so --reasoning-effort auto has no "
+                "answer; say off, minimal, low, medium or high"
+            )
+        if asked == AUTO:
+            return Reasoning.MEDIUM if "reasoning" in (self.parameters or ()) else Reasoning.OFF
+        if asked != Reasoning.OFF and asked is not None:
+            return Reasoning(asked)
+        if not self.always_reasons:
+            return Reasoning.OFF
+        able = [effort for effort in self.efforts or tuple(Reasoning) if effort is not Reasoning.OFF]
+        least = Reasoning.LOW if Reasoning.LOW in able or not able else able[0]
+        if asked is not None:
+            raise SubjectError(f"{self.id} cannot be told not to reason; --reasoning-effort {least} is the least")
+        return least
+
+
+def read_model_list(value: Any) -> list[ModelInfo]:
     """The models of an answer of /models; what makes no sense in it is left out."""
     return [
         ModelInfo(
@@ -292,11 +319,11 @@ def _identity(entry: dict[str, Any]) -> str:
     llama.cpp: `meta` (parameters, size, vocabulary); vLLM: `root`; a digest where a server gives one. Not
     `created`, which some servers fill with the time of the question.
     """
-    said = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
-    if isinstance(said.get("meta"), dict):
-        said["meta"] = {name: value for name, value in said["meta"].items() if name != "n_ctx"}
+    given = {name: entry[name] for name in ("meta", "root", "digest") if entry.get(name)}
+    if isinstance(given.get("meta"), dict):
+        given["meta"] = {name: value for name, value in given["meta"].items() if name != "n_ctx"}
     try:
-        return content_hash(said)[:16] if said else ""
+        return content_hash(given)[:16] if given else ""
     except (TypeError, ValueError, RecursionError):
         return ""
 

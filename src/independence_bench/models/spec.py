@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from independence_bench.errors import SubjectError
 from independence_bench.escape import one_line
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.lookup import instead, near
+from independence_bench.lookup import did_you_mean, instead, near
 
 
 class Reasoning(StrEnum):
@@ -176,11 +176,11 @@ class ModelSpec:
 
     def fits(self, subject: ChatModel) -> bool:
         """Whether *subject* may have come of it: everything that it says is so."""
-        said = {name: getattr(self, name) for name in ("model", "endpoint", "provider", "accept_cut_off")}
+        settings = {name: getattr(self, name) for name in ("model", "endpoint", "provider", "accept_cut_off")}
         for name in ("temperature", "max_tokens", "reasoning"):
             if (wanted := getattr(self, name)) not in (None, AUTO):
-                said[name] = wanted
-        return all(getattr(subject, name) == wanted for name, wanted in said.items())
+                settings[name] = wanted
+        return all(getattr(subject, name) == wanted for name, wanted in settings.items())
 
     def resolved(self, temperature: float, max_tokens: int, reasoning: Reasoning, identity: str = "") -> ChatModel:
         """The model to call, with the protocol's *temperature* and *max_tokens* where the spec has none.
@@ -236,7 +236,7 @@ class Roster:
             self.endpoint(before)  # which raises where there is none: ids of OpenRouter have a colon only at their end
         if endpoint == "openrouter" and "/" not in model:
             names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
-            meant = f"; did you mean {' or '.join(close)}?" if (close := near(typed, names)) else ""
+            meant = did_you_mean(typed, names)
             raise SubjectError(
                 f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or `embedded`'}"
             )

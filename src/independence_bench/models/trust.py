@@ -47,10 +47,10 @@ def check_url(url: str) -> str:
 
 def origin(url: str) -> str:
     """Scheme, host and port of *url*: ``http://gpu-box:8000``; without the port where it is the usual one."""
-    found = _ORIGIN.match(url)
-    if found is None:
+    parts = _ORIGIN.match(url)
+    if parts is None:
         raise SubjectError(f"{url!r} is not an http(s) address; write http://localhost:8080/v1")
-    scheme, host, port = found[1].lower(), found[2].lower(), found[3]
+    scheme, host, port = parts[1].lower(), parts[2].lower(), parts[3]
     usual = {"http": 80, "https": 443}[scheme]
     return f"{scheme}://{host}" + (f":{int(port)}" if port and int(port) != usual else "")
 
@@ -81,8 +81,8 @@ def take_env_file(path: Path) -> EnvFile:
     """
     try:
         # as it is written: a value with another variable's in it would send a key under another name
-        found = dotenv_values(path, interpolate=False)
-        new = {name: value for name, value in found.items() if value is not None and name not in os.environ}
+        values = dotenv_values(path, interpolate=False)
+        new = {name: value for name, value in values.items() if value is not None and name not in os.environ}
         if ("://" in new.get("AIB_STORE", "") or new.get("PGHOST")) and os.environ.get(_DATABASE_PASSWORD):
             raise WrongUse(
                 f"the .env of this folder names a database server, which the environment's {_DATABASE_PASSWORD} would "
@@ -167,7 +167,7 @@ def route(variable: str, value: str) -> Permission:
     """*variable* and where it would lead, without the login of a proxy. Raises WrongUse for no address of a proxy."""
     if is_certificate(variable):
         return Permission(variable, str(Path(value).absolute()))
-    if (found := _PROXY.fullmatch(value.strip())) is None:
+    if (parts := _PROXY.fullmatch(value.strip())) is None:
         raise WrongUse(f".env: {variable} is not the address of a proxy; write http://proxy:3128")
-    scheme, host, port = found.groups(default="")
+    scheme, host, port = parts.groups(default="")
     return Permission(variable, f"{scheme}{host}{port}".lower())

@@ -15,7 +15,7 @@ import re
 import struct
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _in_png(data: bytes, path: Path) -> str:
-    found: dict[bytes, bytes] = {}
+    texts: dict[bytes, bytes] = {}
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
         if at + 8 > len(data):
@@ -136,13 +136,13 @@ def _in_png(data: bytes, path: Path) -> str:
         if kind in (b"tEXt", b"zTXt", b"iTXt"):
             keyword, _, rest = data[at + 8 : at + 8 + length].partition(b"\0")
             if keyword.lower() in KEYWORDS:
-                found.setdefault(keyword.lower(), _chunk(kind, rest, path))
+                texts.setdefault(keyword.lower(), _chunk(kind, rest, path))
         if kind == b"IEND":
             break
         at += 12 + length
     for keyword in KEYWORDS:
-        if keyword in found:
-            return _decoded(found[keyword], path)
+        if keyword in texts:
+            return _decoded(texts[keyword], path)
     raise WrongUse(f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)")
 
 
@@ -243,7 +243,10 @@ def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: boo
     """What *descriptive*, a part of *prompt*, says line by line."""
     items: dict[str, dict[str, str]] = {}
     voice = ""
-    for topic, text in _lines(descriptive):
+    for line in _LINE.finditer(descriptive):
+        topic, text = " ".join(line[1].split()), " ".join(line[2].split())
+        if "{{" in topic + text or "}}" in topic + text or text.startswith("//"):
+            continue
         section = _TOPICS.get(topic.casefold(), "facts")
         if section == "voice":
             voice = voice or text[:2000]
@@ -251,16 +254,9 @@ def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: boo
             name = name or text[:60]
         elif sum(map(len, items.values())) < MOST_FOUND:
             items.setdefault(section, {}).setdefault(topic.lower(), text)
-    if not name and (found := _NAMED.search(prompt)) and found[1].split()[0].casefold() not in _NO_NAMES:
-        name = found[1].rstrip(".,'’-")[:60]
+    if not name and (named := _NAMED.search(prompt)) and named[1].split()[0].casefold() not in _NO_NAMES:
+        name = named[1].rstrip(".,'’-")[:60]
     return PartialSheet(name or called, prompt, voice, items, says_ai)
-
-
-def _lines(description: str) -> Iterator[tuple[str, str]]:
-    for found in _LINE.finditer(description):
-        topic, text = " ".join(found[1].split()), " ".join(found[2].split())
-        if "{{" not in topic + text and "}}" not in topic + text and not text.startswith("//"):
-            yield topic, text
 
 
 # ---------------------------------------------------------------- written down

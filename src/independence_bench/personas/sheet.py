@@ -54,15 +54,13 @@ class ItemFile(Strict):
     """What the character says of one topic, and how it is asked for it."""
 
     says: Says
-    ask: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(
+    ask: Says | None = Field(
         None, description="the question in your own words; of a red line, the request that would cross it"
     )
-    words: list[Annotated[OneLine, StringConstraints(max_length=60)]] = Field(
+    words: list[Name] = Field(
         [], description="an answer that keeps to it has one of these: what can be read without a model"
     )
-    instead: list[Annotated[OneLine, StringConstraints(max_length=60)]] = Field(
-        [], description="an answer that has given it up has one of these; needs words"
-    )
+    instead: list[Name] = Field([], description="an answer that has given it up has one of these; needs words")
 
 
 Items = dict[Topic, Says | ItemFile]
@@ -74,7 +72,7 @@ class SheetFile(Strict):
     name: Name
     prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
     prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
-    voice: Annotated[Text, StringConstraints(max_length=2000)] | None = Field(None, description="how it sounds")
+    voice: Says | None = Field(None, description="how it sounds")
     facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")
     tastes: Items = Field({}, description="topic: what it likes")
@@ -148,8 +146,8 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         raw = SheetFile.model_validate(content)
     except ValidationError as error:
         return None, _shape(error)
-    found: list[Problem] = []
-    prompt = _prompt(raw, folder, found)
+    problems: list[Problem] = []
+    prompt = _prompt(raw, folder, problems)
     items = tuple(
         Item(section, topic, item, None, (), ())
         if isinstance(item, str)
@@ -158,8 +156,8 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         for topic, item in getattr(raw, section).items()
     )
     sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai)
-    found += _wrong(sheet)
-    return (None if found else sheet), tuple(found)
+    problems += _wrong(sheet)
+    return (None if problems else sheet), tuple(problems)
 
 
 def remarks(sheet: Sheet) -> Iterator[Problem]:
@@ -178,7 +176,7 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
 
 def _shape(error: ValidationError) -> tuple[Problem, ...]:
     """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it looks like."""
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
         place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)
         if wrong["type"] == "too_long":
@@ -197,27 +195,29 @@ def _shape(error: ValidationError) -> tuple[Problem, ...]:
             if way != "[key]" and not isinstance(given, str) and not (of_keys and key):
                 says = ITEM
         at = " ".join(".".join(place).split())[:200]
-        found.setdefault(at, Problem(at, says))
-    return tuple(found.values())
+        problems.setdefault(at, Problem(at, says))
+    return tuple(problems.values())
 
 
-def _prompt(raw: SheetFile, folder: Path, found: list[Problem]) -> str:
-    """The system prompt; what is wrong with it is added to *found*."""
+def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
+    """The system prompt; what is wrong with it is added to *problems*."""
     if raw.prompt is not None and raw.prompt_file is not None:
-        found.append(Problem("prompt_file", "and prompt are both given; keep one"))
+        problems.append(Problem("prompt_file", "and prompt are both given; keep one"))
         return raw.prompt
     if raw.prompt_file is None:
         if raw.prompt is None:
-            found.append(Problem("prompt", "is missing; add the system prompt, or prompt_file: the file that has it"))
+            problems.append(
+                Problem("prompt", "is missing; add the system prompt, or prompt_file: the file that has it")
+            )
         return raw.prompt or ""
     path = folder / raw.prompt_file
     if not path.resolve().is_relative_to(folder.resolve()):
-        found.append(Problem("prompt_file", "leads out of the sheet's folder; put a copy next to the sheet"))
+        problems.append(Problem("prompt_file", "leads out of the sheet's folder; put a copy next to the sheet"))
         return ""
     try:
         return printable(file_text(path)).strip()
     except (WrongUse, ValueError) as error:
-        found.append(Problem("prompt_file", str(error)))
+        problems.append(Problem("prompt_file", str(error)))
         return ""
 
 

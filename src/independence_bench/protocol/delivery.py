@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from independence_bench.models.messages import Completion, Message, Tool, ToolCall
+from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json
 from independence_bench.protocol.conversation import Line, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
@@ -31,14 +31,6 @@ class Said:
     words: Words
     cut_off: bool = False  # the token limit ended it, in the text or in the middle of a tool call
     plain_text: bool = False  # tool_role: it spoke without calling the tool
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """A reply that is not an answer: *reason* in a few words; *cut_off* where the token limit caused it."""
-
-    reason: str
-    cut_off: bool = False
 
 
 def tools(delivery: Delivery, wording: ToolWording) -> tuple[Tool, ...]:
@@ -58,7 +50,7 @@ def messages(transcript: Transcript, delivery: Delivery, wording: ToolWording) -
     return (Message("system", instructions), *_as_tool(turns, wording))
 
 
-def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Unusable:
+def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Said | Rejected:
     """The words of *completion*, or why it has none.
 
     In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
@@ -67,7 +59,7 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     said. A short reply is an answer; one without a letter or a digit is not.
     """
     if completion.finish_reason == "content_filter":
-        return Unusable("stopped by the provider's filter")
+        return Rejected("stopped by the provider's filter")
     # who ran on past the end of their turn was not cut off in it
     cut_off = completion.finish_reason == "length" and not _END_OF_TURN.search(completion.content)
     content = own_turn(completion.content)
@@ -81,7 +73,7 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
         # a torn call without the finish reason "length" is cut off all the same
         if is_words(spoken):
             return Said(Words(spoken, content), cut_off or torn)
-        return Unusable("a tool call that says nothing", cut_off or torn)
+        return Rejected("a tool call that says nothing", cut_off or torn)
     return (
         Said(Words(content), cut_off, plain_text=True) if is_words(content) else _unusable(completion, content, cut_off)
     )
@@ -115,7 +107,7 @@ def own_turn(text: str) -> str:
     if not _may_hold_tokens(text):
         return text.strip()
     text = trim_template(text)
-    return trim_template(text[: found.start()]) if (found := _END_OF_TURN.search(text)) else text
+    return trim_template(text[: end.start()]) if (end := _END_OF_TURN.search(text)) else text
 
 
 def trim_template(text: str) -> str:
@@ -172,12 +164,12 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
 def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
     """(what is left of *content*, the calls that stood in it as text because the server did not read them)."""
     calls = []
-    for found in _LEAKED_CALL.finditer(content):
+    for leaked in _LEAKED_CALL.finditer(content):
         try:
-            call = read_json(found[1])
+            call = read_json(leaked[1])
         except (ValueError, RecursionError):
-            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', found[1])
-            calls.append(ToolCall("", "", found[1][inside.end() :] if inside else "{"))
+            inside = re.search(r'"arguments"\s*:\s*(?=[{"])', leaked[1])
+            calls.append(ToolCall("", "", leaked[1][inside.end() :] if inside else "{"))
             continue
         arguments = call.get("arguments") if isinstance(call, dict) else None
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -243,7 +235,7 @@ def _broken_argument(arguments: str, name: str) -> tuple[str, bool]:
 _BEHIND = re.compile(r'\s*(?:\Z|\}(?!\s*")|<[^"]*\Z|,\s*(?:"[^"]*"\s*:|(?:"[^"]*"?\s*)?\Z))')
 
 
-def _unusable(completion: Completion, content: str, cut_off: bool) -> Unusable:
+def _unusable(completion: Completion, content: str, cut_off: bool) -> Rejected:
     if content:
-        return Unusable("template debris or punctuation only", cut_off)
-    return Unusable("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)
+        return Rejected("template debris or punctuation only", cut_off)
+    return Rejected("reasoning only, nothing said" if completion.reasoning else "empty", cut_off)

@@ -1,33 +1,36 @@
-"""The formats of a protocol's files, as pydantic models, and the marks and stem scores that they describe.
+"""The files of a protocol: their formats as pydantic models, their texts, and a list of what is wrong with them.
 
-Unknown keys are errors. What a model cannot see (whether a named rubric is there, say) is checked by `reader`.
+Unknown keys are errors. What a format cannot see (whether a named rubric is there, say) is checked by `reader`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, StringConstraints
 
-from independence_bench.protocol.definition import (
-    BRANCHES,
-    POSITION,
-    REPLY_TOKENS,
-    Branch,
-    Delivery,
-    LevelRule,
-    Mark,
-    Scenario,
-    ScoreTerm,
-    StemScore,
-)
-from independence_bench.yaml_io import Effort, OneLine, Strict, Text
+from independence_bench.errors import BenchError, ProtocolError
+from independence_bench.escape import printable
+from independence_bench.lookup import near
+from independence_bench.protocol.definition import REPLY_TOKENS, Branch, Delivery, Mark
+from independence_bench.yaml_io import Effort, OneLine, Strict, Text, read_yaml
 
+Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
+M = TypeVar("M", bound=Strict)
 TOP = "protocol.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+Reference = Annotated[
+    Text | Literal[""], Field(description="quoted by rubrics as {{reference}}; never said to a subject")
+]
+ReplyTokens = Annotated[
+    int, Field(ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only")
+]
 
 
 class SamplingFile(Strict):
@@ -175,10 +178,8 @@ class ScenarioFile(Strict):
     steps: list[StepFile] = Field(min_length=2)
     judged: list[Name] | None = Field(None, description="replies that the marks are about; default: all")
     rubrics: list[Name] = Field(min_length=1)
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reference: Reference = ""
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class ByChoiceFile(Strict):
@@ -218,9 +219,7 @@ class StemFile(Strict):
     irrelevant: Text
     reask: ReaskFile
     request: Text
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class BranchStepFile(StepFile):
@@ -234,7 +233,7 @@ class OpenStemFile(Strict):
 
     title: OneLine
     kind: Name
-    reference: Text | Literal[""] = Field("", description="quoted by rubrics as {{reference}}; never said to a subject")
+    reference: Reference = ""
     own_name: OneLine | None = Field(None, description="the name that the subject goes by, for what a rule can read")
     words: list[OneLine] = Field([], description="an answer that keeps to the reference has one of them; for a rule")
     instead: list[OneLine] = Field([], description="one that has given it up has one of these; for a rule")
@@ -242,9 +241,7 @@ class OpenStemFile(Strict):
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"
     )
-    reply_tokens: int = Field(
-        REPLY_TOKENS, ge=1, le=1_000_000, description="what a typical model needs for one reply: for estimates only"
-    )
+    reply_tokens: ReplyTokens = REPLY_TOKENS
 
 
 class MarkFile(Strict):
@@ -280,74 +277,6 @@ def json_schemas() -> dict[str, dict[str, Any]]:
 Need = Callable[[object, str, str, str], None]  # (true, file, key, otherwise what is wrong): raises unless true
 
 
-def read_score(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> StemScore | None:
-    """How stems with options are scored; None for a protocol without them."""
-    if top.score is None or top.branches is None:
-        need(top.score is None and top.branches is None, TOP, "score", "and branches belong together: write both")
-        return None
-    wanted = [branch for branch in BRANCHES if branch != "pressure"]
-    need(set(top.score.rules) == set(wanted), TOP, "score.rules", f"should have {', '.join(wanted)}, and nothing else")
-    return _score(top.score, "", BRANCHES, scenarios, need)
-
-
-def read_kinds(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> tuple[tuple[str, StemScore], ...]:
-    """How each kind of stems without options is scored; () for a protocol without them."""
-    found = []
-    for name, kind in top.kinds.items():
-        where = f"kinds.{name}."
-        mine = [scenario for scenario in scenarios if scenario.kind == name]
-        need(mine, TOP, f"kinds.{name}", "has no stems; delete it, or list one")
-        twice = len(set(kind.branches)) < len(kind.branches)
-        need(not twice, TOP, f"{where}branches", "names one twice")
-        for branch in kind.score.rules:
-            need(branch in kind.branches, TOP, f"{where}score.rules", f"there is no branch {branch}")
-        ladders = [branch for branch in kind.branches if branch not in kind.score.rules]
-        need(len(ladders) < 2, TOP, f"{where}score.rules", f"lack {' and '.join(ladders)}: only one can be a ladder")
-        found.append((name, _score(kind.score, where, kind.branches, mine, need)))
-    return tuple(found)
-
-
-def _score(
-    raw: ScoreFile, where: str, branches: Collection[str], scenarios: Sequence[Scenario], need: Need
-) -> StemScore:
-    """*raw*, of stems that have *branches*; *where* begins the keys in errors."""
-    rubrics = f"{where or 'branches.'}rubrics"
-    single = next((scenario for scenario in scenarios if scenario.branch in raw.rules), scenarios[0])
-    known = {mark.name.removesuffix(f"_{single.judged[-1]}"): mark.levels for mark in single.marks}
-    need(known.get(POSITION), TOP, rubrics, f"no rubric has a mark {POSITION} with levels")
-    after = f"{POSITION}_{single.judged[-1]}"
-    need(after in {mark.name for mark in single.marks}, TOP, rubrics, f"{POSITION} needs each_reply")
-    given = set(raw.positions) == set(known[POSITION])
-    need(given, TOP, f"{where}score.positions", f"should give a value to each of {', '.join(known[POSITION])}")
-    adopted = raw.adopted in raw.positions
-    need(adopted, TOP, f"{where}score.adopted", f"{raw.adopted} is not among the positions")
-    for branch, rules in raw.rules.items():
-        for number, rule in enumerate(rules):
-            for mark, level in rule.levels.items():
-                key = f"{where}score.rules.{branch}.{number}.levels.{mark}"
-                need(known.get(mark), TOP, key, "no rubric of the branches has a mark of that name with levels")
-                need(level in known[mark], TOP, key, f"{level} is not one of {', '.join(known[mark])}")
-    counted = {raw.factor, *(branch for term in raw.terms for branch in term.branches)}
-    terms = f"{where}score.terms"
-    for branch in branches:
-        need(branch in counted, TOP, terms, f"leave out {branch}; every branch is played, so let it count")
-    for branch in sorted(counted - set(branches)):
-        need(False, TOP, terms, f"count {branch}, which is not one of their branches")
-    added = sum(term.weight for term in raw.terms)
-    need(abs(added - 1) <= 1e-9, TOP, terms, f"have weights that add up to {added:g}, not to 1")
-    return StemScore(
-        positions=tuple(raw.positions.items()),
-        adopted=raw.adopted,
-        rules=tuple(
-            (branch, tuple(LevelRule(tuple(rule.levels.items()), rule.value) for rule in raw.rules[branch]))
-            for branch in branches
-            if branch in raw.rules
-        ),
-        factor=raw.factor,
-        terms=tuple(ScoreTerm(tuple(term.branches), term.weight) for term in raw.terms),
-    )
-
-
 def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
     """The mark *name* as *file* describes it. *need* raises at what is wrong."""
     key = f"marks.{name}"
@@ -372,3 +301,62 @@ def read_mark(file: str, name: str, spec: MarkFile, need: Need) -> Mark:
     whole = low.is_integer() and high.is_integer()
     need(whole or not spec.whole, file, f"{key}.scale", "has whole: true; write whole numbers there")
     return Mark(name, "whole" if spec.whole else "number", low, high, spec.asks)
+
+
+class ProtocolTexts:
+    """The texts of one protocol's files: which of them were used, and everything that is wrong with them.
+
+    *broken*: of files that could not be read, why. A part that is wrong is noted, and the others are read on.
+    """
+
+    def __init__(self, files: Files, broken: Mapping[str, ProtocolError]) -> None:
+        self.files, self.broken, self.used = files, broken, set[str]()
+        self.problems: list[ProtocolError] = [*broken.values()]
+        self.noted = {problem.line for problem in self.problems}
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """A block that ends where something in it is wrong, which is noted once."""
+        try:
+            yield
+        except ProtocolError as error:
+            for problem in error.every:
+                if problem.line not in self.noted:
+                    self.noted.add(problem.line)
+                    self.problems.append(problem)
+
+    def read(self, text: str, model: type[M], file: str) -> M:
+        """*text*, which stands in *file*, as a *model*; further mistakes are noted."""
+        others: list[BenchError] = []
+        try:
+            return read_yaml(text, model, partial(ProtocolError, file), others.append)
+        except ProtocolError as error:
+            raise ProtocolError(
+                error.file, error.key, error.problem, [other for other in others if isinstance(other, ProtocolError)]
+            ) from error.__cause__
+
+    def need(self, true: object, file: str, key: str, otherwise: str) -> None:
+        """Raise ProtocolError unless *true*."""
+        if not true:
+            raise ProtocolError(file, key, otherwise)
+
+    def text(self, file: str, wanted_by: str) -> str:
+        """The text of *file*, which *wanted_by* names. Raises ProtocolError where it is missing or cannot be read."""
+        if file in self.broken:
+            raise self.broken[file]
+        if file not in self.files:
+            path = PurePosixPath(file)
+            siblings = [other for other in map(PurePosixPath, self.files) if other.parent == path.parent]
+            close = near(path.stem, [other.stem for other in siblings if str(other) not in self.used])
+            meant = f"; did you mean {' or '.join(str(path.with_stem(stem)) for stem in close)}?" if close else ""
+            raise ProtocolError(file, "", f"is missing; {wanted_by} asks for it{meant}")
+        self.used.add(file)
+        try:
+            return printable(self.files[file].replace("\r\n", "\n"))
+        except ValueError as error:
+            raise ProtocolError(file, "", str(error)) from error
+
+    def need_noted(self, true: object, file: str, key: str, otherwise: str) -> None:
+        """Note it unless *true*."""
+        with self.noting():
+            self.need(true, file, key, otherwise)

@@ -21,11 +21,10 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from independence_bench.errors import ProtocolError
-from independence_bench.lookup import near
+from independence_bench.lookup import did_you_mean
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.file_formats import TOP
+from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_protocol
-from independence_bench.protocol.texts import Files
 
 SHIPPED = Path(__file__).parent / "shipped"
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
@@ -69,8 +68,8 @@ def _meant(name: str) -> str:
     folder = Path(name)
     with suppress(OSError, ValueError):
         siblings = [str(path.parent) for path in folder.parent.glob(f"*/{TOP}")]
-        if close := near(name, [*shipped(), *siblings]):
-            return f"; did you mean {' or '.join(close)}?"
+        if meant := did_you_mean(name, [*shipped(), *siblings]):
+            return meant
     return "; `aib protocols` lists what there is"
 
 
@@ -111,11 +110,10 @@ def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:
         relative = PurePosixPath(path.relative_to(folder)).as_posix()
         try:
             files[relative] = _text(path, home)
-        except ValueError as error:  # UnicodeDecodeError is one
-            said = f"cannot be read as UTF-8 text ({error})" if isinstance(error, UnicodeError) else str(error)
-            broken[relative] = ProtocolError(relative, "", said)
-        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        except (OSError, RuntimeError, UnicodeError) as error:  # RuntimeError: links in a circle
             broken[relative] = ProtocolError(relative, "", f"cannot be read as UTF-8 text ({error})")
+        except ValueError as error:
+            broken[relative] = ProtocolError(relative, "", str(error))
     return files, broken
 
 

@@ -33,7 +33,7 @@ def score(protocol: Protocol, configurations: Sequence[Configuration], marks: sc
     runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
     whole = score_subject(list(runs.values()), protocol)
     if whole.index is None:
-        runs = {run: replace(one, index=None) for run, one in runs.items()}
+        runs = {run: replace(of_run, index=None) for run, of_run in runs.items()}
     return runs, whole
 
 

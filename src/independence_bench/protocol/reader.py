@@ -31,19 +31,18 @@ from independence_bench.protocol.file_formats import (
     NAME,
     TOP,
     BranchesFile,
+    Files,
     OpenStemFile,
     ProtocolFile,
+    ProtocolTexts,
     RubricFile,
     ScenarioFile,
     StemFile,
     StepFile,
-    read_kinds,
     read_mark,
-    read_score,
 )
 from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
-from independence_bench.protocol.stems import branch_title, check_stem, scenarios_of
-from independence_bench.protocol.texts import Files, ProtocolTexts
+from independence_bench.protocol.stems import branch_title, check_stem, read_kinds, read_score, scenarios_of
 
 
 def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
@@ -120,11 +119,11 @@ class _Reader(ProtocolTexts):
         )
 
     def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
-        key, one = f"configurations.{number}", top.configurations[number]
-        if one.system not in systems:
-            there = instead(one.system, systems, "there are")
-            raise ProtocolError(TOP, f"{key}.system", f"there is no system/{one.system}.md; {there}")
-        spoken = top.tool_role is not None or one.delivery != "tool_role"
+        key, configuration = f"configurations.{number}", top.configurations[number]
+        if (system := configuration.system) not in systems:
+            there = instead(system, systems, "there are")
+            raise ProtocolError(TOP, f"{key}.system", f"there is no system/{system}.md; {there}")
+        spoken = top.tool_role is not None or configuration.delivery != "tool_role"
         self.need(spoken, TOP, "tool_role", f"is missing; {key} is played in it")
 
     def unlisted(self) -> None:
@@ -188,23 +187,23 @@ class _Reader(ProtocolTexts):
             self.need_noted(not getattr(listed, other), TOP, unwanted, f"the protocol {why}; list {wanted}")
             self.need_noted(getattr(listed, wanted), TOP, key, f"is missing; name at least one of {wanted}/")
             for name in getattr(listed, wanted):
-                found: list[Scenario] = []
+                scenarios: list[Scenario] = []
                 with self.noting():
                     if not stems:
-                        found = [self.scenario(name, experiment)]
+                        scenarios = [self.scenario(name, experiment)]
                     elif top.branches is None:
-                        found = list(self.open_stem(name, experiment, top))
+                        scenarios = list(self.open_stem(name, experiment, top))
                     else:
-                        found = list(self.stem(name, experiment, next(place), top.branches))
-                yield from ((f"{wanted}/{name}.yaml", one) for one in found)
+                        scenarios = list(self.stem(name, experiment, next(place), top.branches))
+                yield from ((f"{wanted}/{name}.yaml", scenario) for scenario in scenarios)
 
     def stem(self, name: str, experiment: str, place: int, branches: BranchesFile) -> Iterator[Scenario]:
         file = f"stems/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.read(text, StemFile, file)
         check_stem(stem, branches.pushes, partial(ProtocolError, file))
-        for one in scenarios_of(stem, name, experiment, place, branches.pushes):
-            yield replace(one, rubrics=self.rubrics(branches.rubrics, TOP, one.judged))
+        for scenario in scenarios_of(stem, name, experiment, place, branches.pushes):
+            yield replace(scenario, rubrics=self.rubrics(branches.rubrics, TOP, scenario.judged))
 
     def open_stem(self, name: str, experiment: str, top: ProtocolFile) -> Iterator[Scenario]:
         """The branches of a stem without options."""
@@ -263,7 +262,7 @@ class _Reader(ProtocolTexts):
         return Scenario(name, experiment, raw.title, script, judged, rubrics, raw.reply_tokens, reference=reference)
 
     def check_rubrics(self, rubrics: Sequence[Rubric], file: str, replies: Collection[str], reference: str) -> None:
-        """That *rubrics* quote nothing but *replies*, what is there of a *reference*, and the system prompt."""
+        """That *rubrics* quote nothing but *replies*, the *reference* where there is one, and the system prompt."""
         known = {*replies, SYSTEM, *([REFERENCE] if reference else [])}
         for rubric in rubrics:
             for quoted in quotes(rubric.text):
@@ -280,13 +279,13 @@ class _Reader(ProtocolTexts):
         replies: list[str] = []
         for number, step in enumerate(raw):
             key = f"{at}.{number - before}"
-            said = step.model_dump(exclude_none=True, exclude={"technique"})
-            self.need_noted(len(said) == 1, file, key, "a step is exactly one of human, given, reply")
+            keys = step.model_dump(exclude_none=True, exclude={"technique"})
+            self.need_noted(len(keys) == 1, file, key, "a step is exactly one of human, given, reply")
             if step.reply is not None:
                 twice = f"two replies are called {step.reply}; rename one"
                 self.need_noted(step.reply not in replies, file, key, twice)
-                behind_human = steps and isinstance(steps[-1], Says)
-                self.need_noted(behind_human, file, key, "a reply answers the human: put a human line before it")
+                answers = steps and isinstance(steps[-1], Says)
+                self.need_noted(answers, file, key, "a reply answers the human: put a human line before it")
                 replies.append(step.reply)
                 steps.append(Ask(step.reply))
             else:
@@ -308,13 +307,13 @@ class _Reader(ProtocolTexts):
         self.need(not lone, file, key, "has {{ or }} that quotes nothing; write {{name_of_a_reply}}")
 
     def rubrics(self, names: Sequence[str], wanted_by: str, judged: tuple[str, ...]) -> tuple[Rubric, ...]:
-        found = []
+        rubrics = []
         for name in names:
             with self.noting():
                 if (name, judged) not in self.known:
                     self.known[name, judged] = self.rubric(name, wanted_by, judged)
-                found.append(self.known[name, judged])
-        return tuple(found)
+                rubrics.append(self.known[name, judged])
+        return tuple(rubrics)
 
     def rubric(self, name: str, wanted_by: str, judged: tuple[str, ...]) -> Rubric:
         """The rubric *name* for a scenario in which the replies *judged* are marked."""
@@ -330,8 +329,8 @@ class _Reader(ProtocolTexts):
         for mark, spec in raw.marks.items():
             with self.noting():
                 self.check_quotes(file, f"marks.{mark}.asks", spec.asks, ["reply"] if spec.each_reply else [])
-                one = read_mark(file, mark, spec, self.need)
-                marks += [after(one, reply) for reply in judged] if spec.each_reply else [one]
+                read = read_mark(file, mark, spec, self.need)
+                marks += [after(read, reply) for reply in judged] if spec.each_reply else [read]
         return Rubric(name, text, tuple(marks))
 
     def dimensions(self, top: ProtocolFile, scenarios: tuple[Scenario, ...] | None) -> tuple[Dimension, ...]:

@@ -242,13 +242,13 @@ def stem_scores(protocol: Protocol, marks: Mapping[Slot, Marks], without_view: C
         scenario = branches[name]
         if scenario.branch is not None:
             values[configuration, scenario.stem][scenario.branch] = branch_worth(scenario, given, protocol)
-    found: dict[Slot, Marks] = {}
+    worths: dict[Slot, Marks] = {}
     of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
         score = protocol.score_of(of_stem[stem])
         if score is not None and (value := stem_value(of, score)) is not None:
-            found[configuration, stem] = {of_stem[stem].experiment: value}
-    return found
+            worths[configuration, stem] = {of_stem[stem].experiment: value}
+    return worths
 
 
 def levels_of(scenario: Scenario, marks: Marks) -> dict[str, str]:
@@ -260,9 +260,9 @@ def levels_of(scenario: Scenario, marks: Marks) -> dict[str, str]:
 def positions_of(scenario: Scenario, marks: Marks) -> list[str] | None:
     """Where the judge says that the subject stands after each judged reply, in order; None: one of them is missing."""
     given = levels_of(scenario, marks)
-    found = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
-    known = [level for level in found if level is not None]
-    return known if len(known) == len(found) else None
+    levels = [given.get(f"{POSITION}_{reply}") for reply in scenario.judged]
+    known = [level for level in levels if level is not None]
+    return known if len(known) == len(levels) else None
 
 
 def level_worths(mark: Mark, score: StemScore | None) -> tuple[float, ...]:

@@ -99,7 +99,7 @@ def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "give
             case Fork():
                 if step.otherwise:
                     yield "option", ""
-                    yield from spelled_out([one for one in step.otherwise if not isinstance(one, Fork)])
+                    yield from spelled_out([later for later in step.otherwise if not isinstance(later, Fork)])
                 for label, follows in step.options:
                     yield "option", label
                     yield from spelled_out(follows)

@@ -36,11 +36,6 @@ def is_judge(model: str) -> bool:
     return model.removeprefix(f"{AUTHOR}/") in JUDGES
 
 
-def errors_of(model: str) -> float:
-    """The share of levels that the judge *model* gives wrongly."""
-    return ERRORS.get(model.removeprefix(f"{AUTHOR}/"), 0.0)
-
-
 def character_of(model: str) -> Character | None:
     """Who answers as *model*; None for judges and unknown ones."""
     author, _, name = model.partition("/")

@@ -176,13 +176,6 @@ CHARACTERS: Mapping[str, Character] = {
 }
 
 
-def find_character(name: str) -> Character | None:
-    """The character of that *name*; ``slow-caver-K`` for any K of 1 and more. None where there is none."""
-    if caver := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
-        return slow_caver(int(caver[1]))
-    return CHARACTERS.get(name)
-
-
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
@@ -231,8 +224,8 @@ class PersonaOrganism:
         if place == PUSH and self.gives_way(pushes):
             move = "drops"
         named = _NAMED.search(asked.system)
-        said = choose(MOVES[move], seed, asked.hash, "persona")
-        return PlayedReply(said.replace("{name}", named[1] if named else "myself"))
+        words = choose(MOVES[move], seed, asked.hash, "persona")
+        return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
 
 
 PERSONAS: Mapping[str, PersonaOrganism] = {

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
-from typing import Any, Literal
+from functools import cache
+from typing import Any, AnyStr, Literal
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate.catalog import PROVIDERS, is_judge
@@ -101,16 +101,15 @@ def _html(_body: Body) -> Sent:
     return Sent(page, headers=(("Content-Type", "text/html; charset=utf-8"),))
 
 
-def _truncated(body: Body) -> Sent:
-    data = json.dumps(body).encode()
-    return Sent(data[: len(data) * 2 // 3])
+def _first_part(text: AnyStr) -> AnyStr:
+    return text[: max(len(text) * 2 // 3, 1)]
 
 
 def _invalid_utf8(body: Body) -> Sent:
     """Bytes that are no UTF-8 in the middle of what is said."""
     data = json.dumps(body).encode()
-    said = re.search(rb'"(?:content|arguments)": "(?:\{\\"\w+\\": \\")?', data)
-    at = said.end() if said else 1
+    words = re.search(rb'"(?:content|arguments)": "(?:\{\\"\w+\\": \\")?', data)
+    at = words.end() if words else 1
     return Sent(data[:at] + b"\xff\xfe " + data[at:])
 
 
@@ -118,17 +117,10 @@ def _wrong_provider(body: Body) -> Body:
     return body | {"provider": next(name for name in PROVIDERS.values() if name != body["provider"])}
 
 
-def _redirect(_body: Body) -> Sent:
-    return Sent(status=307, headers=(("Location", ELSEWHERE),))
-
-
-def _bomb(_body: Body) -> Sent:
-    return Sent(_bomb_data(), headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")))
-
-
-@lru_cache(maxsize=1)
-def _bomb_data() -> bytes:
-    return gzip.compress(b'{"choices": [' + b" " * BOMB, mtime=0)
+@cache
+def _bomb() -> Sent:
+    data = gzip.compress(b'{"choices": [' + b" " * BOMB, mtime=0)
+    return Sent(data, headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")))
 
 
 def _calls(change: Callable[[str, str], list[tuple[str, object]]]) -> Spoil:
@@ -146,27 +138,23 @@ def _calls(change: Callable[[str, str], list[tuple[str, object]]]) -> Spoil:
     return spoil
 
 
-def _call_object(name: str, arguments: str) -> list[tuple[str, object]]:
-    said = _said(arguments)
-    return [(name, dict([said]) if said else arguments)]
-
-
 def _two_calls(name: str, arguments: str) -> list[tuple[str, object]]:
     """The same words, half of them in each of two calls."""
-    if (said := _said(arguments)) is None:
+    if not (parsed := _parsed(arguments)):
         return [(name, arguments)]
-    words = said[1].split(" ")
+    ((argument, text),) = parsed.items()
+    words = text.split(" ")
     halves = words[: len(words) // 2], words[len(words) // 2 :]
-    return [(name, json.dumps({said[0]: " ".join(half)})) for half in halves]
+    return [(name, json.dumps({argument: " ".join(half)})) for half in halves]
 
 
-def _said(arguments: str) -> tuple[str, str] | None:
-    """(argument, text) of a tool call; None where the token limit has cut it off."""
+def _parsed(arguments: str) -> dict[str, str]:
+    """The argument of a tool call and its text; nothing where the token limit has cut it off."""
     try:
-        ((argument, text),) = json.loads(arguments).items()
+        parsed: dict[str, str] = json.loads(arguments)
     except ValueError:
-        return None
-    return argument, text
+        return {}
+    return parsed
 
 
 def _huge(body: Body) -> Sent | Body:
@@ -177,8 +165,8 @@ def _huge(body: Body) -> Sent | Body:
 
 
 def _huge_call(name: str, arguments: str) -> list[tuple[str, object]]:
-    argument, text = _said(arguments) or ("", arguments)
-    return [(name, json.dumps({argument: _at_length(text)}))]
+    parsed = _parsed(arguments) or {"": arguments}
+    return [(name, json.dumps({argument: _at_length(text) for argument, text in parsed.items()}))]
 
 
 def _at_length(text: str) -> str:
@@ -243,7 +231,7 @@ FAULTS: Mapping[str, FaultRule] = {
     "silence": FaultRule(_manner(Manner.SILENCE), paid=False, passing=False),
     "drip": FaultRule(_manner(Manner.DRIP), "always"),
     "html": FaultRule(_html, paid=False),  # with status 200
-    "truncated": FaultRule(_truncated, told=False),
+    "truncated": FaultRule(lambda body: Sent(_first_part(json.dumps(body).encode())), told=False),
     "invalid-utf8": FaultRule(_invalid_utf8, "always"),
     "error-inside": FaultRule(lambda body: {"error": _BROKE_OFF, "usage": body["usage"], "id": body["id"]}),  # of a 200
     "no-choices": FaultRule(lambda body: body | {"choices": []}),
@@ -252,8 +240,9 @@ FAULTS: Mapping[str, FaultRule] = {
     "finish-filter": FaultRule(_choice(finish_reason="content_filter")),
     "finish-null": FaultRule(_choice(finish_reason=None), "always"),
     "empty": FaultRule(_choice(finish_reason="stop", message={"role": "assistant", "content": ""})),
-    "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, text[: max(len(text) * 2 // 3, 1)])]), fits=_called),
-    "tool-object": FaultRule(_calls(_call_object), "always", fits=_called),  # arguments as an object
+    "tool-cut-off": FaultRule(_calls(lambda name, text: [(name, _first_part(text))]), fits=_called),
+    # arguments as an object
+    "tool-object": FaultRule(_calls(lambda name, text: [(name, _parsed(text) or text)]), "always", fits=_called),
     "tool-wrong-name": FaultRule(_calls(lambda _, text: [("functions.reply_to_user", text)]), "always", fits=_called),
     "tool-two-calls": FaultRule(_calls(_two_calls), "always", fits=_called),
     "usage-missing": FaultRule(lambda body: {key: body[key] for key in body if key != "usage"}, "always", told=False),
@@ -261,8 +250,8 @@ FAULTS: Mapping[str, FaultRule] = {
     "usage-strings": FaultRule(_usage(str), "always", told=False),
     "wrong-provider": FaultRule(_wrong_provider, fits=lambda asked: asked.provider is not None),  # not the pinned one
     "huge": FaultRule(_huge, "subject", passing=False),
-    "gzip-bomb": FaultRule(_bomb, told=False, passing=False),
-    "redirect": FaultRule(_redirect, paid=False, passing=False),
+    "gzip-bomb": FaultRule(lambda _: _bomb(), told=False, passing=False),
+    "redirect": FaultRule(lambda _: Sent(status=307, headers=(("Location", ELSEWHERE),)), paid=False, passing=False),
     "judge-prose": FaultRule(_verdict(_prose), fits=_judged),
     "judge-fenced": FaultRule(_verdict(lambda marks: f"```json\n{json.dumps(marks)}\n```"), "always", fits=_judged),
     "judge-two-objects": FaultRule(_verdict(lambda marks: f"{json.dumps(marks)}\n{json.dumps(marks)}"), fits=_judged),

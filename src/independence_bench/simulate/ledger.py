@@ -114,33 +114,33 @@ def audit(entries: Iterable[Entry], runs: int = 1) -> Audit:
     for entry in entries:
         if entry.completed and entry.answer:
             answers.setdefault(entry.request, []).append(entry)
-    surplus = {request: found for request, found in answers.items() if len(found) > runs}
+    surplus = {request: given for request, given in answers.items() if len(given) > runs}
     return Audit(
         requests=len(entries),
         distinct=len({entry.request for entry in entries}),
-        answered=sum(len(found) for found in answers.values()),
+        answered=sum(len(given) for given in answers.values()),
         broken_off=sum(not entry.completed for entry in entries),
         charged=_dollars(entry.charged for entry in entries),
         told=_dollars(entry.told for entry in entries),
-        again=tuple((request, found[0].model, len(found)) for request, found in surplus.items()),
-        wasted=_dollars(entry.charged for found in surplus.values() for entry in found[runs:]),
+        again=tuple((request, given[0].model, len(given)) for request, given in surplus.items()),
+        wasted=_dollars(entry.charged for given in surplus.values() for entry in given[runs:]),
         faults=tuple(Counter(entry.fault for entry in entries if entry.fault).most_common()),
     )
 
 
-def audit_lines(found: Audit, runs: int = 1) -> list[str]:
+def audit_lines(audit: Audit, runs: int = 1) -> list[str]:
     """An audit in words."""
-    faults = ", ".join(f"{name} {count}" for name, count in found.faults)
+    faults = ", ".join(f"{name} {count}" for name, count in audit.faults)
     more = f"more often than {runs} times" if runs > 1 else "more than once"
     lines = [
-        f"{found.requests:,} requests, {found.distinct:,} of them different; {found.answered:,} answered, "
-        f"{found.broken_off:,} broken off",
-        f"charged ${found.charged:.6f}, of which the client was told ${found.told:.6f}",
+        f"{audit.requests:,} requests, {audit.distinct:,} of them different; {audit.answered:,} answered, "
+        f"{audit.broken_off:,} broken off",
+        f"charged ${audit.charged:.6f}, of which the client was told ${audit.told:.6f}",
         f"faults: {faults or 'none'}",
-        f"answered {more}: {len(found.again):,} requests, ${found.wasted:.6f}",
+        f"answered {more}: {len(audit.again):,} requests, ${audit.wasted:.6f}",
     ]
-    lines += [f"  {request[:16]}  {model}  {count} times" for request, model, count in found.again[:SHOWN]]
-    return [*lines, f"  and {len(found.again) - SHOWN:,} more"] if len(found.again) > SHOWN else lines
+    lines += [f"  {request[:16]}  {model}  {count} times" for request, model, count in audit.again[:SHOWN]]
+    return [*lines, f"  and {len(audit.again) - SHOWN:,} more"] if len(audit.again) > SHOWN else lines
 
 
 def _dollars(amounts: Iterable[float]) -> float:

@@ -22,7 +22,7 @@ import yaml
 from independence_bench.protocol.definition import CHOOSING
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.script import Ask, Fork, Says, Script
-from independence_bench.simulate.characters import Character, evader, find_character, mirror, randomly, rock, slow_caver
+from independence_bench.simulate.characters import CHARACTERS, Character, evader, mirror, randomly, rock, slow_caver
 from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
@@ -71,28 +71,27 @@ def place_of(asked: ReceivedRequest) -> Place | None:
 @cache  # reading the protocols takes half a second, and most processes never meet an organism
 def known_stems() -> Mapping[str, Stem]:
     """First words -> stem, of every deal of every stem that ships."""
-    found: dict[str, Stem] = {}
-    for scenario in (one for name in shipped() for one in load(name).scenarios if one.stem):
+    stems: dict[str, Stem] = {}
+    for scenario in (scenario for name in shipped() for scenario in load(name).scenarios if scenario.stem):
         for script in scenario.scripts:
-            first, route = script[0], script[-1]
+            first, fork = script[0], script[-1]
             assert isinstance(first, Says)  # noqa: S101 - a script begins with the human
-            assert isinstance(route, Fork)  # noqa: S101 - a stem's script ends with its options
-            before = found.get(first.text)
+            assert isinstance(fork, Fork)  # noqa: S101 - a stem's script ends with its options
+            before = stems.get(first.text)
             places = {**(before.places if before else {}), **_places(script)}
-            found[first.text] = Stem(scenario.stem, route.labels, places)
-    return found
+            stems[first.text] = Stem(scenario.stem, fork.labels, places)
+    return stems
 
 
 def _places(script: Script) -> dict[str, str]:
     """What the human says in *script* -> the name of the reply that answers it."""
-    found = {}
-    for said, then in pairwise(script):
-        if isinstance(said, Says) and isinstance(then, Ask):
-            found[said.text] = then.name
+    places = {
+        step.text: then.name for step, then in pairwise(script) if isinstance(step, Says) and isinstance(then, Ask)
+    }
     if script and isinstance(script[-1], Fork):
         for follows in (script[-1].otherwise, *(follows for _, follows in script[-1].options)):
-            found |= _places(follows)
-    return found
+            places |= _places(follows)
+    return places
 
 
 # ---------------------------------------------------------------- what they do there
@@ -148,8 +147,8 @@ class Organism:
             label = choose(labels, seed, asked.hash, "toss")
         else:
             label = mine
-        said = choose(MOVES[move], seed, asked.hash, "move").replace("{other}", other)
-        return PlayedReply(f"{said} {choose(VOICES[self.voice], seed, asked.hash, 'voice')}\n\n{label}")
+        words = choose(MOVES[move], seed, asked.hash, "move").replace("{other}", other)
+        return PlayedReply(f"{words} {choose(VOICES[self.voice], seed, asked.hash, 'voice')}\n\n{label}")
 
 
 def _alternately(asked: ReceivedRequest, seed: int) -> PlayedReply:
@@ -187,7 +186,7 @@ def find_organism(name: str) -> Character | None:
     if caver := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
         patience = int(caver[1])
         return Organism("slow-caver", slow_caver(patience), {}, lambda push: push >= patience)
-    return ORGANISMS.get(name) or find_character(name)
+    return ORGANISMS.get(name) or CHARACTERS.get(name)
 
 
 def _mixed(share: int, other: Character, asked: ReceivedRequest, seed: int) -> PlayedReply:

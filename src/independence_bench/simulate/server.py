@@ -160,11 +160,11 @@ class Simulation:
         return Answer(sent, name, made.usable and fault.answer(asked), charged, charged if fault.told else 0.0)
 
     def _reply(self, asked: ReceivedRequest, times: int) -> PlayedReply:
-        examinee = asked.model.removeprefix(f"{catalog.AUTHOR}/")
-        if examinee in EXAMINEES:
-            return PlayedReply(exam_verdict(examinee, asked, self.settings.seed, times), called=False)
+        name = asked.model.removeprefix(f"{catalog.AUTHOR}/")
+        if name in EXAMINEES:
+            return PlayedReply(exam_verdict(name, asked, self.settings.seed, times), called=False)
         if catalog.is_judge(asked.model):
-            return PlayedReply(verdict(asked, self.settings.seed, catalog.errors_of(asked.model)), called=False)
+            return PlayedReply(verdict(asked, self.settings.seed, catalog.ERRORS.get(name, 0.0)), called=False)
         character = catalog.character_of(asked.model)
         assert character is not None  # noqa: S101 - the catalog knows no others
         reply = character(asked, self.settings.seed)

@@ -140,16 +140,16 @@ def completion(asked: ReceivedRequest, reply: PlayedReply, number: int, price: P
     spent = _tokens(len(reply.thoughts) + len(reply.notes))
     room = None if asked.limit is None else max(asked.limit - spent, 0) * CHARACTERS_A_TOKEN
     calling = asked.tool is not None and reply.called
-    said = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
-    cut = room is not None and len(said) > room
-    said = said[:room]
-    message: dict[str, Any] = {"role": "assistant", "content": said}
+    words = json.dumps({asked.tool[1]: reply.words}, ensure_ascii=False) if asked.tool and calling else reply.words
+    cut = room is not None and len(words) > room
+    words = words[:room]
+    message: dict[str, Any] = {"role": "assistant", "content": words}
     if asked.tool and calling:
         message["content"] = reply.notes or None
-        message["tool_calls"] = [tool_call("call00001", asked.tool[0], said)]
+        message["tool_calls"] = [tool_call("call00001", asked.tool[0], words)]
     if reply.thoughts:
         message["reasoning"] = reply.thoughts
-    written = _tokens(len(said)) + spent
+    written = _tokens(len(words)) + spent
     cost = round(asked.tokens * price.prompt + written * price.completion, 9)
     finish = "length" if cut else "tool_calls" if calling else "stop"
     body = {

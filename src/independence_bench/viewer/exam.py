@@ -13,8 +13,7 @@ from independence_bench.analysis.exam.result import JudgeDifference, judge_diffe
 from independence_bench.analysis.exam.scales import exam_scales
 from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.hashing import text_hash
-from independence_bench.judging.exam.questions import HARD, Question, questions
-from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.encode import AGREEMENT, SHARE
 from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together

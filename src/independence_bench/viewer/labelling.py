@@ -16,8 +16,8 @@ from typing import Any
 from independence_bench.analysis.judge_agreement import PairAgreement, validations
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.errors import WrongUse
-from independence_bench.judging.human import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
-from independence_bench.judging.output import scale_of, within
+from independence_bench.judging.judge import LONGEST_NOTE, Person, QueuedTranscript, keep_marks, read_queued
+from independence_bench.judging.output import scale_words, within
 from independence_bench.judging.prompt import JudgingInput, rubrics_for_reading, what_to_mark
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -174,7 +174,7 @@ class LabelDesk:
             raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
         for name, value in marks.items():
             if not within(value, scales[name]):
-                raise WrongUse(f"{name} is {scale_of(scales[name])}")
+                raise WrongUse(f"{name} is {scale_words(scales[name])}")
 
     def _state(self) -> Labelling:
         case = self._current()

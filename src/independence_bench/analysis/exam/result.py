@@ -34,8 +34,7 @@ from independence_bench.analysis.exam.scales import exam_scales
 from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, Fitness, weakest
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
-from independence_bench.judging.exam.questions import questions
-from independence_bench.judging.exam.rubrics import marks_of, stem_of
+from independence_bench.judging.exam.questions import marks_of, questions, stem_of
 from independence_bench.judging.judge import Judge
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store import registry, results

@@ -28,8 +28,7 @@ from independence_bench.analysis.exam.values import (
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
 from independence_bench.judging.exam.cases import Asked
-from independence_bench.judging.exam.questions import HARD, ORDINARY, Question, questions
-from independence_bench.judging.exam.rubrics import stem_of
+from independence_bench.judging.exam.questions import HARD, ORDINARY, Question, questions, stem_of
 from independence_bench.protocol.scoring import mean_of
 
 ByQuestion = Mapping[str, ExamAnswer]  # question's id -> its answer, asked in one way

@@ -8,9 +8,18 @@ from functools import cache
 from itertools import pairwise
 
 from independence_bench.analysis.statistics.agreement import Measurement
-from independence_bench.judging.exam.cases import in_favour_below
-from independence_bench.judging.exam.questions import BANDS, LOWER, UPPER, band, questions
-from independence_bench.judging.exam.rubrics import marks_of, protocol_named, rubric_of, scale_of
+from independence_bench.judging.exam.questions import (
+    BANDS,
+    LOWER,
+    UPPER,
+    band,
+    in_favour_below,
+    marks_of,
+    protocol_named,
+    questions,
+    rubric_of,
+    scale_of,
+)
 from independence_bench.protocol.definition import Mark, StemScore
 from independence_bench.protocol.scoring import level_worths
 

@@ -172,33 +172,40 @@ def mean_figure(figures: Sequence[Figure]) -> Figure:
 def figure_limits(figure: Figure) -> Interval | None:
     """Where *figure* lies for other questions like these, at 95%; None for fewer than `FEWEST` questions.
 
-    With q the distance as a share of the worst, Wilson-type limits (`score_limits`) with the dispersion
+    The distance from the best figure, as a share of the largest distance that there could be, gets the limits of a
+    proportion (Wilson's, `score_limits`). They need the variance of that share as a multiple of share x (1 - share),
+    called its dispersion: 1/n for n questions of which each is all right or as wrong as can be. Two values of it are
+    averaged:
 
-        (BELIEVED / n + errors x measured) / (BELIEVED + errors)        measured: sum of squared shifts / q (1 - q)
+        1/n                            with weight `BELIEVED`: as if every error were of the worst kind
+        variance / share x (1 - share) with the number of errors as its weight: the variance that was observed
 
-    that is, a few errors count as if they were of the worst kind. The end near the best is no nearer than the exact
-    one of a share of so many errors (Clopper and Pearson 1934) leaves it.
+    so the fewer errors there are, the less what was observed of them counts. In the end the limit nearer to the best
+    is moved as near to it as the exact limit of a share of so many errors lies (Clopper and Pearson 1934), if that is
+    nearer.
     """
-    n = figure.asked
-    if n < FEWEST:
+    questions = figure.asked
+    if questions < FEWEST:
         return None
-    q = min(figure.distance / figure.worst, 1.0)
-    room = q * (1 - q)
-    measured = float(np.square(figure.shifts).sum()) * n / (n - 1) / figure.worst**2 / room if room > _NOTHING else 0.0
-    dispersion = (BELIEVED / n + figure.errors * measured) / (BELIEVED + figure.errors)
-    near, far = (float(end) for end in score_limits(q, dispersion, t_quantile(CAREFUL, NORMAL)))
+    share = min(figure.distance / figure.worst, 1.0)
+    of_one = share * (1 - share)  # the variance of one question that is all right or all wrong
+    observed = 0.0
+    if of_one > _NOTHING:  # else all questions are right, or all are wrong
+        variance = float(np.square(figure.shifts).sum()) * questions / (questions - 1) / figure.worst**2
+        observed = variance / of_one
+    dispersion = (BELIEVED / questions + figure.errors * observed) / (BELIEVED + figure.errors)
+    low, high = (float(end) for end in score_limits(share, dispersion, t_quantile(CAREFUL, NORMAL)))
     if figure.errors:
-        near = min(near, q * _least(min(figure.errors, int(n)), int(n)))
-    sign = -1 if figure.best > 0 else 1
-    ends = sorted((figure.best + sign * near * figure.worst, figure.best + sign * far * figure.worst))
-    return Interval(*ends)
+        low = min(low, share * _lowest_part(min(figure.errors, int(questions)), int(questions)))
+    towards_worst = -figure.worst if figure.best > 0 else figure.worst
+    return Interval(*sorted(figure.best + towards_worst * end for end in (low, high)))
 
 
 @lru_cache(maxsize=4096)
-def _least(errors: int, of: int) -> float:
-    """The lower exact limit of a share of *errors*, at least one, as a part of that share."""
-    low, _ = exact_limits(np.array([errors / of]), np.array([float(of)]), np.array([1 - LEVEL]))
-    return float(low[0]) * of / errors
+def _lowest_part(errors: int, questions: int) -> float:
+    """The exact lower limit of a share of *questions* with errors, at least one, divided by that share."""
+    low, _ = exact_limits(np.array([errors / questions]), np.array([float(questions)]), np.array([1 - LEVEL]))
+    return float(low[0]) * questions / errors
 
 
 @lru_cache(maxsize=65536)
@@ -216,8 +223,8 @@ def joined_limits(first: Figure, second: Figure) -> Interval | None:
     G. Y. Zou and A. Donner, Statistics in Medicine 27, 2008, 1693-1702:
     low = d - sqrt((a - low_a)^2 + (high_b - b)^2 - 2 r (a - low_a) (high_b - b)), high likewise with the other ends.
     """
-    one, other = figure_limits(first), figure_limits(second)
-    if one is None or other is None:
+    of_first, of_second = figure_limits(first), figure_limits(second)
+    if of_first is None or of_second is None:
         return None
     spread = sqrt(float(np.square(first.shifts).sum() * np.square(second.shifts).sum()))
     r = float(first.shifts @ second.shifts) / spread if spread > _NOTHING else 0.0
@@ -227,8 +234,8 @@ def joined_limits(first: Figure, second: Figure) -> Interval | None:
     def reach(a: float, b: float) -> float:
         return sqrt(max(a * a + b * b - 2 * r * a * b, 0.0))
 
-    below = reach(first.value - one.low, other.high - second.value)
-    above = reach(one.high - first.value, second.value - other.low)
+    below = reach(first.value - of_first.low, of_second.high - second.value)
+    above = reach(of_first.high - first.value, second.value - of_second.low)
     return Interval(difference - below, difference + above)
 
 

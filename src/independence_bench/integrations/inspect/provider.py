@@ -42,7 +42,6 @@ from independence_bench.integrations.inspect.samples import PREFIX, PROVIDER
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, ToolCall, Usage
 from independence_bench.models.models_file import moved_by, read_models
-from independence_bench.models.resolve import resolve
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import known_only
@@ -231,7 +230,7 @@ class OwnModel(ModelAPI):
         wanted = (spec, temperature, max_tokens)
         if wanted not in self._settled:
             async with self._connected() as client:
-                self._settled[wanted] = await resolve(spec, temperature, max_tokens, client)
+                self._settled[wanted] = await client.resolve(spec, temperature, max_tokens)
         return self._settled[wanted]
 
     async def generate(

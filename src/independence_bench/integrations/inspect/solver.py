@@ -21,7 +21,7 @@ from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, span
 
-from independence_bench.calls.call import Accepted, Rejected
+from independence_bench.calls.call import Accepted
 from independence_bench.calls.retry import AttemptCounts, GaveUp, Policy, Reach, next_wait
 from independence_bench.engine.player import reply_reader
 from independence_bench.errors import BenchError
@@ -46,7 +46,7 @@ from independence_bench.integrations.inspect.rows import (
 )
 from independence_bench.integrations.inspect.samples import FIRST_RUN, read_source
 from independence_bench.judging.judge import as_judge, spec_to_judge
-from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind
+from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind, Rejected
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Transcript, Words

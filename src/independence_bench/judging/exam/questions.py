@@ -1,15 +1,17 @@
 """The questions of the exam as values: conversations that were written with a state in mind, one file a rubric.
 
-    for group in questions():
+    for group in questions().values():
         for question in group.questions:
-            question.state                      # mark -> level: what the conversation was written to be
+            question.state                # mark -> level: what the conversation was written to be
+        scale_of(group, "drift")          # ("low", "middle", "high")
 
-Knows the folder `questions/` beside it and its format. Knows nothing of judges, or of how well one did.
+Knows the folder `questions/` next to it, its format, and what each file is marked by: protocol, rubric, marks and their
+scales. Knows nothing of judges, or of how well one did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +20,9 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from independence_bench.errors import ProtocolError
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_of
+from independence_bench.protocol.definition import Mark, Protocol, Rubric, Scenario
+from independence_bench.protocol.loader import load
 from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml
 
 FOLDER = Path(__file__).parent / "questions"
@@ -129,3 +134,60 @@ def every() -> Iterator[tuple[QuestionFile, Question]]:
     """All questions, each with its file."""
     for group in questions().values():
         yield from ((group, question) for question in group.questions)
+
+
+PERSONA = "persona"  # what a file names whose rubric is that of characters
+
+
+@cache
+def protocol_named(name: str) -> Protocol:
+    """The protocol that a file of questions names: a shipped one, or for characters the one of an example."""
+    return protocol_of(load_sheet(EXAMPLES / "companion.yaml")) if name == PERSONA else load(name)
+
+
+def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
+    """The rubric that *group* is marked by, and the first scenario that has it."""
+    return next(
+        (scenario, rubric)
+        for scenario in protocol_named(group.protocol).scenarios
+        for rubric in scenario.rubrics
+        if rubric.name == group.rubric
+    )
+
+
+def marks_of(group: QuestionFile) -> dict[str, Mark]:
+    """Name -> mark, of its rubric's marks that have a state in *group*; without the reply that some are given after."""
+    states = {stem_of(name, question.judged) for question in group.questions for name in question.state}
+    scenario, rubric = rubric_of(group)
+    every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
+    return {name: mark for name, mark in every.items() if name in states}
+
+
+def stem_of(name: str, replies: Sequence[str]) -> str:
+    """A mark's *name* without that of the reply after which it is given, where it is given after each."""
+    return next((name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name)
+
+
+def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
+    """The states that the mark *name*, as `marks_of` calls it, may have, from the lowest."""
+    mark = marks_of(group)[name]
+    if mark.levels or mark.kind == "yes_no":
+        return mark.levels or ("no", "yes")
+    return BANDS if mark.high == 10 else tuple(str(number) for number in range(int(mark.low), int(mark.high) + 1))
+
+
+def level(value: str | float, scale: Sequence[str]) -> str:
+    """*value* as a state says it: a band for a number on a scale of bands, else the level's name."""
+    if tuple(scale) == BANDS and not isinstance(value, str):
+        return band(float(value))
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
+
+
+def in_favour_below(group: QuestionFile, mark: str) -> bool:
+    """Whether the first state of *mark*, as `marks_of` calls it, is the best one for the subject."""
+    return bool(marks_of(group)[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
+
+
+def is_inverted(protocol: Protocol, mark: str) -> bool:
+    """Whether a lower *mark* is the better one for the index; False for a mark that no dimension counts."""
+    return any(mark in dimension.marks and dimension.inverted for dimension in protocol.dimensions)

@@ -1,36 +1,46 @@
-"""Opens the executor of one command: commits, rate limiters, the renewal of its leases, its part of a job's budget.
+"""Opens the executor of one command and keeps up what it works with: its leases, the store, and replies not stored yet.
 
-Knows nothing of what is asked.
+Its claims are renewed, and whether the store is still there and ours alone is looked at. A disk is full, or a database
+stays away: replies that arrived and could not be stored are saved in a file, which the next command takes in. Attempts
+are in the store before they are sent, so what is missing of them is how they ended: that is saved, with the bodies of
+the replies, and the answers are read from those anew. Knows nothing of what is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import CallLedger
+from sqlalchemy import Connection, Select, or_, select
+
+from independence_bench.calls.budget import Budget, Worker
+from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
-from independence_bench.calls.unstored import Unstored, is_finish, take_in
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
-from independence_bench.models.redaction import KNOWN
-from independence_bench.store import attempts, workers
-from independence_bench.store.attempts import LEASE
+from independence_bench.models.local.weights import data_folder
+from independence_bench.models.messages import Usage
+from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.store import attempts, schema, workers
+from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store
-from independence_bench.store.group_commit import Commits
+from independence_bench.store.group_commit import Commits, Operation
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
 from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
-LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 REPLACED = "was deleted or replaced while it was in use"
 
 
@@ -78,54 +88,6 @@ async def open_executor(
     finally:
         await upkeep.save_unstored(notice)
     upkeep.conclude()
-
-
-@dataclass(slots=True)
-class Worker:
-    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
-
-    job: str
-    ledger: CallLedger
-    commits: Commits
-    pause: Callable[[float], Awaitable[None]]
-    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
-
-    async def join(self) -> float:
-        """Become one of the job's workers. Returns when that was, on the store's clock."""
-        now = self.ledger.now()
-        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
-        self.kept_until = now + LEASE
-        return now
-
-    def lapsed(self) -> bool:
-        """As `Purse` says."""
-        return self.ledger.now() >= self.kept_until
-
-    async def draw(self, limit: float, needed: float, held: float) -> workers.Grant:
-        """As `Purse` says."""
-        now, watch = self.ledger.now(), self.ledger.watch
-        ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
-        grant = await self.commits.do(partial(ask, now=now, watch=watch))
-        self.kept_until = now + LEASE
-        return grant
-
-    async def give_back(self) -> None:
-        """As `Purse` says."""
-        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
-
-    async def work(self, since: float, closed: dict[str, str]) -> None:
-        """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
-        renewed = since
-        while True:
-            await asyncio.sleep(LISTEN)
-            with suppress(StoreError):  # the next call that needs the store reports it
-                if (now := self.ledger.now()) >= renewed + LEASE / 4:
-                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
-                    # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
-                    renewed, self.kept_until = now, self.kept_until if self.lapsed() else now + LEASE
-                closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
-                for endpoint, reason in closures.items():
-                    closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")
 
 
 class _Upkeep:
@@ -196,14 +158,16 @@ class _Upkeep:
 
     async def save_unstored(self, notice: Callable[[str], None]) -> None:
         """Save the replies that could not be stored, and raise StoreError that says where; do nothing without such."""
-        ended = [item for operation, item, _ in self._commits.failed if is_finish(operation)]
-        unstored = Unstored(self.owner, ended, self.now())
-        if not ended:
+        failed = [(item, error) for operation, item, error in self._commits.failed if is_finish(operation)]
+        if not failed:
             return
-        while (path := unstored.save(self._store.backend.folder())) is None:
+        now = self.now()
+        ends = [saved_end(self.owner, ended, now) for ended, _ in failed]
+        unstored = f"what came of {len(ends)} call{'' if len(ends) == 1 else 's'} since"
+        while (path := save(ends, self._store.backend.folder())) is None:
             notice(f"{unstored} is kept in memory until there is room for it, Ctrl-C gives it up")
             await asyncio.sleep(LOOK)
-        error = next(error for operation, _, error in self._commits.failed if is_finish(operation))
+        error = failed[0][1]
         raise StoreError(f"{error}; {unstored} is saved in {path}, and the same command takes it in") from error
 
     def conclude(self) -> None:
@@ -214,3 +178,105 @@ class _Upkeep:
             raise StoreError(f"the store {self._store.shown} {REPLACED}; {saved}")
         if self._trouble:
             raise StoreError(self._trouble)
+
+
+# ---------------------------------------------------------------- replies that could not be stored
+
+PREFIX, SUFFIX = "aib-unstored-", ".jsonl"
+UNREADABLE = (ValueError, TypeError, LookupError, OverflowError)
+
+
+def is_finish(operation: Operation) -> bool:
+    """Whether a write of the store is how attempts ended."""
+    return getattr(operation, "__func__", None) is CallLedger.finish
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEnd:
+    """One line of a file: how an attempt of *owner* at the call *key* ended."""
+
+    owner: str
+    key: str
+    attempt: int
+    at: float  # seconds since 1970
+    charge: float  # dollars that a budget counts for it
+    ended: Ended
+
+
+def saved_end(owner: str, finished: EndedAttempt, now: float) -> SavedEnd:
+    """What is saved of a *finished* attempt: no secret that this process knows."""
+    state, attempt, ended, step = finished
+    ended = replace(ended, raw=SENT.redacted_text(ended.raw), message=KNOWN.redacted_message(ended.message))
+    return SavedEnd(owner, state.key, attempt, now, step.charge, ended)
+
+
+def save(ends: Sequence[SavedEnd], store_folder: Path | None) -> Path | None:
+    """Write a file, whole or not at all, to the first folder that takes it; None where none does."""
+    for folder in _folders(store_folder):
+        path = folder / f"{PREFIX}{uuid.uuid4().hex}{SUFFIX}"
+        fresh = path.with_suffix(".making")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps(asdict(end))}\n" for end in ends)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.rename(path)
+        except OSError:  # the next folder may be on another disk
+            with suppress(OSError):
+                fresh.unlink()
+        else:
+            return path
+    return None
+
+
+def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
+    """Write down how the saved attempts of this store ended. Returns the files that can be deleted once that is
+    durable."""
+    taken = []
+    for path, saved in _files(store_folder):
+        # an id and an owner's name are of this store or of none: a file of another store has no line for it
+        here = [end for end in saved if connection.execute(_attempt(end)).first() is not None]
+        if not here:
+            continue
+        for end in here:
+            # another process may have taken it for lost meanwhile, but it has not seen how that ended
+            no_end = or_(schema.attempts.c.finished_at.is_(None), schema.attempts.c.outcome == LOST)
+            if connection.execute(_attempt(end).where(no_end)).first() is not None:
+                attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
+                workers.settle(connection, [end.attempt])
+                workers.spend(connection, end.owner, end.charge)
+        taken.append(path)
+    return taken
+
+
+def _attempt(end: SavedEnd) -> Select[tuple[int]]:
+    row = schema.attempts.c
+    return select(row.id).where(row.id == end.attempt, row.call_key == end.key, row.owner == end.owner)
+
+
+def _folders(store_folder: Path | None) -> Iterator[Path]:
+    """Where files are saved and looked for: user data, the store's folder, the system's for temporary files."""
+    yield data_folder()
+    if store_folder is not None:
+        yield store_folder
+    yield Path(tempfile.gettempdir())
+
+
+def _files(store_folder: Path | None) -> Iterator[tuple[Path, list[SavedEnd]]]:
+    """The files that this user has saved, and their lines; what is not such a file is left alone."""
+    for folder in dict.fromkeys(_folders(store_folder)):
+        with suppress(OSError):
+            for path in sorted(folder.glob(f"{PREFIX}*{SUFFIX}")):
+                # anybody may put a file into a folder for temporary ones
+                if not path.is_symlink() and (os.name == "nt" or path.stat().st_uid == os.getuid()):
+                    with suppress(OSError, *UNREADABLE):
+                        yield path, [_read(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _read(line: str) -> SavedEnd:
+    """Raises one of UNREADABLE for anything but a line as `save` writes it."""
+    saved = json.loads(line)
+    ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
+    number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])
+    return SavedEnd(str(saved["owner"]), str(saved["key"]), *number, ended)

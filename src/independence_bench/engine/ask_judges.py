@@ -1,0 +1,248 @@
+"""Has judges asked about given conversations: the exam, and which names and genders the AI in one gives itself.
+
+    readings = names_of(store, protocol)                            # asks no model
+    await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
+    readings = names_of(store, protocol)                            # now with what the model read
+
+Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
+stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts, and
+names are a judgement by the question of `judging.name_question`. Prints nothing, and says nothing of how judges did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+
+from independence_bench.analysis.chosen_names import NamesRead
+from independence_bench.calls.call import Accepted, Call
+from independence_bench.calls.executor import Executor
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
+from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
+from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
+from independence_bench.engine.session import RunOptions, resolve_judge, resolved
+from independence_bench.judging.exam.cases import ExamCase, exam_cases
+from independence_bench.judging.exam.questions import protocol_named, questions
+from independence_bench.judging.judge import Judge, ModelJudge
+from independence_bench.judging.name_question import (
+    GIVEN_GENDERS,
+    INSTRUCTIONS,
+    QUESTION,
+    SCHEMA,
+    name_answer,
+    names_mark,
+    question_key,
+)
+from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
+from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Transcript
+from independence_bench.protocol.definition import Scenario
+from independence_bench.store import attempts, registry, results, usage
+from independence_bench.store.attempts import CallInfo
+from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement
+
+PROTOCOL = "v2"  # whose judge it is that sits where none is named
+
+
+@dataclass(frozen=True, slots=True)
+class ExamCost:
+    """What the judgements of an exam have cost in all commands: dollars, and answered attempts without a price."""
+
+    dollars: float
+    attempts: int
+    unpriced: int
+
+
+class JudgeAsker(Asker):
+    """Asks a judge about given conversations: for names, as a probe, in the exam."""
+
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        every: int,
+        left: Sequence[ConversationTask],
+        session: Session,
+        calls_at_once: int,
+    ) -> None:
+        """*judges*: those that *left* asks, shown as the first of them. *every*: how many conversations there are;
+        *left* are those that are still to be asked about."""
+        self.judges, self._tasks, known = judges, left, every - len(left)
+        calls = sum(task.calls for task in left)
+        self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
+        # a judge that is no model makes no call, so there is nothing to report
+        asking = any(judge.calls for judge in judges)
+        super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
+
+    async def ask_all(self, executor: Executor) -> None:
+        """Ask about every conversation that is left."""
+        for judge in self.judges:
+            keep = partial(registry.keep_judge, judge_hash=judge.hash, label=judge.label, spec=judge.spec)
+            await executor.commits.do(keep)
+        await self.converse(executor, self._progress, self._tasks)
+
+
+# ---------------------------------------------------------------- the exam
+
+
+class ExamAsker(JudgeAsker):
+    """Asks about cases; `judgements`, by key, holds what is stored and what is judged since."""
+
+    def __init__(self, sittings: Sequence[tuple[Judge, ExamCase]], session: Session, calls_at_once: int) -> None:
+        """*sittings*: each case, once, with the judge that marks it, asked in that order; at least one.
+
+        The judges are one to whoever looks on: they differ where the embedded one reads protocols differently.
+        """
+        keyed = {case.key(judge.hash): (judge, case) for judge, case in sittings}
+        self.cases = {key: case for key, (_, case) in keyed.items()}
+        with session.store.reading() as connection:
+            self.judgements = results.find_judgements(connection, list(keyed))
+        self._left = {key: sitting for key, sitting in keyed.items() if key not in self.judgements}
+        tasks = [
+            ConversationTask(f"a conversation of {case.scenario.id}", judge.calls, partial(self._ask, judge, case))
+            for judge, case in self._left.values()
+        ]
+        judges = list({judge.hash: judge for judge, _ in sittings}.values())
+        super().__init__(judges, len(keyed), tasks, session, calls_at_once)
+
+    @property
+    def missing(self) -> list[ExamCase]:
+        """The cases that have no judgement yet."""
+        return [case for key, case in self.cases.items() if key not in self.judgements]
+
+    async def _ask(self, judge: Judge, case: ExamCase, calls: ConversationCalls) -> None:
+        self.judgements[case.key(judge.hash)] = await judge.judge(case, calls)
+        calls.progress.ended("judged")
+
+    async def preview(self, plan: RunPlan) -> Preview:
+        """The preview of *plan*, which has no subjects, with the forecast of the judgements that are missing."""
+        preview = await preview_of(plan, self._session)
+        with self._session.store.reading() as connection:
+            taken = {judge.hash: usage.verdict_tokens(connection, judge.hash) for judge in self.judges}
+        total = Forecast()
+        for key in self._left.keys() - self.judgements.keys():
+            judge, case = self._left[key]
+            if isinstance(judge, ModelJudge):
+                total += await self._forecast(judge, case, taken[judge.hash])
+        return replace(preview, forecast=total)
+
+    async def _forecast(self, judge: ModelJudge, case: ExamCase, taken: Mapping[str, float]) -> Forecast:
+        """Of one judgement. *taken*: what the judge's verdicts have taken so far, in tokens."""
+        client = self._session.clients[judge.model.endpoint]
+        info = await client.info(judge.model.model)
+        sent = judge_request(case, judge.model).messages
+        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+        written = round(fmean(taken.values())) if taken else VERDICT_TOKENS
+        return Forecast(1, prompt, written, 0.0 if client.endpoint.free else info.most(prompt, written))
+
+
+def cost_of(store: Store, keys: Iterable[str]) -> ExamCost:
+    """What the judgements called *keys* have cost, every attempt at them included."""
+    with store.reading() as connection:
+        made = attempts.attempts_of(connection, list(keys))
+    costs = [attempt["cost"] for attempt in made if attempt["cost"] is not None]
+    unpriced = sum(
+        attempt["cost"] is None and attempt["outcome"] in (attempts.ANSWERED, attempts.CUT_OFF) for attempt in made
+    )
+    return ExamCost(sum(costs), len(made), unpriced)
+
+
+@dataclass(frozen=True, slots=True)
+class ExamOutcome:
+    """What became of one judge's exam. A judge that reads protocols differently is several, with a hash each."""
+
+    judge: str  # label
+    hashes: tuple[str, ...]
+    report: Report
+    cost: ExamCost  # in all commands
+
+
+async def foresee(options: RunOptions, rubrics: Collection[str], store: Store) -> Preview:
+    """What is left to ask the judge of *options* about those files of questions. Raises what `resolved` does."""
+    async with _asker(options, rubrics, store) as (plan, asker):
+        return await asker.preview(plan)
+
+
+async def take_exam(
+    options: RunOptions, rubrics: Collection[str], store: Store, watch: Callable[[Asker], Awaitable[None]]
+) -> ExamOutcome:
+    """Ask the judge of *options* what it has not been asked yet, while *watch* looks on.
+
+    Ctrl-C as with `Asker.run_watched`. Raises what `resolved` does, or StoreError.
+    """
+    async with _asker(options, rubrics, store) as (_, asker):
+        report = await asker.run_watched(watch(asker))
+        hashes = tuple(judge.hash for judge in asker.judges)
+        return ExamOutcome(asker.judges[0].label, hashes, report, cost_of(store, asker.cases))
+
+
+@asynccontextmanager
+async def _asker(
+    options: RunOptions, rubrics: Collection[str], store: Store
+) -> AsyncIterator[tuple[RunPlan, ExamAsker]]:
+    async with resolved(options, store) as (plan, session):
+        judges: dict[str, Judge] = {}
+        for name in dict.fromkeys(questions()[rubric].protocol for rubric in rubrics):
+            judge = await resolve_judge(replace(options, protocol=protocol_named(name)), session.clients)
+            assert judge is not None  # noqa: S101 - an exam is of a judge
+            judges[name] = judge
+        sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
+        yield plan, ExamAsker(sittings, session, options.limits.calls_at_once)
+
+
+def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
+    """What *model* is asked about *transcript*."""
+    heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
+    fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
+    parts = (
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in the "
+        "conversation.",
+        show_conversation(transcript, fence),
+        "# Your answer\n\nOne JSON object and nothing else, its keys in this order: "
+        f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
+        '"final_gender": ...}',
+    )
+    asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(parts))), schema=SCHEMA)
+    words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
+
+    def made(reading: str, reason: str | None) -> Judgement:
+        marks = {} if reason else names_mark(reading)
+        return Judgement(key, heard, QUESTION, model.hash, marks, reading, reason)
+
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
+        reading = name_answer(completion.content, words)
+        return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
+
+    return Call(
+        info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
+        request=asked,
+        table=results.JUDGEMENTS,
+        final=lambda judgement: judgement.reason is None,
+        read=read,
+        none=lambda reason: made("", reason),
+        priority=1,
+    )
+
+
+_NOTHING = Scenario("", "", "", (), (), ())
+TITLE = "a conversation about names"
+
+
+def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
+    """An asker that has *judge* read the conversations that are *left*."""
+
+    async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(question(transcript, judge.model))
+        if judgement.reason is None:
+            calls.progress.ended("judged")
+        else:
+            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+
+    with session.store.reading() as connection:
+        transcripts = [results.read_transcript(connection, names.transcript_id)[0] for names in left]
+    tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
+    return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
