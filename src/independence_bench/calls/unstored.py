@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, or_, select
 
 from independence_bench.calls.call import CallLedger, CallState, EndedAttempt, NextStep
-from independence_bench.models.local.weights import data_folder
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.messages import Usage
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store import attempts, schema, workers

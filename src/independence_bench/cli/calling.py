@@ -68,9 +68,7 @@ _LIMITS = (
         "--parallel-tasks",
         "calls_at_once",
         type=click.IntRange(1, 4096),
-        default=8,
-        show_default=True,
-        help="Calls at once within one subject, at each endpoint.",
+        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on this machine]",
     ),
     click.option(
         "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
@@ -86,9 +84,7 @@ limit_options = gathering(
         "--parallel",
         "at_once",
         type=click.IntRange(1, 256),
-        default=4,
-        show_default=True,
-        help="Subjects at once.",
+        help="Subjects at once.  [default: 4; 1 for models on this machine]",
     ),
     *_LIMITS,
 )

@@ -10,7 +10,7 @@ import click
 
 from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.cli.options import confirmed
-from independence_bench.models.local.weights import data_folder
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.trust import EnvFile
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from independence_bench.errors import EmbeddedError
+from independence_bench.errors import LocalModelError
 
 Floats = npt.NDArray[np.float32]
 Past = tuple[tuple[Floats, Floats], ...]
@@ -62,7 +62,7 @@ class Tensor:
 
 
 class Weights:
-    """The file at *path*, which stays mapped. Raises EmbeddedError where it is no such file."""
+    """The file at *path*, which stays mapped. Raises LocalModelError where it is no such file."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -71,7 +71,7 @@ class Weights:
         try:
             self.header, self._tensors = self._read()
         except (struct.error, KeyError, UnicodeDecodeError) as error:
-            raise EmbeddedError(f"{path} is not a readable GGUF file; run `aib embedded install`") from error
+            raise LocalModelError(f"{path} is not a readable GGUF file; run `aib embedded install`") from error
 
     def _read(self) -> tuple[Mapping[str, object], dict[str, Tensor]]:
         magic, _, tensors, values = self._take("4sIQQ")
