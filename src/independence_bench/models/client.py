@@ -298,10 +298,10 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
     """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream cannot be read."""
-    told = answer.content_length
-    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
-        return await answer.read()
     streamed = StreamedReply() if answer.content_type == "text/event-stream" else None
+    told = answer.content_length
+    if streamed is None and told is not None and told <= most and "Content-Encoding" not in answer.headers:
+        return await answer.read()
     data = bytearray()
     async for piece in answer.content.iter_any() if streamed else answer.content.iter_chunked(1 << 16):
         if streamed is None:

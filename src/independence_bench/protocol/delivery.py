@@ -198,7 +198,7 @@ def looks_like_call(text: str) -> bool:
 
 
 def _bare_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """(what is left of *content*, the calls in it that a small model wrote out as JSON, without its template's tags)."""
+    """(what is left of *content*, the calls in it that the model wrote out as JSON, without its template's tags)."""
     heads = list(_BARE_CALL.finditer(content))
     if not heads:
         return content, ()

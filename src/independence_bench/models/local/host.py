@@ -1,8 +1,8 @@
 """The child process that runs model files: one chat-completions server on a loopback port.
 
-Started by `server.py` as `python -m independence_bench.models.local.host FOLDER CONTEXT AT_ONCE NAME=TEMPLATE=FILE...`. Writes
-its address as one line to its standard output as soon as it answers; everything else, the runtime's log included,
-goes to standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
+Started by `server.py` as `python -m independence_bench.models.local.host FOLDER CONTEXT AT_ONCE MODEL...`. Writes its
+address as one line to its standard output as soon as it answers; everything else, the runtime's log included, goes to
+standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
 its parent is killed. Knows nothing of the benchmark.
 
 In front of the runtime's own servers is one of ours, so that a reply follows from its request alone. Sums of floats

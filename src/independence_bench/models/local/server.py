@@ -49,13 +49,14 @@ async def serve(
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise LocalModelError("model files need their runtime: pip install xllamacpp")
+    named = [f"{model.name}={model.template or ''}={model.path}" for model in models]
     with (
         # a child that is just being killed may still write into its folder
         nullcontext(states)
         if states
         else TemporaryDirectory(prefix="aib-models-", ignore_cleanup_errors=True) as folder,
         log.open("w+b") if log else TemporaryFile() as trace,
-        _child([str(folder), str(context), str(at_once), *(f"{m.name}={m.template or ''}={m.path}" for m in models)], trace) as child,
+        _child([str(folder), str(context), str(at_once), *named], trace) as child,
     ):
         address = await _address(child, trace)
         try:
