@@ -1,6 +1,6 @@
 """The slower embedded judge, `embedded-deep`: hidden states of the small model as a judge like any other.
 
-Needs the small model's weights (`aib embedded install`), no key and no network. What it can and cannot do:
+Needs the small model's weights (`aib models install smollm2-135m`), no key and no network. What it can and cannot do:
 docs/embedded-judge.md.
 """
 
