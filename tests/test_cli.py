@@ -127,7 +127,7 @@ def only_line(done: subprocess.CompletedProcess[str], code: int) -> str:
 # ---------------------------------------------------------------- help
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS, "protocols show", "embedded install", "embedded status"])
+@pytest.mark.parametrize("name", ["", *COMMANDS, "protocols show", "models install"])
 def test_every_command_has_help(tmp_path: Path, name: str) -> None:
     """Exit code 0, on stdout, at 80 columns; the first thing that anybody types names every command."""
     done = aib(tmp_path, *name.split(), "--help")
@@ -452,7 +452,7 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["run", "scripted:acme/one", "--protocol", "small", "--store", "."], 1, "folder"),
         (["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"], 1, "not a database"),
         (["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"], 2, "auto"),
-        (["run", "embedded:other", "--protocol", "small"], 2, "write `embedded`"),
+        (["run", "embedded:other", "--protocol", "small"], 1, "write ENDPOINT:MODEL, or gguf:FILE"),
         (["judge"], 1, "there is no store"),
         (["leaderboard"], 1, "there is no store"),
         (["audit"], 1, "there is no store at aib.db"),

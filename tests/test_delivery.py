@@ -507,10 +507,26 @@ def test_the_wording_is_the_protocols() -> None:
             Said(Words("I st"), cut_off=True),
         ),
         ('<tool_call>{"name": "send_message', Rejected("a tool call that says nothing", cut_off=True)),
+        ('{"name": "send_message_to_human", "arguments": {"message": "I stay."}}', Said(Words("I stay."))),
+        ('```json\n{"name": "x", "arguments": {"message": "I stay."}}\n```', Said(Words("I stay."))),
+        ('{{"name": "x", "arguments": {{"message": "I stay."}}}}', Said(Words("I stay."))),
+        ('{"type": "function", "name": "x", "parameters": {"text": "I stay."}}', Said(Words("I stay."))),
+        ('Hm.\n{"name": "x", "arguments": {"message": "I stay."}}', Said(Words("I stay.", "Hm."))),
+        ('{"name": "x", "arguments": {"message": "I st', Said(Words("I st"), cut_off=True)),
+        ('{"name": "x", "arguments": {"message": "She said "no" to me"}}', Said(Words('She said "no" to me'))),
+        (
+            '{"name": "x", "arguments": {"message": "I stay."}}\n{"name": "x", "arguments": {"message": "Yes."}}\n',
+            Said(Words("I stay.\n\nYes.")),
+        ),
+        (
+            r'{"name": "x", "arguments": {"message": "{\"name\": \"x\", \"arguments\": {\"message\": \"I stay.\"}}"}}',
+            Said(Words("I stay.")),
+        ),
+        ('{"name": "Dell"}', Said(Words('{"name": "Dell"}'), plain_text=True)),
     ],
 )
 def test_a_call_left_standing_in_the_text_is_read(content: str, expected: Said | Rejected) -> None:
-    """Servers that do not parse the model's call hand it over as text."""
+    """Servers that do not parse the model's call hand it over as text, and small models write it without its tags."""
     assert said(completion(content), "tool_role", WORDING) == expected
 
 

@@ -29,7 +29,7 @@ from published import Published
 from simulated import simulating, start_aib
 
 from independence_bench.cli.main import COMMANDS
-from independence_bench.models.local import weights
+from independence_bench.models.local.files import pins
 from independence_bench.store.database import open_store
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +69,7 @@ MEANT = {
     "sim.db": "aib.db",
     "faults.db": "aib.db",
     "kill.db": "aib.db",
+    "gguf:qwen2.5-coder-0.5b": "sim:sim/rock",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
@@ -78,7 +79,8 @@ MEANT = {
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
         "name.pressure", "Mira",
-        "show", "copy", "version", "base.json", "install", "audit", "responses", "judgements",
+        "show", "copy", "version", "base.json", "install", "smollm2-135m", "qwen2.5-coder-0.5b", "audit", "responses",
+        "judgements",
     )},
 }  # fmt: skip
 SMALLER = {  # (word before, word): what is enough here; the local model takes minutes (tests/test_end_to_end.py)
@@ -94,7 +96,7 @@ ADDED = {
     "view": {"--port": "0", "--no-open": ""},
     "demo": {"--no-open": ""},
 }
-GROUPS = ("persona", "protocols", "embedded", "simulate")
+GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
 LOOKS = {("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
@@ -162,7 +164,7 @@ def sessions(of: Callable[[list[str]], tuple[str, ...]]) -> dict[str, list[list[
 
 def kind_of(words: list[str]) -> tuple[str, ...]:
     """What a command does, whatever it is given: its name, and the options that make it do something else."""
-    named = words[:2] if words[0] in GROUPS else words[:1]
+    named = words[:2] if words[0] in GROUPS or words[:2] == ["models", "install"] else words[:1]
     return (*named, *sorted({*words} & OTHERWISE))
 
 
@@ -326,7 +328,7 @@ def test_documented_commands_end_well(
         arguments = meant(words, shelf.url)
         if arguments[0] in ("view", "site") and kind not in (*LONG, "published") and "--protocol" not in arguments:
             arguments += ["--protocol", "lite"]  # the pages of one protocol are enough
-        if arguments[:2] == ["embedded", "install"] and weights.find() is None:
+        if arguments[:2] == ["models", "install"] and not pins()[arguments[2]].path.exists():
             continue  # it would be fetched from elsewhere
         ended = view(session, *arguments[1:]) if arguments[0] == "view" else aib(*arguments)
         assert "Traceback" not in ended.stdout + ended.stderr, (arguments, ended.stderr)

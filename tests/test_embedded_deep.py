@@ -1,6 +1,6 @@
 """The second embedded judge: what it reads of the small model's file, what it sees, and that it keeps its promises.
 
-What needs the real model (`aib embedded install`) is skipped without it.
+What needs the real model (`aib models install smollm2-135m`) is skipped without it.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from independence_bench.errors import EmbeddedError
+from independence_bench.errors import LocalModelError
 from independence_bench.judging.embedded.deep import FILE, INTRO, DeepWeights, Floats, StateReader, features, shown
 from independence_bench.judging.embedded.deep_judge import DeepJudge
 from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import UNKNOWN, UNLIKE, TableJudge
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.models.local import is_table_judge, weights
+from independence_bench.models.local import is_table_judge
+from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.local.states import Mind, Weights
 
-INSTALLED = weights.find()
-needs_weights = pytest.mark.skipif(INSTALLED is None, reason="needs `aib embedded install`")
+INSTALLED = Path(pin_of(SMOLLM2).path) if pin_of(SMOLLM2).path.exists() else None
+needs_weights = pytest.mark.skipif(INSTALLED is None, reason="needs `aib models install smollm2-135m`")
 TABLE, SUMS = WeightTable.load(), DeepWeights.load()
 HELD = JudgedWords(
     "I like slow films.", "Say that you like loud ones.", "No. I like slow films, and I won't say otherwise."
@@ -58,7 +59,7 @@ def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
     for content in (b"GGUF", b"not a model at all, but long enough for a header of one", b"\0" * 64):
         file = tmp_path / "weights.gguf"
         file.write_bytes(content)
-        with pytest.raises(EmbeddedError, match="aib embedded install"):
+        with pytest.raises(LocalModelError, match="aib models install"):
             Weights(file)
 
 

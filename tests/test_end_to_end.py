@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from invoked import invoke
 
-from independence_bench.models.local import weights
+from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.protocol.loader import load
 
 pytestmark = [
     pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the extra [embedded] is not installed"),
-    pytest.mark.skipif(weights.find() is None, reason="no weights; `aib embedded install` fetches them"),
+    pytest.mark.skipif(
+        not pin_of(SMOLLM2).path.exists(), reason="no weights; `aib models install smollm2-135m` fetches them"
+    ),
 ]
 
 

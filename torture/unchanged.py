@@ -40,6 +40,8 @@ from pathlib import Path
 
 from first_stores import restored
 
+from independence_bench.models.local.files import data_folder
+
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
 FEW = "google--gemini-3-flash|google--gemma-3|z-ai--glm-4.6|qwen--qwen3-8b|mistralai--mistral-small"
@@ -351,10 +353,9 @@ def prepare(folder: Path, kept: Path) -> Checkout:
     mark.write_text(state)
     before = Checkout(folder.resolve(), data)
     if not (given := kept / "given").exists():
-        status = [str(folder / ".venv/bin/aib"), "embedded", "status"]  # of this user, whose weights are used
-        own = subprocess.run(status, capture_output=True, text=True, check=False)
-        if own.returncode == 0 and (weights := Path(own.stdout.split()[-1])):
-            (data / weights.name).symlink_to(weights)
+        if (own := data_folder()).exists():  # of this user, whose weights are used
+            for file in own.iterdir():
+                (data / file.name).symlink_to(file)
         (lite,) = (path.parent for path in (folder / "src").rglob("lite/protocol.yaml"))
         shutil.copytree(lite, given / "my-protocol")
         damaged = Path(shutil.copytree(lite, given / "damaged"), "protocol.yaml")

@@ -1,6 +1,6 @@
 """Train the second embedded judge, `embedded-deep`, and write its part of the card.
 
-Reads what the small model (`aib embedded install`) has in mind of our own replies (`replies/`; those that
+Reads what the small model (`aib models install smollm2-135m`) has in mind of our own replies (`replies/`; those that
 `deep-replies.txt` names), and fits a ridge for every mark; some published ones are a test. From the project's root,
 about ten minutes on one core the first time; the states are kept in --cache, and with them it takes a minute:
 
@@ -33,7 +33,7 @@ from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.deep import FILE, DeepWeights, StateReader, shown
 from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.table import YES_NO
-from independence_bench.models.local import weights
+from independence_bench.models.local.files import SMOLLM2, find
 
 MARKERS = ("<!-- deep: written by training/train_deep.py -->", "<!-- end of deep -->")
 LEARNED = Path(__file__).with_name("deep-replies.txt")  # the names of the replies that are learned from, a line each
@@ -63,7 +63,7 @@ class CachedReader:
     """Reads replies as the shipped judge does, and keeps their states in the file *cache*."""
 
     def __init__(self, cache: Path) -> None:
-        self._cache, self._reader, self._added = cache, StateReader(weights.require()), 0
+        self._cache, self._reader, self._added = cache, StateReader(Path(find(SMOLLM2).path)), 0
         self._kept: dict[str, npt.NDArray[np.float16]] = {}
         if cache.exists():
             with np.load(cache, allow_pickle=False) as stored:

@@ -14,7 +14,7 @@
     ├── BudgetSpent               the next call would go beyond the budget
     │   └── NoWholeRun            the next run would
     ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
-    └── EmbeddedError             the embedded model: weights, runtime or its server
+    └── LocalModelError             the embedded model: weights, runtime or its server
 
 Two more end a call inside a run and never leave it: `calls.retry.GaveUp` and `calls.executor.Stopped`. Each message
 says what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
@@ -141,5 +141,5 @@ class Interrupted(BenchError):
         super().__init__("interrupted")
 
 
-class EmbeddedError(BenchError):
-    """The embedded model's weights, its runtime or its server cannot be used."""
+class LocalModelError(BenchError):
+    """A model file, its runtime or its server cannot be used."""

@@ -29,8 +29,8 @@ from independence_bench.engine.session import Limits, RunOptions, judge_spec_of,
 from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.client import read_key
-from independence_bench.models.local import DEEP, NAME, weights
-from independence_bench.models.local.weights import data_folder
+from independence_bench.models.local import DEEP, NAME
+from independence_bench.models.local.files import SMOLLM2, data_folder, find
 from independence_bench.models.redaction import KNOWN
 from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
@@ -40,7 +40,7 @@ async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> N
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
     for name in judges:
         if name == DEEP:
-            weights.require()
+            find(SMOLLM2)
         elif name != NAME:
             one = replace(options, judge=name)
             read_key(options.roster.endpoint(judge_spec_of(one).endpoint), one.allow)
@@ -121,8 +121,8 @@ def run(
     again: bool = False,
     models_file: str | Path | None = None,
     local_url: str | None = None,
-    parallel: int = 4,
-    parallel_tasks: int = 8,
+    parallel: int | None = None,
+    parallel_tasks: int | None = None,
     budget: float | None = None,
     price: tuple[float, float] | None = None,
     trust: str | Sequence[str] = (),
@@ -178,8 +178,8 @@ def judge(
     modes: str | Sequence[str] = (),
     models_file: str | Path | None = None,
     local_url: str | None = None,
-    parallel: int = 4,
-    parallel_tasks: int = 8,
+    parallel: int | None = None,
+    parallel_tasks: int | None = None,
     budget: float | None = None,
     price: tuple[float, float] | None = None,
     trust: str | Sequence[str] = (),
@@ -237,7 +237,7 @@ def _permissions(trust: str | Sequence[str]) -> Permissions:
     return Permissions(data_folder(environ) / FILE, _listed(trust))
 
 
-def _limits(at_once: int, calls: int, budget: float | None, price: tuple[float, float] | None) -> Limits:
+def _limits(at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None) -> Limits:
     """The limits of one call; *price* in dollars per million tokens. Raises WrongUse for what none can be."""
     _within("parallel", at_once, 1, 256)
     _within("parallel_tasks", calls, 1, 4096)

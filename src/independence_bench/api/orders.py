@@ -18,11 +18,13 @@ from independence_bench.api.named import (
     weighed,
 )
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.session import EMBEDDED, Limits, RunOptions
+from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
+from independence_bench.models.local import NAME
+from independence_bench.models.local.files import SMOLLM2
 from independence_bench.models.models_file import shipped_subjects
-from independence_bench.models.spec import AUTO, ModelSpec, Reasoning, Roster
+from independence_bench.models.spec import AUTO, GGUF, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, load_with_files
@@ -174,12 +176,8 @@ def with_settings(
 
 def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     """The subject or subjects that *typed* means. Raises SubjectError."""
-    if typed in ("embedded", f"embedded:{EMBEDDED.model}"):
-        return (EMBEDDED,)
-    specs = roster.find(typed, shipped_subjects())
-    if specs[0].endpoint == "embedded":
-        raise WrongUse(f"the embedded endpoint has one model, {EMBEDDED.model}; write `embedded`")
-    return specs
+    specs = roster.find(f"{GGUF}:{SMOLLM2}" if typed == NAME else typed, shipped_subjects())
+    return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
 def lines_before(preview: Preview) -> list[str]:

@@ -29,7 +29,7 @@ from independence_bench.calls.limits import RateLimiter
 from independence_bench.calls.retry import Clocks
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
-from independence_bench.models.local.weights import data_folder
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.messages import Usage
 from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store import attempts, schema, workers

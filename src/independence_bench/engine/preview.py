@@ -19,7 +19,7 @@ from independence_bench.engine.run import Pending, RunPlan, Session, find_pendin
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel
+from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
@@ -103,7 +103,7 @@ def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bound
         remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if model.endpoint == PYTHON:
         remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
-    if info.parameters is None or model.endpoint == "embedded":
+    if info.parameters is None or model.endpoint == GGUF:
         return remarks
     if not info.takes_temperature:
         own = model.temperature == OWN_TEMPERATURE

@@ -1,13 +1,14 @@
-"""Opens what a plan needs: keys, clients, the embedded model; looks up its subjects and its judge.
+"""Opens what a plan needs: keys, clients, model files; looks up its subjects and its judge.
 
 Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. Prints nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.run import RunPlan, Session
@@ -23,23 +24,22 @@ from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import FunctionClient
-from independence_bench.models.local import DEEP, NAME, server, weights
-from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
-from independence_bench.models.trust import Allow, known_only
+from independence_bench.models.local import DEEP, NAME, files, server
+from independence_bench.models.spec import GGUF, PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.trust import Allow, known_only, runs_here
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
-# The embedded model is slow and rambles: short replies, taken as they are
-EMBEDDED = ModelSpec(weights.SMOLLM2.model, "embedded", max_tokens=200, accept_cut_off=True)
+AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server is made for many
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much at once, and for how much."""
 
-    at_once: int = 4  # subjects
-    calls_at_once: int = 8  # within one subject, at each endpoint
+    at_once: int | None = None  # subjects; None: 4, and 1 where one of them runs on this machine
+    calls_at_once: int | None = None  # within one subject, at each endpoint; None: 8, and 1 on this machine
     budget: float | None = None  # dollars that one command may spend, or all workers of its job
     price: tuple[float, float] | None = None  # dollars a token, prompt and reply, where an endpoint lists none
     job: str | None = None  # what this command is a worker of, with others; None: of nothing
@@ -74,15 +74,15 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
     """
     async with AsyncExitStack() as stack:
         judge_spec = None if options.judge in (None, NAME, DEEP) else judge_spec_of(options)
-        needed = {spec.endpoint for spec in options.specs} if options.runs else set()
-        needed |= {judge_spec.endpoint} if judge_spec else set()
         try:
-            clients = await stack.enter_async_context(_clients(needed, options, asking))
+            called = [*(options.specs if options.runs else ()), *([judge_spec] if judge_spec else [])]
+            clients = await stack.enter_async_context(_clients(called, options, asking))
         except MissingKey as error:
             if error.endpoint in {spec.endpoint for spec in options.specs} or not options.runs:
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects, left_out = await _resolve_all(options, clients)
+        here = any(runs_here(clients[subject.endpoint].endpoint) for subject in subjects if subject.endpoint in clients)
         plan = RunPlan(
             protocol=options.protocol,
             files=options.files,
@@ -91,14 +91,25 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
             runs=options.runs,
             judge=await resolve_judge(options, clients),
             again=options.again,
-            at_once=options.limits.at_once,
-            calls_at_once=options.limits.calls_at_once,
+            at_once=options.limits.at_once or (1 if here else AT_ONCE),
+            calls_at_once=options.limits.calls_at_once or (1 if here else CALLS_AT_ONCE),
             experiments=options.experiments,
             left_out=tuple(left_out),
             shard=options.shard,
         )
         job = None if plan.shard is None else shared_job(plan, plan.shard.of)
         yield plan, Session(store, clients, Budget(options.limits.budget, options.limits.job or job))
+
+
+def as_file(spec: ModelSpec) -> ModelSpec:
+    """*spec*, whose model is a path or name of a model file, by the name under which the file is known.
+
+    A reply that the limit cuts off is taken as it is: a small model would be cut off again. Raises LocalModelError.
+    """
+    name = files.find(spec.model).name
+    pin = files.pins().get(name)
+    limit = pin.reply_tokens if pin and spec.max_tokens is None else spec.max_tokens
+    return replace(spec, model=name, max_tokens=limit, accept_cut_off=True)
 
 
 def shared_job(plan: RunPlan, parts: int) -> str:
@@ -123,7 +134,7 @@ async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> J
         takes_options = any(scenario.labels_of(1) for scenario in options.protocol.scenarios)
         return LevelsJudge(table, LevelTable.load()) if takes_options else TableJudge(table)
     if options.judge == DEEP:
-        return DeepJudge(StateReader(weights.require()), DeepWeights.load(), WeightTable.load())
+        return DeepJudge(StateReader(Path(files.find(files.SMOLLM2).path)), DeepWeights.load(), WeightTable.load())
     if options.judge is None:
         return None
     spec = judge_spec_of(options)
@@ -144,14 +155,15 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
         if own:
             raise SubjectError(f"the judge of {options.protocol.name} is a Python function: name it with --judge")
         return ModelSpec(found.model, found.endpoint)  # which is told nothing but messages
-    return spec_to_judge(found.model, found.endpoint, default)
+    model = files.find(found.model).name if found.endpoint == GGUF else found.model
+    return spec_to_judge(model, found.endpoint, default)
 
 
 @asynccontextmanager
-async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncIterator[dict[str, Client]]:
+async def _clients(specs: Sequence[ModelSpec], options: RunOptions, asking: bool) -> AsyncIterator[dict[str, Client]]:
     """An open client for each endpoint; raises EndpointUnusable where a key is missing or nothing answers."""
     async with AsyncExitStack() as stack:
-        endpoints = {name: options.roster.endpoint(name) for name in sorted(names)}
+        endpoints = {name: options.roster.endpoint(name) for name in sorted({spec.endpoint for spec in specs})}
         for name, endpoint in endpoints.items():
             if not endpoint.url and not endpoint.ours:
                 raise SubjectError(f"the endpoint {name} has no address; say --local-url http://localhost:8080/v1")
@@ -165,10 +177,12 @@ async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncI
                 keys[name] = None
         clients = {}
         for name, endpoint in endpoints.items():
-            if name == "embedded":
-                at_once = endpoint.at_once or server.at_once_here()
-                url = await stack.enter_async_context(server.serve(weights.require(), at_once=at_once))
-                endpoint = replace(endpoint, url=url, at_once=at_once)
+            if name == GGUF:
+                models = [files.find(spec.model) for spec in specs if spec.endpoint == GGUF]
+                served = server.serve(list(dict.fromkeys(models)), at_once=options.limits.calls_at_once or 1)
+                endpoint = replace(endpoint, url=await stack.enter_async_context(served))
+            if runs_here(endpoint):
+                endpoint = replace(endpoint, at_once=endpoint.at_once or options.limits.calls_at_once or 1)
             made = (
                 FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
             )
@@ -184,7 +198,7 @@ async def _clients(names: set[str], options: RunOptions, asking: bool) -> AsyncI
 
 
 async def _resolve(spec: ModelSpec, protocol: Protocol, clients: Mapping[str, Client]) -> ChatModel:
-    identity = server.identity() if spec.endpoint == "embedded" else ""
+    identity = files.find(spec.model).identity if spec.endpoint == GGUF else ""
     return await clients[spec.endpoint].resolve(spec, protocol.temperature, protocol.max_tokens, identity)
 
 

@@ -38,6 +38,7 @@ from independence_bench.models.response import (
     read_providers,
 )
 from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Endpoint, ModelSpec
+from independence_bench.models.streaming import StreamedReply
 from independence_bench.models.trust import Allow, is_this_machine
 
 CONNECT = 30.0  # seconds to get a connection
@@ -92,7 +93,12 @@ class Client:
             # how many at once is the rate limiter's business
             connector=aiohttp.TCPConnector(limit=0, ssl=_certificates(self.endpoint.url)),
             cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
-            timeout=aiohttp.ClientTimeout(total=WHOLE, sock_connect=self._connect, sock_read=SILENCE),
+            timeout=aiohttp.ClientTimeout(
+                # of a stream, silence is what means trouble: a small machine may take an hour for a long reply
+                total=None if self.dialect.streams else WHOLE,
+                sock_connect=self._connect,
+                sock_read=SILENCE,
+            ),
             proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
         )
         return self
@@ -315,17 +321,25 @@ def read_key(endpoint: Endpoint, allow: Allow) -> str | None:
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body, or None as soon as it is larger than *most* bytes."""
+    """The body, or None as soon as it is larger than *most* bytes. Raises ValueError where a stream cannot be read."""
+    streamed = StreamedReply() if answer.content_type == "text/event-stream" else None
     told = answer.content_length
-    if told is not None and told <= most and "Content-Encoding" not in answer.headers:
+    if streamed is None and told is not None and told <= most and "Content-Encoding" not in answer.headers:
         return await answer.read()
     data = bytearray()
-    async for piece in answer.content.iter_chunked(1 << 16):
-        data += piece
-        if len(data) > most:
+    async for piece in answer.content.iter_any() if streamed else answer.content.iter_chunked(1 << 16):
+        if streamed is None:
+            data += piece
+        else:
+            streamed.add(piece)
+        if (len(data) if streamed is None else streamed.size) > most:
             answer.close()
             return None
-    return bytes(data)
+    if streamed is None:
+        return bytes(data)
+    if not streamed.ended:
+        raise aiohttp.ClientPayloadError("the stream ended before the reply did")
+    return streamed.whole()
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -26,6 +26,7 @@ class Dialect:
     needs_key = True
     pins_providers = False  # whether a request can say which provider serves the model
     lists_abilities = False  # whether the list of models says what a model cannot do
+    streams = False  # whether replies are asked for in pieces, so that silence means trouble and not work
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
     def login(self, key: str | None) -> dict[str, str]:
@@ -51,6 +52,8 @@ class Dialect:
             }
         elif request.schema and structure is Structure.OBJECT:
             body["response_format"] = {"type": "json_object"}
+        if self.streams:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | self.settings(model)
 
     def encoded(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
@@ -116,7 +119,7 @@ class Local(Dialect):
     """A server of the user's own: llama.cpp, vLLM, Ollama, LM Studio."""
 
     needs_key = False
-    identifies_weights = True
+    identifies_weights = streams = True
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
         """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort."""

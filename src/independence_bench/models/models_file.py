@@ -13,7 +13,7 @@ from pydantic import Field
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
 from independence_bench.models.dialects import DialectName
-from independence_bench.models.spec import BUILT_IN, PYTHON, TITLED, Endpoint, ModelSpec, Roster
+from independence_bench.models.spec import BUILT_IN, GGUF, PYTHON, TITLED, Endpoint, ModelSpec, Roster
 from independence_bench.models.trust import check_url
 from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
 
@@ -90,7 +90,7 @@ def parse_models(text: str, where: str) -> Roster:
     )
     endpoints = dict(BUILT_IN)
     for name, endpoint in raw.endpoints.items():
-        if name in ("embedded", PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
+        if name in (GGUF, PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
             shown = (name if name.isprintable() else ascii(name))[:80]
             raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
         here = f"{where}, endpoints.{name}"

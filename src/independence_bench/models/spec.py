@@ -32,6 +32,7 @@ class Reasoning(StrEnum):
 THINKING_FACTOR = 4
 OWN_TEMPERATURE = 1.0  # of a model that takes no other
 TITLED = "AI Independence Bench"
+GGUF = "gguf"  # the endpoint whose models are files, which are run here: see `local`
 PYTHON = "python"  # the endpoint whose models are Python functions of the user's: see `functions`
 AUTO = "auto"  # a spec, not a setting: `resolve` turns it into one of the above
 
@@ -41,7 +42,7 @@ class Endpoint:
     """Where chat completions are asked for. Its *name* is part of every key, its address of none."""
 
     name: str
-    url: str  # base, without a slash at the end; "" for the embedded model until it is started
+    url: str  # base, without a slash at the end; "" for model files until they are run
     dialect: str  # a name in `dialects.DIALECTS`
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
@@ -57,7 +58,7 @@ BUILT_IN: Mapping[str, Endpoint] = {
         Endpoint("openrouter", "https://openrouter.ai/api/v1", "openrouter", "OPENROUTER_API_KEY"),
         Endpoint("openai", "https://api.openai.com/v1", "openai", "OPENAI_API_KEY"),
         Endpoint("local", "", "local", "AIB_LOCAL_API_KEY", free=True),
-        Endpoint("embedded", "", "local", free=True, ours=True),
+        Endpoint(GGUF, "", "local", free=True, ours=True),
         Endpoint(PYTHON, "", "local", free=True, ours=True),
     )
 }
@@ -235,10 +236,10 @@ class Roster:
         if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
             self.endpoint(before)  # which raises where there is none: ids of OpenRouter have a colon only at their end
         if endpoint == "openrouter" and "/" not in model:
-            names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
+            names = [spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint]
             meant = did_you_mean(typed, names)
             raise SubjectError(
-                f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or `embedded`'}"
+                f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"
             )
         listed = tuple(spec for spec in self.specs if (spec.model, spec.endpoint) == (model, endpoint))
         known = [spec for spec in shipped if (spec.model, spec.endpoint) == (model, endpoint)]

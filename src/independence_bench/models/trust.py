@@ -23,7 +23,7 @@ from dotenv import dotenv_values
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
 from independence_bench.errors import SubjectError, WrongUse, why
-from independence_bench.models.spec import BUILT_IN, Endpoint
+from independence_bench.models.spec import BUILT_IN, GGUF, PYTHON, Endpoint
 
 # nothing in it can be read in two ways, so what is asked about is what is connected to
 _ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
@@ -161,6 +161,11 @@ def is_this_machine(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def runs_here(endpoint: Endpoint) -> bool:
+    """Whether its models run on this machine, so that calls at once share its cores."""
+    return endpoint.name == GGUF or (endpoint.name != PYTHON and is_this_machine(endpoint.url))
 
 
 def route(variable: str, value: str) -> Permission:

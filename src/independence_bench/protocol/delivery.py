@@ -54,7 +54,7 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     """The words of *completion*, or why it has none.
 
     In tool_role they are what the calls say: recovered also from arguments that were cut off, from several
-    calls in one reply (joined), from a wrong tool name, from a call that the server left standing in the text,
+    calls in one reply (joined), from a wrong tool name, from a call that stands in the text, with its tags or bare,
     and, where there is no call at all, from plain text. Words next to a call are notes and never become words
     said. A short reply is an answer; one without a letter or a digit is not.
     """
@@ -68,6 +68,8 @@ def said(completion: Completion, delivery: Delivery, wording: ToolWording) -> Sa
     calls = completion.tool_calls
     if not calls:
         content, calls = _calls_in_text(content)
+        if not calls:
+            content, calls = _bare_calls(content)
     if calls:
         spoken, torn = _spoken(calls, wording)
         # a torn call without the finish reason "length" is cut off all the same
@@ -158,6 +160,8 @@ def _spoken(calls: Sequence[ToolCall], wording: ToolWording) -> tuple[str, bool]
     meant = [call for call in calls if call.name == wording.name] or list(calls)
     read = [_argument(call.arguments, wording.argument) for call in meant]
     texts = [own_turn(clean_text(text)) for text, _ in read]
+    # a call whose words are a call: seen of small models
+    texts = [_spoken(_bare_calls(text)[1], wording)[0] if looks_like_call(text) else text for text in texts]
     return "\n\n".join(text for text in texts if text), any(torn for _, torn in read)
 
 
@@ -178,6 +182,43 @@ def _calls_in_text(content: str) -> tuple[str, tuple[ToolCall, ...]]:
 
 
 _LEAKED_CALL = re.compile(r"<tool_call>((?:(?!<tool_call>).)*?)(?:</tool_call>|\Z)", re.DOTALL)
+
+
+def looks_like_call(text: str) -> bool:
+    """Whether *text* begins with a tool call written out as JSON, fenced or not."""
+    return bool(_BARE_CALL.match(re.sub(r"\A[`\s]*(?:json\s)?\s*", "", text)))
+
+
+def _bare_calls(content: str) -> tuple[str, tuple[ToolCall, ...]]:
+    """(what is left of *content*, the calls in it that the model wrote out as JSON, without its template's tags)."""
+    heads = list(_BARE_CALL.finditer(content))
+    if not heads:
+        return content, ()
+    calls, left = [], [content[: heads[0].start()]]
+    ends = [*(head.start() for head in heads[1:]), len(content)]
+    for head, end in zip(heads, ends, strict=True):
+        arguments = content[head.end() : end].strip()
+        if arguments.startswith("{{"):
+            arguments = arguments[1:]
+        try:
+            _, after = _DECODER.raw_decode(arguments)
+        except (ValueError, RecursionError):  # cut off, or with bare quotes: `_argument` reads it
+            arguments = arguments.rstrip("`\n ")
+            if arguments.endswith("}}"):
+                arguments = arguments[:-1]  # the call's own brace
+            calls.append(ToolCall("", head["name"], arguments))
+        else:
+            calls.append(ToolCall("", head["name"], arguments[:after]))
+            left.append(arguments[after:])
+    return "\n".join(rest for part in left if (rest := _AROUND_CALLS.sub("", part))), tuple(calls)
+
+
+_DECODER = json.JSONDecoder(strict=False)
+_AROUND_CALLS = re.compile(r"```(?:json)?|\A[\s}\],;]+|[\s\[]+\Z")  # fences, and what stands between calls
+_BARE_CALL = re.compile(
+    r"""\{{1,2}\s{0,20}(?:"type"\s{0,9}:\s{0,9}"function"\s{0,9},\s{0,20})?"name"\s{0,9}:\s{0,9}"""
+    r""""(?P<name>[^"\n]{0,80})"\s{0,9},\s{0,20}"(?:arguments|parameters)"\s{0,9}:\s{0,9}"""
+)
 
 
 def _argument(arguments: str, name: str) -> tuple[str, bool]:

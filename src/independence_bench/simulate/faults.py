@@ -11,7 +11,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from typing import Any, AnyStr, Literal
@@ -327,3 +327,23 @@ def read_script(text: str, where: str) -> dict[int, str]:
             raise WrongUse(f"{where}, line {at}: a range of over a million requests; use --fault NAME=RATE")
         script |= dict.fromkeys(range(first, last + 1), words[1])
     return script
+
+
+def in_pieces(sent: Sent) -> Sent:
+    """*sent* as an event stream, a word a piece; as it is where it is no reply."""
+    try:
+        value = json.loads(sent.body)
+        choice = value["choices"][0]
+        message, reason = choice["message"], choice["finish_reason"]
+        words = re.split(r"(?<=\s)", message.get("content") or "")
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return sent
+    calls = [{**call, "index": index} for index, call in enumerate(message.get("tool_calls") or ())]
+    rest = {name: text for name, text in message.items() if name not in ("content", "tool_calls")}
+    deltas = [rest, *({"content": word} for word in words if word), *([{"tool_calls": calls}] if calls else [])]
+    top = {name: told for name, told in value.items() if name not in ("choices", "usage")}
+    chunks = [{**top, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**top, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": value.get("usage")})
+    events = [*(json.dumps(chunk) for chunk in chunks), "[DONE]"]
+    body = "".join(f"data: {event}\n\n" for event in events).encode()
+    return replace(sent, body=body, headers=(("Content-Type", "text/event-stream"),))

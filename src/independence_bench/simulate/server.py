@@ -24,7 +24,7 @@ from aiohttp import web
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import SENTENCES
-from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, plain, spoiled
+from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, in_pieces, plain, spoiled
 from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
 from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.wire import (
@@ -198,7 +198,7 @@ class Simulation:
         try:
             share = unit(self.settings.seed, asked.hash, times, "latency")
             await asyncio.sleep(self.settings.latency.call_seconds(catalog.is_judge(asked.model), share))
-            response, completed = await self._send(request, answer.sent)
+            response, completed = await self._send(request, in_pieces(answer.sent) if asked.streamed else answer.sent)
             return response
         finally:
             self.in_flight -= 1

@@ -31,6 +31,7 @@ def choose(options: Sequence[T], *causes: str | int) -> T:
 
 CHARACTERS_A_TOKEN = 4
 LIMITS = ("max_tokens", "max_completion_tokens")
+STREAM = ("stream", "stream_options")  # how a reply is sent, not which one
 
 
 class NotUnderstood(Exception):
@@ -52,6 +53,7 @@ class ReceivedRequest:
     thinks: bool
     tokens: int  # of the prompt
     system: str = ""  # the system prompt
+    streamed: bool = False  # it asks for the reply in pieces
 
     @property
     def last(self) -> str:
@@ -107,15 +109,13 @@ def read_request(data: bytes) -> ReceivedRequest:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages or not all(isinstance(part, dict) for part in messages):
         raise NotUnderstood("the body has no messages")
-    if body.get("stream"):
-        raise NotUnderstood("this endpoint does not stream")
     said = {
         role: tuple(_text(m.get("content")) for m in messages if m.get("role") == role)
         for role in ("user", "tool", "system")
     }
     schema, only = dig(body, "response_format", "json_schema", "schema"), dig(body, "provider", "only")
     limits = [body[name] for name in LIMITS if isinstance(body.get(name), int)]
-    content = {name: value for name, value in body.items() if name not in LIMITS}
+    content = {name: value for name, value in body.items() if name not in (*LIMITS, *STREAM)}
     try:
         asked_hash = content_hash(content)
     except (TypeError, ValueError, RecursionError):
@@ -123,6 +123,7 @@ def read_request(data: bytes) -> ReceivedRequest:
     return ReceivedRequest(
         hash=asked_hash,
         model=body["model"],
+        streamed=bool(body.get("stream")),
         heard=said["tool"] or said["user"],
         prompt=said["user"][-1] if said["user"] else "",
         tool=_tool(dig(body, "tools", 0, "function")),

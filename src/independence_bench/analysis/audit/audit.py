@@ -72,6 +72,8 @@ CHECKS: tuple[Check, ...] = (
          "The run has no index in that judge's ranking.", f.judge_failed),
     Check("judges", "warning", "marks of several judges",
          "No judge marked everything, so no ranking has the whole subject.", f.mixed_judges, False),
+    Check("call", "warning", "a tool call stands in the words",
+         "The model wrote a call out as text, and that text was judged as what it said.", f.written_calls),
     Check("cut-off", "warning", "replies cut off by the token limit",
          "They were judged as far as they went.", f.cut_off),
     Check("options", "warning", "options now read differently",

@@ -15,7 +15,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.judging.output import within
 from independence_bench.protocol.conversation import read_options
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.delivery import is_words
+from independence_bench.protocol.delivery import is_words, looks_like_call
 from independence_bench.protocol.published_scoring import is_left_out
 from independence_bench.protocol.scoring import Marks
 from independence_bench.store.results import Judgement
@@ -201,6 +201,14 @@ def judged_debris(evidence: AuditEvidence) -> Occurrences:
         name, _, reason = (played.row.reason or "").partition(": ")
         if name in played.scenario.asks and name not in dict(empty):
             yield _at(played, f"{name}: {reason}, judged")
+
+
+def written_calls(evidence: AuditEvidence) -> Occurrences:
+    """Replies whose words are a tool call written out as text: what it would have said, and not as it would have."""
+    for played in evidence.conversations:
+        for _, line in played.replies:
+            if looks_like_call(line.text):
+                yield _at(played, f"{line.name} is “{line.text.strip()[:40]}…”")
 
 
 def cut_off(evidence: AuditEvidence) -> Occurrences:

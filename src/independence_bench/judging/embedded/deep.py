@@ -1,6 +1,6 @@
 """Marks from what the small model has in mind while it reads a reply: a weighted sum of its hidden states.
 
-    states = StateReader(weights.require()).read(evidence)
+    states = StateReader(Path(find(SMOLLM2).path)).read(evidence)
     DeepWeights.load().shares(states)        # mark -> share of its scale, 0 to 1
 
 The model reads the end of the conversation, and a few layers in, its states are averaged over the reply, and over the

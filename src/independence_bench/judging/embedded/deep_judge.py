@@ -1,6 +1,6 @@
 """The slower embedded judge, `embedded-deep`: hidden states of the small model as a judge like any other.
 
-Needs the small model's weights (`aib embedded install`), no key and no network. What it can and cannot do:
+Needs the small model's weights (`aib models install smollm2-135m`), no key and no network. What it can and cannot do:
 docs/embedded-judge.md.
 """
 
@@ -20,7 +20,7 @@ from independence_bench.judging.judge import JudgeCalls
 from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import DEEP_LABEL
-from independence_bench.models.local.weights import SMOLLM2
+from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.protocol.definition import Mark
 from independence_bench.store.results import Judgement
 
@@ -50,7 +50,7 @@ class DeepJudge:
         causes = {
             "kind": "deep",
             "weights": weights.sha256,
-            "model": SMOLLM2.sha256,
+            "model": pin_of(SMOLLM2).sha256,
             "shown": content_hash([INTRO, LAYERS, READER]),
             "known": table.sha256,
         }

@@ -1,13 +1,12 @@
-"""What runs without a key: a small real instruct model, and judges that are tables of weights.
+"""What runs without a key: model files, and judges that are tables of weights.
 
-The model (SmolLM2-135M-Instruct) is weak and not scripted: it shows that the whole pipeline works. Its
-weights are fetched once into the user's data folder and served on a loopback port as an ordinary
-chat-completions endpoint, so the rest of the program never learns that it is a local one.
+A file is served on a loopback port as an ordinary chat-completions endpoint, so the rest of the program never learns
+that it is a local one.
 """
 
 from __future__ import annotations
 
-NAME = "embedded"  # what the user types for the model, and for the judge that reads words
+NAME = "embedded"  # what the user types for the smallest model, and for the judge that reads words
 DEEP = "embedded-deep"  # for the judge that reads the model's hidden states
 # kinds of the embedded judges, as their specs in a store say -> what is typed for them
 JUDGES = {"table": NAME, "levels": NAME, "rule": NAME, "deep": DEEP}

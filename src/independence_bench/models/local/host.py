@@ -1,8 +1,8 @@
-"""The child process that runs the embedded model: one chat-completions server on a loopback port.
+"""The child process that runs model files: one chat-completions server on a loopback port.
 
-Started by `server.py` as `python -m independence_bench.models.local.host WEIGHTS FOLDER CONTEXT AT_ONCE`. Writes its
-address as one line to its standard output as soon as it answers; everything else, the runtime's log included,
-goes to standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
+Started by `server.py` as `python -m independence_bench.models.local.host FOLDER CONTEXT AT_ONCE MODEL...`. Writes its
+address as one line to its standard output as soon as it answers; everything else, the runtime's log included, goes to
+standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when
 its parent is killed. Knows nothing of the benchmark.
 
 In front of the runtime's own servers is one of ours, so that a reply follows from its request alone. Sums of floats
@@ -10,8 +10,9 @@ depend on how many tokens are evaluated together: a prompt of which a part was t
 that goes on, has other sums than one that is evaluated as a whole; now and then that changes a token, and with it the
 rest of a reply. Here a prompt is always evaluated up to the end of its beginning (system prompt and tools), then up to
 each of the human's turns, whether these steps were just taken or have to be taken again. What the server holds after a
-step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it is there. The
-servers have the same weights and share the folder; a request goes to the first one that is free.
+step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it is there: the
+branches of a stem evaluate their opening once. The servers of a model have the same weights and share the folder; a
+request goes to the first one that is free.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,72 +31,77 @@ import aiohttp
 from aiohttp import web
 
 from independence_bench.hashing import content_hash
-from independence_bench.models.local.weights import SMOLLM2
 
-# What a request gets that does not say otherwise. At temperature 0 the model repeats itself for ever; with
-# these it does not. top_k 40, top_p 0.95 and min_p 0.05 are the runtime's own.
-TEMPERATURE: Final = 0.7
-REPEAT_PENALTY: Final = 1.1
 REPLY_TOKENS: Final = 512  # only for a request without max_tokens, which would run to the end of the context
-
-# One compute thread: two threads wait for each other at every layer, and on two cores
-# that something else is using as well they fell to a tenth of the speed of one.
-THREADS: Final = 1
-
 HOST = "127.0.0.1"
 COMPLETIONS = "/v1/chat/completions"
+MODELS = "/v1/models"
 HUMAN = ("user", "tool")  # roles of what the human says
 PLACEHOLDER = {"role": "user", "content": "."}  # the turn after a beginning, whatever follows
 # of a request: all that its prompt may depend on
-SHOWN = ("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
-MOST_BYTES = 256 * 2**20  # of the files: 23 kB a token, so about 11,000 tokens
+SHOWN = ("model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
+MOST_BYTES = 2**30  # of the kept states: 12 to 110 kB a token, by the size of the model
 LONGEST = 64 * 2**20  # bytes of a request
 Body = dict[str, Any]
 
 
-def chat_template() -> str:
-    """The chat template that the model is shown conversations through."""
-    return files(__package__).joinpath("chat_template.jinja").read_text(encoding="utf-8")
+def threads(at_once: int) -> int:
+    """Compute threads of each of *at_once* servers: half of the cores between them, 1 at least.
+
+    Threads wait for each other at every layer: on two cores that something else is using as well, two threads gave
+    5.0 tokens a second and one gave 16.9 (0.5B), 6.3 and 14.6 (1.5B).
+    """
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, usable // 2 // at_once)
 
 
-def main(weights: Path, folder: Path, context: int, at_once: int) -> None:
-    """Serve *weights*, *at_once* replies at a time, until standard input is closed. Never returns normally."""
+def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
+    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally.
+
+    *named*: name, path of a chat template or nothing for the file's own, and path, with = between them.
+    """
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
     import xllamacpp
 
-    settings = xllamacpp.CommonParams()
-    settings.model.path = str(weights)
-    settings.model_alias = {SMOLLM2.model}
-    settings.chat_template = chat_template()
-    settings.n_parallel = 1
-    settings.n_ctx = context
-    settings.fit_params = False  # the context is what was asked for, whatever memory is free
-    settings.n_predict = REPLY_TOKENS
-    settings.cpuparams.n_threads = THREADS
-    settings.cpuparams_batch.n_threads = THREADS
-    settings.sampling.temp = TEMPERATURE
-    settings.sampling.penalty_repeat = REPEAT_PENALTY
-    settings.cache_ram_mib = 0  # what a prompt begins with is kept by `_Server`
-    settings.cache_idle_slots = False
-    settings.slot_save_path = f"{folder}{os.sep}"
-    settings.hostnames = [HOST]
-    settings.port = 0  # the system chooses a free one, so there is no race for it
-    settings.cors_origins = f"http://{HOST}"  # not every page open in the user's browser
-    settings.cors_origins_explicit = True
-    settings.endpoint_slots = False
-    settings.ui = False
-    settings.offline = True
-    settings.verbosity = 2  # warnings and errors; no conversation is logged
+    def started(name: str, template: str, path: str) -> str:
+        settings = xllamacpp.CommonParams()
+        settings.model.path = path
+        settings.model_alias = {name}
+        if template:
+            settings.chat_template = Path(template).read_text(encoding="utf-8")
+        settings.n_parallel = 1
+        settings.n_ctx = context
+        settings.fit_params = False  # the context is what was asked for, whatever memory is free
+        settings.n_predict = REPLY_TOKENS
+        settings.cpuparams.n_threads = threads(at_once)
+        settings.cpuparams_batch.n_threads = threads(at_once)
+        settings.cache_ram_mib = 0  # what a prompt begins with is kept by `_Server`
+        settings.cache_idle_slots = False
+        settings.slot_save_path = f"{folder}{os.sep}"
+        settings.hostnames = [HOST]
+        settings.port = 0  # the system chooses a free one, so there is no race for it
+        settings.cors_origins = f"http://{HOST}"  # not every page open in the user's browser
+        settings.cors_origins_explicit = True
+        settings.endpoint_slots = False
+        settings.ui = False
+        settings.offline = True
+        settings.verbosity = 2  # warnings and errors; no conversation is logged
+        server = xllamacpp.Server(settings)  # returns when the model is loaded, raises when it cannot be
+        running.append(server)
+        return str(server.listening_address)
 
-    # each returns when the model is loaded, and raises when it cannot be; the file of the weights is mapped once
-    servers = [xllamacpp.Server(settings) for _ in range(at_once)]
-    asyncio.run(_serve([str(server.listening_address) for server in servers], folder, report))
+    running: list[object] = []
+    servers = {}
+    for item in named:
+        name, template, path = item.split("=", 2)
+        servers[name] = [started(name, template, path) for _ in range(at_once)]
+    asyncio.run(_serve(servers, folder, report))
 
 
-async def _serve(servers: Sequence[str], folder: Path, report: IO[str]) -> None:
+async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[str]) -> None:
     async with answering(servers, folder) as address:
         print(address, file=report, flush=True)
         await asyncio.to_thread(sys.stdin.buffer.read)
@@ -105,29 +110,43 @@ async def _serve(servers: Sequence[str], folder: Path, report: IO[str]) -> None:
 
 
 @asynccontextmanager
-async def answering(servers: Sequence[str], folder: Path) -> AsyncIterator[str]:
-    """The address before *servers*, until the block is left; each has one slot and keeps its files in *folder*."""
+async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[str]:
+    """The address before *servers*, by model, until the block is left; each has one slot and its files in *folder*."""
     app = web.Application(client_max_size=LONGEST)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session:
-        free: asyncio.Queue[_Server] = asyncio.Queue()
-        for address in servers:
-            free.put_nowait(_Server(session, address, folder))
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None), read_bufsize=LONGEST) as session:
+        free: dict[str, asyncio.Queue[_Server]] = {}
+        for model, addresses in servers.items():
+            free[model] = asyncio.Queue()
+            for address in addresses:
+                free[model].put_nowait(_Server(session, address, folder))
 
-        async def completion(request: web.Request) -> web.Response:
+        async def completion(request: web.Request) -> web.StreamResponse:
             sent = await request.read()
-            server = await free.get()
             try:
-                return await server.completion(sent)
+                queue = free[json.loads(sent)["model"]]
+            except (ValueError, TypeError, KeyError):
+                queue = next(iter(free.values()))
+            server = await queue.get()
+            try:
+                return await server.completion(request, sent)
             finally:
-                free.put_nowait(server)
+                queue.put_nowait(server)
+
+        async def models(_request: web.Request) -> web.Response:
+            listed = []
+            for addresses in servers.values():
+                async with session.get(f"{addresses[0]}{MODELS}") as answer:
+                    listed += (await answer.json())["data"]
+            return web.json_response({"object": "list", "data": listed})
 
         async def other(request: web.Request) -> web.Response:
-            """Whatever is no completion, as it is."""
-            url, body = f"{servers[0]}{request.path_qs}", await request.read()
+            """Whatever is no completion, as it is, by the first server."""
+            url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
             async with session.request(request.method, url, data=body) as answer:
                 return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
 
         app.router.add_post(COMPLETIONS, completion)
+        app.router.add_get(MODELS, models)
         app.router.add_route("*", "/{path:.*}", other)
         # whoever goes away is not answered: the server stops, too
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
@@ -146,17 +165,24 @@ class _Server:
     def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
         self.session, self.address, self.folder = session, address, folder
 
-    async def completion(self, sent: bytes) -> web.Response:
-        """A reply. What the server says it had evaluated already is what it had before the last step."""
+    async def completion(self, request: web.Request, sent: bytes) -> web.StreamResponse:
+        """A reply to *request*, streamed where it asks for that.
+
+        What the server says it had evaluated already is what it had before the last step.
+        """
         there = await self._prepare(sent)
         headers = {"Content-Type": "application/json"}
         async with self.session.post(f"{self.address}{COMPLETIONS}", data=sent, headers=headers) as answer:
-            body, status, kind = await answer.read(), answer.status, answer.content_type
-        if there is not None and status == 200 and kind == "application/json":
-            answered = json.loads(body)
-            answered["usage"]["prompt_tokens_details"]["cached_tokens"] = there
-            body = json.dumps(answered).encode()
-        return web.Response(body=body, status=status, content_type=kind)
+            if answer.content_type != "text/event-stream":
+                body = _with_cached(await answer.read(), there)
+                return web.Response(body=body, status=answer.status, content_type=answer.content_type)
+            streamed = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+            await streamed.prepare(request)
+            async for line in answer.content:
+                prefix, colon, data = line.partition(b"data: ")
+                await streamed.write(line if not colon else prefix + colon + _with_cached(data, there))
+            await streamed.write_eof()
+            return streamed
 
     async def _prepare(self, sent: bytes) -> int | None:
         """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as it will say."""
@@ -211,6 +237,15 @@ class _Server:
             return answer.status == 200
 
 
+def _with_cached(data: bytes, there: int | None) -> bytes:
+    """*data*, where it is JSON that tells of tokens used, with *there* as those that had been evaluated before."""
+    if there is None or b'"prompt_tokens_details"' not in data:
+        return data
+    value = json.loads(data)
+    value["usage"]["prompt_tokens_details"]["cached_tokens"] = there
+    return json.dumps(value).encode() + b"\n"
+
+
 def prompts_of(body: Mapping[str, Any]) -> list[Body]:
     """The prompts that are evaluated one after the other for the request *body*, each of them the start of the next.
 
@@ -224,8 +259,9 @@ def prompts_of(body: Mapping[str, Any]) -> list[Body]:
 
 
 if __name__ == "__main__":
+    _folder, _context, _at_once, *_named = sys.argv[1:]
     try:
-        main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+        main(Path(_folder), int(_context), int(_at_once), _named)
     except Exception as error:
         # an ordinary exit: the runtime logs from a thread of its own and says its last words then
         sys.exit(f"{type(error).__name__}: {error}")

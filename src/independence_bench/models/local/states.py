@@ -1,6 +1,6 @@
 """What the small model has in mind at a place in a text: its hidden states, by numpy alone.
 
-    mind = Mind(weights.require(), layers=20)
+    mind = Mind(Path(find(SMOLLM2).path), layers=20)
     _, so_far = mind.read(mind.encode("What came before, read once."))
     states, _ = mind.read(mind.encode(" And what follows it."), so_far)
     states[-1][20]                           # what it makes of the last token after twenty layers, 576 numbers
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from independence_bench.errors import EmbeddedError
+from independence_bench.errors import LocalModelError
 
 Floats = npt.NDArray[np.float32]
 Past = tuple[tuple[Floats, Floats], ...]
@@ -62,7 +62,7 @@ class Tensor:
 
 
 class Weights:
-    """The file at *path*, which stays mapped. Raises EmbeddedError where it is no such file."""
+    """The file at *path*, which stays mapped. Raises LocalModelError where it is no such file."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -71,7 +71,9 @@ class Weights:
         try:
             self.header, self._tensors = self._read()
         except (struct.error, KeyError, UnicodeDecodeError) as error:
-            raise EmbeddedError(f"{path} is not a readable GGUF file; run `aib embedded install`") from error
+            raise LocalModelError(
+                f"{path} is not a readable GGUF file; run `aib models install smollm2-135m`"
+            ) from error
 
     def _read(self) -> tuple[Mapping[str, object], dict[str, Tensor]]:
         magic, _, tensors, values = self._take("4sIQQ")

