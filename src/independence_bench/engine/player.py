@@ -29,7 +29,6 @@ from independence_bench.engine.run import (
 )
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
-from independence_bench.models.trust import runs_here
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -105,7 +104,7 @@ class _Player:
         async with turn:
             client = self.executor.clients.get(self.subject.endpoint)
             # one after the other where they run here: a server that holds one prompt need not read it again
-            at_once = self.plan.calls_at_once if client is not None and runs_here(client.endpoint) else None
+            at_once = self.plan.calls_at_once if client is not None and client.endpoint.here else None
             await self.engine.converse(self.executor, self.pending.progress, self._conversations(), at_once)
         self.openings.clear()
 

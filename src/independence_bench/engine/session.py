@@ -82,7 +82,7 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
                 raise
             raise EndpointUnusable(f"{error}; or judge with --judge embedded, or later with --no-judge") from None
         subjects, left_out = await _resolve_all(options, clients)
-        here = any(runs_here(clients[subject.endpoint].endpoint) for subject in subjects if subject.endpoint in clients)
+        here = any(clients[subject.endpoint].endpoint.here for subject in subjects if subject.endpoint in clients)
         plan = RunPlan(
             protocol=options.protocol,
             files=options.files,
@@ -182,7 +182,7 @@ async def _clients(specs: Sequence[ModelSpec], options: RunOptions, asking: bool
                 served = server.serve(list(dict.fromkeys(models)), at_once=options.limits.calls_at_once or 1)
                 endpoint = replace(endpoint, url=await stack.enter_async_context(served))
             if runs_here(endpoint):
-                endpoint = replace(endpoint, at_once=endpoint.at_once or options.limits.calls_at_once or 1)
+                endpoint = replace(endpoint, here=True, at_once=options.limits.calls_at_once or 1)
             made = (
                 FunctionClient(endpoint) if name == PYTHON else Client(endpoint, keys[name], price=options.limits.price)
             )

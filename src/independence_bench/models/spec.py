@@ -47,6 +47,7 @@ class Endpoint:
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money
+    here: bool = False  # its models run on this machine, so that calls at once share its cores; set where it is opened
     ours: bool = False  # started by us: where nothing answers any more, nothing will
     referer: str | None = None  # sent as HTTP-Referer: whose application asks, for the endpoint's own statistics
     title: str = TITLED  # sent as X-Title, for the same

@@ -164,8 +164,15 @@ def is_this_machine(url: str) -> bool:
 
 
 def runs_here(endpoint: Endpoint) -> bool:
-    """Whether its models run on this machine, so that calls at once share its cores."""
-    return endpoint.name == GGUF or (endpoint.name != PYTHON and is_this_machine(endpoint.url))
+    """Whether its models run on this machine, so that calls at once share its cores.
+
+    What speaks another dialect on this machine is a proxy or a simulation, and a server of which models.yaml says how
+    many calls it takes at once is made for them.
+    """
+    if endpoint.name == GGUF:
+        return True
+    own = endpoint.dialect == "local" and endpoint.name != PYTHON and endpoint.at_once is None
+    return own and is_this_machine(endpoint.url)
 
 
 def route(variable: str, value: str) -> Permission:
