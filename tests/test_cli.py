@@ -452,7 +452,7 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
         (["run", "scripted:acme/one", "--protocol", "small", "--store", "."], 1, "folder"),
         (["run", "scripted:acme/one", "--protocol", "small", "--store", "models.yaml"], 1, "not a database"),
         (["run", "scripted:acme/one", "--protocol", "small", "--reasoning-effort", "auto"], 2, "auto"),
-        (["run", "embedded:other", "--protocol", "small"], 1, "write ENDPOINT:MODEL, or gguf:FILE"),
+        (["run", "embedded:other", "--protocol", "small"], 2, "did you mean embedded?"),
         (["judge"], 1, "there is no store"),
         (["leaderboard"], 1, "there is no store"),
         (["audit"], 1, "there is no store at aib.db"),

@@ -79,11 +79,14 @@ def test_commands_between_words_are_there() -> None:
 def unknown(words: list[str]) -> list[str]:
     """Of a command's words: what is no command, or no option of it."""
     command, context = cli, click.Context(cli)
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(context, words[0])
+    while isinstance(command, click.Group) and words and words[0] != "--help":
+        named = command.get_command(context, words[0])
+        found = named or command.get_command(context, "list")  # what `aib models` does, whatever follows
+        if found is None and words[0].startswith("-"):
+            break
         if found is None:
             return [words[0]]
-        command, context, words = found, click.Context(found, parent=context), words[1:]
+        command, context, words = found, click.Context(found, parent=context), words[1:] if named else words
     options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
     return [word for word in words if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in options]
 

@@ -97,7 +97,7 @@ ROSTER = Roster(
         ("openai:gpt-5-nano", "gpt-5-nano", "openai"),
         ("local:llama3:8b", "llama3:8b", "local"),
         ("lab:llama3:8b", "llama3:8b", "lab"),
-        ("embedded:x", "x", "embedded"),
+        ("gguf:~/x.gguf", "~/x.gguf", "gguf"),
     ],
 )
 def test_a_colon_names_an_endpoint_only_behind_one(typed: str, model: str, endpoint: str) -> None:
@@ -258,7 +258,7 @@ def test_an_empty_list_is_a_roster(tmp_path: Path) -> None:
         ("endpoints:\n  openrouter: {url: 'http://x', free: true}", "endpoints.openrouter.free", "only its url"),
         ("endpoints:\n  lab: {url: 'http://x', referer: lab}", "endpoints.lab.referer", "is not an http(s) address"),
         ("endpoints:\n  lab: {url: 'http://x', title: Lärm}", "endpoints.lab.title", "write it in ASCII letters"),
-        ("endpoints:\n  embedded: {url: 'http://x'}", "endpoints.embedded", "choose another name"),
+        ("endpoints:\n  gguf: {url: 'http://x'}", "endpoints.gguf", "choose another name"),
         ("endpoints:\n  'a:b': {url: 'http://x'}", "endpoints.a:b", "choose another name"),
         ("- a/b", "", "should hold keys and values"),
         ("", "", "should hold keys and values"),

@@ -22,11 +22,11 @@ from independence_bench.judging.embedded.rule_judge import RuleJudge
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
-from independence_bench.models.client import Client, read_key
+from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import DEEP, NAME, files, server
 from independence_bench.models.spec import GGUF, PYTHON, ChatModel, ModelSpec, Roster
-from independence_bench.models.trust import Allow, known_only, runs_here
+from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store

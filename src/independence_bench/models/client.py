@@ -37,7 +37,7 @@ from independence_bench.models.response import (
     read_model_list,
     read_providers,
 )
-from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Endpoint, ModelSpec
+from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec
 from independence_bench.models.streaming import StreamedReply
 from independence_bench.models.trust import Allow, is_this_machine
 
@@ -280,6 +280,15 @@ def _certificates(url: str) -> ssl.SSLContext | bool:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def runs_here(endpoint: Endpoint) -> bool:
+    """Whether its models run on this machine, so that calls at once share its cores.
+
+    A server of which models.yaml says how many calls it takes at once is made for them.
+    """
+    own = DIALECTS[endpoint.dialect].runs_models and endpoint.name != PYTHON and endpoint.at_once is None
+    return endpoint.name == GGUF or (own and is_this_machine(endpoint.url))
 
 
 def largest_reply(variables: Mapping[str, str]) -> int:

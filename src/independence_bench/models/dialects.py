@@ -26,6 +26,7 @@ class Dialect:
     needs_key = True
     pins_providers = False  # whether a request can say which provider serves the model
     lists_abilities = False  # whether the list of models says what a model cannot do
+    runs_models = False  # whether it is a server that runs models itself, on the machine where it is
     streams = False  # whether replies are asked for in pieces, so that silence means trouble and not work
     identifies_weights = False  # whether the list of models says which weights are behind a name
 
@@ -119,7 +120,7 @@ class Local(Dialect):
     """A server of the user's own: llama.cpp, vLLM, Ollama, LM Studio."""
 
     needs_key = False
-    identifies_weights = streams = True
+    runs_models = identifies_weights = streams = True
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
         """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort."""

@@ -237,7 +237,7 @@ class Roster:
         if colon and "/" not in before and ("/" in after or near(before, self.endpoints)):
             self.endpoint(before)  # which raises where there is none: ids of OpenRouter have a colon only at their end
         if endpoint == "openrouter" and "/" not in model:
-            names = [spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint]
+            names = [*(spec.model for spec in (*self.specs, *shipped) if spec.endpoint == endpoint), "embedded"]
             meant = did_you_mean(typed, names)
             raise SubjectError(
                 f"{typed!r} is not an OpenRouter model (author/model){meant or '; write ENDPOINT:MODEL, or gguf:FILE'}"

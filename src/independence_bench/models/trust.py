@@ -23,7 +23,7 @@ from dotenv import dotenv_values
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
 from independence_bench.errors import SubjectError, WrongUse, why
-from independence_bench.models.spec import BUILT_IN, GGUF, PYTHON, Endpoint
+from independence_bench.models.spec import BUILT_IN, Endpoint
 
 # nothing in it can be read in two ways, so what is asked about is what is connected to
 _ORIGIN = re.compile(r"(https?)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?=/|$)", re.IGNORECASE | re.ASCII)
@@ -161,18 +161,6 @@ def is_this_machine(url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def runs_here(endpoint: Endpoint) -> bool:
-    """Whether its models run on this machine, so that calls at once share its cores.
-
-    What speaks another dialect on this machine is a proxy or a simulation, and a server of which models.yaml says how
-    many calls it takes at once is made for them.
-    """
-    if endpoint.name == GGUF:
-        return True
-    own = endpoint.dialect == "local" and endpoint.name != PYTHON and endpoint.at_once is None
-    return own and is_this_machine(endpoint.url)
 
 
 def route(variable: str, value: str) -> Permission:

@@ -71,7 +71,7 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "Other configurations and judges": _others(contents),
         "Providers of one model": providers(contents.providers),
         "Reasoning efforts": efforts(contents.efforts),
-        "What a run costs": _folded(prices(contents), contents.main.ranked),
+        "What a run costs": _folded(prices(contents.prices, contents.main), contents.main.ranked),
         "Judges": _judges(contents),
         "Names that models give themselves": _names(contents),
         "Scenarios: difficulty and discrimination": _scenarios(contents, heatmap),

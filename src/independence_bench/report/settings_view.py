@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison, Effect, SettingComparison, Variant
+from independence_bench.analysis.costs import IndexPrice
 from independence_bench.report.board_view import NEW, RERUN
-from independence_bench.report.contents import Contents
 from independence_bench.report.format import between, from_to, number, paid, plural, signed
 from independence_bench.report.table import Block, Column, Legend, Name, Note, Prose, Strong, Table, Text, Title, listed
 
@@ -82,9 +82,9 @@ def _differences_sure(comparisons: Sequence[SettingComparison]) -> str:
     )
 
 
-def prices(contents: Contents) -> Iterator[Block]:
-    """What one run of each ranked subject cost, next to its index."""
-    if not contents.prices:
+def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
+    """What one run of each ranked subject of *board* cost, next to its index."""
+    if not subjects:
         yield Note("No subject is ranked.")
         return
     yield report_table(
@@ -94,11 +94,11 @@ def prices(contents: Contents) -> Iterator[Block]:
                 *(Name(p.label), number(p.index, 1)),
                 *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
             )
-            for p in contents.prices
+            for p in subjects
         ],
         (
             "Replies: the cost of the replies of one run; judge: what ",
-            judge_of(contents.main),
+            judge_of(board),
             " cost to mark them; both include rejected attempts. A dash: not known for all of them.",
         ),
     )
