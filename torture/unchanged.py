@@ -241,23 +241,19 @@ def differences(command: str, before: Answer, after: Answer) -> Iterator[tuple[b
     for part in sorted(before.keys() | after.keys()):
         was, now = before.get(part), after.get(part)
         if was != now:
-            may_be_worded = is_text(command, part) or (now is not None and is_json(now))
+            may_be_worded = is_text(command, part) or (now or b"")[:1] in (b"{", b"[")
             found[bool(was and now and may_be_worded and facts(was) == facts(now))].append(part)
     for wording, (part, *more) in ((wording, parts) for wording, parts in found.items() if parts):
         where = first_difference(before.get(part), after.get(part))
         yield wording, f"{part}{f' (and {len(more)} more)' if more else ''}, {where}"
 
 
-def is_json(content: bytes) -> bool:
-    """Whether it is an object or a list in JSON, as a whole."""
-    return content[:1] in (b"{", b"[") and content.rstrip()[-1:] in (b"}", b"]") and b"}\n{" not in content
-
-
 def plain_json(content: bytes) -> bytes:
     """JSON with the keys of today, one value a line, in the order of the keys; anything else as it is."""
-    if not is_json(content):
+    try:
+        value = json.loads(content, object_pairs_hook=with_keys_of_today, parse_float=rounded)
+    except ValueError:
         return content
-    value = json.loads(content, object_pairs_hook=with_keys_of_today, parse_float=rounded)
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode()
 
 
