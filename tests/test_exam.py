@@ -230,6 +230,17 @@ def test_no_is_no(sat: Sat, tmp_path: Path) -> None:
     assert "judge" not in aib(tmp_path, "costs").stdout
 
 
+def test_a_judge_that_costs_nothing_is_not_asked_about(sat: Sat, tmp_path: Path) -> None:
+    """Without -y and without a terminal a free judge sits the exam."""
+    told = (sat.folder / "models.yaml").read_text("utf-8").replace("dialect:", "free: true, dialect:")
+    (tmp_path / "models.yaml").write_text(told, encoding="utf-8")
+
+    done = aib(tmp_path, "exam", "-j", "sim:sim/exam-perfect", "--rubric", RUBRIC)
+
+    assert done.returncode == 0, done.stderr
+    assert "Fit for ranking" in done.stdout
+
+
 # ---------------------------------------------------------------- juries
 
 

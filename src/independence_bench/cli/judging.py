@@ -255,12 +255,14 @@ def _have_sit(
 ) -> tuple[bool, set[str]]:
     """Ask *judges* what they have not answered yet: whether all of it was, and the hashes of those that were asked.
 
-    What it takes is said before, and with *ask* asked about. Raises EndpointUnusable, SubjectError or StoreError.
+    What it takes is said before, and with *ask* asked about where it costs anything. Raises EndpointUnusable,
+    SubjectError or StoreError.
     """
     asyncio.run(look_up(options, judges, store))
     sat: set[str] = set()
     display = ProgressDisplay(err())
-    if not calling.approved(asyncio.run(_foresee(options, judges, rubrics, store)), ask):
+    preview = asyncio.run(_foresee(options, judges, rubrics, store))
+    if not calling.approved(preview, ask and preview.forecast.dollars != 0):
         return False, sat
 
     async def turn(name: str, limits: Limits) -> Report:

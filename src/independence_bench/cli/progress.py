@@ -106,7 +106,8 @@ class ProgressDisplay:
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         parts.append(f"{money(report.cost)}{limit}")
         tokens = sum(t.prompt_tokens + t.completion_tokens for t in report.tallies)
-        parts.append(f"{tokens:,} tokens")
+        written = sum(t.completion_tokens for t in report.tallies) / max(time.monotonic() - self.started, 1.0)
+        parts.append(f"{tokens:,} tokens, {written:.0f} written a second" if written >= 1 else f"{tokens:,} tokens")
         if report.notice:
             parts.append(report.notice)
         elif over:
