@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
   chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and scored, offline
-	$(BIN)/aib run embedded --judge embedded --runs 2 --store $(DEMO_STORE)
+	$(BIN)/aib run embedded --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
 	$(MAKE) --jobs=2 --output-sync=target prepared

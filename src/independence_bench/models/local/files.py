@@ -51,6 +51,7 @@ class Pin:
     wheels: Wheels
     hub: str = ""  # repository that has the file; "": none is known
     reply_tokens: int | None = None  # limit of a reply, where the protocol's makes no sense
+    repeat_penalty: float = 1.0  # 1: none
     template: str = ""  # file of the chat template that it is shown conversations through; "": its own
 
     @property
@@ -72,14 +73,25 @@ class ModelFile:
     @property
     def identity(self) -> str:
         """What answers, for the key of a reply: the weights with their chat template and sampling, by hash."""
-        shown = f" template:{content_hash(self.template.read_text(encoding='utf-8'))[:16]}" if self.template else ""
-        return f"gguf:{self.sha256[:16]}{shown}"
+        if self.template is None:
+            return f"gguf:{self.sha256[:16]}"
+        shown = content_hash([self.template.read_text(encoding="utf-8"), self.repeat_penalty])
+        return f"gguf:{self.sha256[:16]} shown:{shown[:16]}"
 
     @property
     def template(self) -> Path | None:
         """The chat template that is used instead of the file's own; None: its own."""
-        named = next((pin.template for pin in pins().values() if pin.sha256 == self.sha256), "")
+        named = self._pinned.template if self._pinned else ""
         return Path(str(files(__package__).joinpath(named))) if named else None
+
+    @property
+    def repeat_penalty(self) -> float:
+        """By how much a token's chance falls where it was written before; 1: not at all."""
+        return self._pinned.repeat_penalty if self._pinned else 1.0
+
+    @property
+    def _pinned(self) -> Pin | None:
+        return next((pin for pin in pins().values() if pin.sha256 == self.sha256), None)
 
     @property
     def is_as_it_was(self) -> bool:

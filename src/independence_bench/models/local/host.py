@@ -58,7 +58,7 @@ def threads(at_once: int) -> int:
 def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
     """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally.
 
-    *named*: name, path of a chat template or nothing for the file's own, and path, with = between them.
+    *named*: name, path of a chat template or nothing for the file's own, repeat penalty and path, with = between them.
     """
     # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
     report = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -66,10 +66,11 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
 
     import xllamacpp
 
-    def started(name: str, template: str, path: str) -> str:
+    def started(name: str, template: str, penalty: float, path: str) -> str:
         settings = xllamacpp.CommonParams()
         settings.model.path = path
         settings.model_alias = {name}
+        settings.sampling.penalty_repeat = penalty
         if template:
             settings.chat_template = Path(template).read_text(encoding="utf-8")
         settings.n_parallel = 1
@@ -96,8 +97,8 @@ def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None
     running: list[object] = []
     servers = {}
     for item in named:
-        name, template, path = item.split("=", 2)
-        servers[name] = [started(name, template, path) for _ in range(at_once)]
+        name, template, penalty, path = item.split("=", 3)
+        servers[name] = [started(name, template, float(penalty), path) for _ in range(at_once)]
     asyncio.run(_serve(servers, folder, report))
 
 

@@ -49,7 +49,7 @@ async def serve(
     """
     if importlib.util.find_spec("xllamacpp") is None:
         raise LocalModelError("model files need their runtime: pip install xllamacpp")
-    named = [f"{model.name}={model.template or ''}={model.path}" for model in models]
+    named = [f"{model.name}={model.template or ''}={model.repeat_penalty}={model.path}" for model in models]
     with (
         # a child that is just being killed may still write into its folder
         nullcontext(states)
