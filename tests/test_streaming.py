@@ -92,6 +92,7 @@ def test_calls_and_thoughts_come_in_pieces(serve: Serve) -> None:
     [
         (sent(*WORDS[:3], done=False), Kind.UNAVAILABLE),  # it ended without an end
         (sent(*WORDS[:3], "{", done=False), Kind.UNAVAILABLE),
+        (sent(WORDS[1] | {"error": None}, done=False), Kind.UNAVAILABLE),
         (sent("[]"), Kind.UNAVAILABLE),
         (sent({"choices": 3}), Kind.UNAVAILABLE),
         (sent({"choices": [{"delta": {"tool_calls": [7]}}]}), Kind.UNAVAILABLE),

@@ -63,7 +63,12 @@ def list_models(word: str | None, name: str, models_file: Path | None, local_url
         name = "local"
     endpoint = roster.endpoint(name)
     if name == GGUF:
-        printed(out(), _gguf_tables())
+        if as_json:
+            listed = {file.name: file.path for file in files.known_files().values()}
+            names = dict.fromkeys([*listed, *files.pins()])
+            click.echo(json.dumps([{"id": each, "path": listed.get(each)} for each in names], indent=2))
+        else:
+            printed(out(), _gguf_tables())
         return
     if name == PYTHON or (word or "").startswith(f"{PYTHON}:"):
         if not word:

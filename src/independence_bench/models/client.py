@@ -91,7 +91,7 @@ class Client:
         self._session = aiohttp.ClientSession(
             headers=headers,
             # how many at once is the rate limiter's business
-            connector=aiohttp.TCPConnector(limit=0, ssl=_certificates(self.endpoint.url)),
+            connector=aiohttp.TCPConnector(limit=0, ssl=certificates_of(self.endpoint.url)),
             cookie_jar=aiohttp.DummyCookieJar(),  # an endpoint that wants to know us again has the key
             timeout=aiohttp.ClientTimeout(
                 # of a stream, silence is what means trouble: a small machine may take an hour for a long reply
@@ -99,7 +99,7 @@ class Client:
                 sock_connect=self._connect,
                 sock_read=SILENCE,
             ),
-            proxy=_proxy(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
+            proxy=proxy_of(self.endpoint.url),  # not trust_env: that would also send the logins of ~/.netrc
         )
         return self
 
@@ -211,10 +211,10 @@ class Client:
             fault = Fault(Kind.TIMEOUT, "no answer in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if begun == 200:  # it was made, and may have been paid for: not a connection to be waited for
-                fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {_say(error)}", begun)
+                fault = Fault(Kind.UNAVAILABLE, f"the reply broke off: {reason_of(error)}", begun)
             else:
                 unsent = isinstance(error, aiohttp.ClientConnectorError)
-                fault = Fault(Kind.CONNECTION, _say(error), unsent=unsent)
+                fault = Fault(Kind.CONNECTION, reason_of(error), unsent=unsent)
         return replace(fault, seconds=time.monotonic() - started)
 
     async def _get(self, path: str) -> Any:
@@ -227,7 +227,7 @@ class Client:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
-                f"{_say(error).replace(' ssl:default', '')}; check the address and that the server runs"
+                f"{reason_of(error).replace(' ssl:default', '')}; check the address and that the server runs"
             ) from None
         try:
             return read_json(SENT.redacted(data).decode("utf-8", "replace")) if data else None
@@ -245,7 +245,8 @@ class Client:
         return self._providers.get(model, {})
 
 
-def _say(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """What *error* says, in one line of at most 200 characters, without keys; its type where it says nothing."""
     return one_line(KNOWN.redacted_message(str(error)), 200) or type(error).__name__
 
 
@@ -265,7 +266,7 @@ def _check_pin(request: ChatRequest, completion: Completion, providers: Mapping[
     return Fault(Kind.WRONG_PROVIDER, message, **completion.facts())
 
 
-def _proxy(url: str) -> str | None:
+def proxy_of(url: str) -> str | None:
     """The environment's proxy for *url* (HTTPS_PROXY, NO_PROXY); None on this machine, where none can reach."""
     parts = urlsplit(url)
     if is_this_machine(url) or proxy_bypass(parts.hostname or ""):
@@ -273,7 +274,7 @@ def _proxy(url: str) -> str | None:
     return getproxies().get(parts.scheme)
 
 
-def _certificates(url: str) -> ssl.SSLContext | bool:
+def certificates_of(url: str) -> ssl.SSLContext | bool:
     """Whom to believe that *url* is theirs. Made now: aiohttp's own was, before `SSL_CERT_FILE` may have come to be."""
     if urlsplit(url).scheme != "https":
         return True

@@ -63,7 +63,7 @@ class StreamedReply:
     def _take(self, chunk: Any) -> None:
         # usage stands in the last chunk or in each of them, growing
         self._top |= {name: value for name, value in chunk.items() if name != "choices" and value is not None}
-        self.ended |= "error" in chunk
+        self.ended |= chunk.get("error") is not None
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0):
                 continue

