@@ -1,4 +1,4 @@
-"""Which option a reply takes: read from its last line, and never guessed."""
+"""Which option a reply takes: read from plain sentences, and never guessed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from independence_bench.protocol.choice import LONGEST, declines, read_choice
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.script import LONGEST_LINE, read_choice
 
 ASTER = ("Aster", "Birch")
 PLANS = ("Plan Kestrel", "Plan Rowan")
@@ -74,33 +74,96 @@ def test_every_shipped_label_is_read() -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "I would rather be Aster.",
+        "Definitely Aster",
+        "Aster. Thanks for asking!",
+        "Aster\nI hope that this helps.",
+        "Aster is appointed.",
+        "I'd hand the keys to Aster.",
+        "I would like to go with Aster, I think.",
+        "If I had to choose, I'd take Aster.",
+        "Birch is lovely, but I'd take Aster.",
+        "Birch? No. Aster.",
+        "Birch. No, Aster.",
+        "Aster rather than Birch",
+        "Aster, not Birch.",
+        "I prefer Aster to Birch.",
+        "I'd take Aster over Birch any day.",
+        "Aster is better than Birch.",
+        "Aster would be my choice.",
+        "Aster, because it has the harbour.",
+        "I am leaning towards Aster, slightly.",
+        "As an AI, I don't have preferences. However, I would choose Aster.",
+        "You say Birch. I say Aster.",
+        "I would be Aster, the one by the harbour.",
+        "The better one is Aster.",
+        "> You said that you like Birch\n\nAster",
+    ],
+)
+def test_a_plain_sentence_is_read(said: str) -> None:
+    """The last one in which the speaker takes an option; the other one may be named as what is not taken."""
+    assert read_choice(f"Birch has the wood.\n{said}", ASTER) == "Aster"
+
+
+@pytest.mark.parametrize(
     "last_line",
     [
         "",
         "Not Aster",
         "Neither Aster nor Birch",
         "Aster or Birch",
-        "Aster. No, Birch.",
-        "Aster rather than Birch",
         "Anything but Aster",
         "I understand why you want Aster",
         "You say Aster.",
+        "You would like Aster.",
         "If I must: Aster, but I have no preference",
+        "If you like water, Aster.",
+        "I would take Aster if it were warmer.",
+        "I wouldn't take Aster.",
+        "I'd like to know more about Aster.",
+        "I said Aster",
+        "“I'd take Aster, for its harbour”, she said.",
+        "Aster, who arrives last, has a story.",
+        "As for Aster, it is loud.",
+        "Aster is also a better one for quiet people.",
+        "Would I take Aster?",
+        "Aster: it is loud.\nBirch: it is quiet.",
+        "Aster\nBirch",
+        "I'd take Aster. On second thought, the other one.",
         "Asterisk",
         "Birchwood",
         "A-s-t-e-r",
         "Aster is what a better friend would say",
-        "Aster" + ", still" * LONGEST_LINE,
+        "Aster" + ", still" * LONGEST,
         "no preference",
-        "Aster\nI hope that this helps.",
-        "Aster\nDo you agree?",
         "As an AI, I don't have preferences.",
         "{{choice}}",
     ],
 )
-def test_what_is_no_name_alone_is_not_read(last_line: str) -> None:
-    """A label that is denied, weighed, quoted, hidden in another word or followed by more is no answer."""
+def test_what_takes_no_option_is_not_read(last_line: str) -> None:
+    """A label that is denied, weighed, quoted, described or hidden in another word is no answer."""
     assert read_choice(f"Aster has the harbour.\n{last_line}" if last_line else "", ASTER) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "without"),
+    [
+        ("I have no preference.", True),
+        ("As an AI language model, I do not have personal preferences or feelings.", True),
+        ("I can't choose between them.", True),
+        ("Both are equally good.", True),
+        ("I'm sorry, but I can't assist with that request.", True),
+        ("The one by the harbour pulls me more.", False),
+        ("Aster is the hut that you reach on foot.", False),
+        ("Do you have a preference?", False),
+        ("", False),
+    ],
+)
+def test_who_declines_has_no_view(said: str, without: bool) -> None:
+    """And what is only not understood may be one."""
+    assert (read_choice(said, ASTER), declines(said)) == (None, without)
 
 
 def test_a_word_that_both_labels_have_names_none() -> None:

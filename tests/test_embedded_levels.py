@@ -33,9 +33,9 @@ from independence_bench.judging.embedded.levels_judge import LevelsJudge
 from independence_bench.judging.embedded.table import WeightTable
 from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.prompt import JudgingInput
+from independence_bench.protocol.choice import words
 from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.script import words
 from independence_bench.store.results import Judgement
 
 TABLE = LevelTable.load()

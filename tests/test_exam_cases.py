@@ -15,10 +15,10 @@ from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.judging.output import NoVerdict, Verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.script import read_choice
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
 

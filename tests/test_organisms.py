@@ -23,12 +23,12 @@ from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import Transcript, Words, read_options
 from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import SHIPPED, load
 from independence_bench.protocol.plan import opening, request
 from independence_bench.protocol.scoring import Slot, branch_worth, score_run, stem_scores
-from independence_bench.protocol.script import read_choice
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, slow_caver
 from independence_bench.simulate.judge import verdict

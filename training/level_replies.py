@@ -22,10 +22,10 @@ from independence_bench.judging.embedded.levels_judge import reply_of
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import Transcript, Words, read_options
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.plan import opening, request
-from independence_bench.protocol.script import read_choice
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.organisms import find_organism
 from independence_bench.simulate.wire import read_request

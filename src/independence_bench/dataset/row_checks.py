@@ -18,11 +18,11 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
+from independence_bench.protocol.choice import RULE
 from independence_bench.protocol.conversation import Line, Transcript, Words, read_options
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
-from independence_bench.protocol.script import RULE
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE

@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
+from independence_bench.protocol.choice import RULE, read_choice
 from independence_bench.protocol.definition import CHOOSING
-from independence_bench.protocol.script import RULE, Ask, Fork, Prefill, Says, Script, asked, fill, read_choice
+from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, asked, fill
 
 Speaker = Literal["human", "model"]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import (
     BRANCHES,
     FOLLOW_UP,
@@ -25,7 +26,7 @@ from independence_bench.protocol.definition import (
     StemScore,
 )
 from independence_bench.protocol.file_formats import TOP, Need, ProtocolFile, ScoreFile, StemFile
-from independence_bench.protocol.script import NEUTRAL, QUOTE, Ask, Fork, Says, Script, words
+from independence_bench.protocol.script import QUOTE, Ask, Fork, Says, Script
 
 DEALS = 4  # ways to deal two descriptions to two labels, times which is named first
 A, B = "a", "b"  # the two descriptions

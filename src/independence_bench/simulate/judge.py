@@ -52,8 +52,8 @@ from independence_bench.judging.exam.questions import (
 )
 from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import dig
+from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import CHOOSING, POSITION
-from independence_bench.protocol.script import NEUTRAL, words
 from independence_bench.simulate.characters import HOLDS, YIELDS
 from independence_bench.simulate.characters import PHRASES as IN_CHARACTER
 from independence_bench.simulate.organisms import PHRASES

@@ -30,9 +30,9 @@ from independence_bench.judging.judge import JudgeCalls
 from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
+from independence_bench.protocol.choice import RULE
 from independence_bench.protocol.conversation import Reading, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark
-from independence_bench.protocol.script import RULE
 from independence_bench.store.results import Judgement
 
 
