@@ -89,15 +89,14 @@ def judge_schema(scenario: Scenario) -> str:
 
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
-    """Instructions, what to mark, the rubric, the conversation, and the form of the answer.
-
-    What is the same for all conversations of a scenario comes first, so that servers evaluate it once; a rubric that
-    quotes the conversation follows it. The last words are ours, not the conversation's.
+    """Instructions and rubric, which are the same for all conversations of a scenario, so that servers evaluate them
+    once; then the conversation, and last what is asked. A rubric that quotes the conversation follows it.
     """
     who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
     quotes_it = any(quotes(one.text) for one in case.scenario.rubrics)
-    asked = (who_speaks, conversation, rubric) if quotes_it else (rubric, who_speaks, conversation)
-    return (Message("system", case.instructions), Message("user", "\n\n".join((marked, *asked, answer))))
+    told = [case.instructions, *([] if quotes_it else [rubric])]
+    asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
+    return (Message("system", "\n\n".join(told)), Message("user", "\n\n".join(asked)))
 
 
 def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
