@@ -167,7 +167,7 @@ class Kind(StrEnum):
     UNAVAILABLE = "unavailable"  # 408, 5xx, an error inside a 200
     CONNECTION = "connection failed"
     TIMEOUT = "timed out"
-    BROKEN = "broken reply"  # a 200 that is not an answer
+    BROKEN = "broken reply"  # a 200 that is not an answer, or what a local server cannot read
     TOO_LARGE = "reply too large"  # it was not read to its end
     WRONG_PROVIDER = "wrong provider"
     REFUSED_PROMPT = "prompt refused by moderation"
