@@ -6,6 +6,8 @@ import fcntl
 import importlib
 import os
 import pickle
+import re
+import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from independence_bench.dataset.import_published import PublishedImport, import_
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
+SHIPPED = Path(__file__).parents[1] / "src" / "independence_bench" / "protocol" / "shipped"
 SMALL = {
     "protocol.yaml": """\
 name: small
@@ -177,6 +180,24 @@ def write_small(folder: Path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def write_few(folder: Path, name: str, of_each: int) -> Path:
+    """The shipped protocol *name* with the first *of_each* stems of each experiment, in *folder*."""
+    shutil.copytree(SHIPPED / name, folder)
+    kept: set[str] = set()
+
+    def first(listed: re.Match[str]) -> str:
+        names = [stem.strip() for stem in listed[1].split(",")][:of_each]
+        kept.update(names)
+        return f"stems: [{', '.join(names)}]"
+
+    protocol = folder / "protocol.yaml"
+    protocol.write_text(re.sub(r"stems:\s*\[([^]]*)\]", first, protocol.read_text(encoding="utf-8")), encoding="utf-8")
+    for stem in (folder / "stems").iterdir():  # what is named nowhere is an error
+        if stem.stem not in kept:
+            stem.unlink()
     return folder
 
 
