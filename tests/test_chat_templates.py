@@ -150,7 +150,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(by: signal.Signals, folder: 
     assert resumed.returncode == 0, resumed.stderr
     assert rows(folder, "select count(*) from transcripts") == [(2 * 14,)]
     assert kept.items() <= dict(rows(folder, "select key, text from replies")).items()
-    answered = rows(folder, "select key, count(*) from attempts where outcome = 'answered' group by key")
+    answered = rows(folder, "select call_key, count(*) from attempts where outcome = 'answered' group by call_key")
     assert {count for _, count in answered} == {1}
     assert _is_gone(host)
 
