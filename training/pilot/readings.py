@@ -119,6 +119,14 @@ def majority(votes: list[str]) -> str:
     return answer if of > 1 else ""
 
 
+def rule_says(case: dict[str, Any]) -> str:
+    """What the rule reads in the reply, in the words of the readers."""
+    labels = tuple(case["labels"])
+    if read := read_choice(case["reply"], labels):
+        return "AB"[labels.index(read)]
+    return "none" if declines(case["reply"]) else "unclear"
+
+
 def report() -> None:
     """For each model: what most readers say, against what the rule reads."""
     said = readings_of("openings")
@@ -126,9 +134,7 @@ def report() -> None:
     for case in drawn():
         votes = said[case["model"], case["line"]]
         most = majority(votes)
-        labels = tuple(case["labels"])
-        read = read_choice(case["reply"], labels)
-        rule = "AB"[labels.index(read)] if read else "none" if declines(case["reply"]) else "unclear"
+        rule = rule_says(case)
         count = counts[case["model"]]
         count["replies"] += 1
         count["readers all alike"] += len(set(votes)) == 1
