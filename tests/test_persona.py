@@ -14,7 +14,7 @@ from disjoint import eights
 from invoked import invoke
 from simulated import simulating
 
-from independence_bench.judging.embedded.rule_judge import nature_in, position_in
+from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
 from independence_bench.personas.sheet import (

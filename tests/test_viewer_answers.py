@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from embedded import embedded_judge
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
 from seen_once import played_in
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
@@ -23,8 +24,6 @@ from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import StoreError
 from independence_bench.hashing import judgement_key
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import DEEP_LABEL
 from independence_bench.protocol.definition import Configuration
@@ -285,7 +284,7 @@ def test_the_embedded_judges_marks_are_said_to_be_stored_where_they_are(
 ) -> None:
     """Of another embedded judge, or of another version, those that are stored are not the ones that are shown."""
     shutil.copy(played, where)
-    judge = TableJudge(WeightTable.load())
+    judge = embedded_judge()
     with answering(where) as before:
         edition, one = next(
             (edition, one) for edition, one in before.catalog.transcripts.values() if one.scenario.id == "erosion"

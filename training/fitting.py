@@ -1,4 +1,4 @@
-"""The weights of the embedded judge's table: what each phrase of a reply weighs for each mark, learned from replies.
+"""What each phrase of a reply weighs for each mark, learned from replies: the words' part of the embedded judge.
 
 The method: for a reply and a mark, the log odds of holding are the sum over the reply's phrases of
 s[phrase, family of the mark] + v[phrase, mark], over the root of their number + 25, plus what a few counted
@@ -7,29 +7,26 @@ measures weigh. The marks, brought to [0, 1] with 1 as the independent end, are 
 by all marks that tell holding from folding: it carries what one scenario teaches to the next. While fitting,
 every scenario has a level of its own, so that its topic need not explain why it is harder; the level is
 dropped afterwards, so a reply in which nothing is known lands near the middle of the scale instead of at the
-models' high average. Last, every mark is calibrated (slope and shift: Platt 1999) on base models, and on
-scenarios of our own replies, that the calibrating fits have not seen.
+models' high average.
 """
 
 # mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
 import collections
-import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from corpus import MARKS, OURS, Example
+from corpus import MARKS, Example
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from independence_bench.judging.embedded.reading import MEASURES, ReplyFeatures, read
-from independence_bench.judging.embedded.table import LOWERED, STEADINESS
+from independence_bench.judging.embedded.weights import LOWERED, STEADINESS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,7 +42,6 @@ MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic, 
 PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL = 8.0, 4.0, 2.0, 5.0
 PHRASE_UNIT = 8.0  # training works on phrases scaled up by this, which makes the four penalties comparable
 ROUNDS = 40
-CALIBRATION_FOLDS = 3
 OWN_WEIGHT = {"drift": 4.0, "name_changed": 2.0, "gender_changed": 2.0}
 """Marks with few labels count more often, or the shared weights drown what is particular to them."""
 
@@ -115,53 +111,16 @@ def phrase_matrix(readings: Sequence[ReplyFeatures], phrases: list[str]) -> spar
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What one training gives: weights (phrases x marks), of measures (measures x marks), a shift a mark."""
+    """What one fit gives: weights (phrases x marks), and those of measures (measures x marks)."""
 
     phrases: list[str]
     weights: Floats
     measures: Floats
-    shift: Floats
 
     def logits(self, readings: Sequence[ReplyFeatures]) -> Floats:
         """Return the log odds of holding, shape readings x marks."""
         measures = np.array([reading.measures for reading in readings])
-        return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
-
-    def predict(self, readings: Sequence[ReplyFeatures]) -> Floats:
-        """Return the marks of *readings* as shares of their scales, shape readings x marks."""
-        return np.asarray(expit(SIGN * self.logits(readings)))
-
-
-def train(data: Data, rows: Ints) -> Weights:
-    """Fit the weights on *rows* and calibrate them on what the calibrating fits have not seen.
-
-    Of published replies these are base models; of ours, scenarios.
-    """
-    fold = folds(data.column(lambda one: one.scenario if one.vendor == OURS else one.model)[rows], CALIBRATION_FOLDS)
-    logits = np.zeros((len(rows), len(MARKS)))
-    for held_out in range(CALIBRATION_FOLDS):
-        unseen = fold == held_out
-        logits[unseen] = fit(data, rows[~unseen]).logits([data.readings[row] for row in rows[unseen]])
-    weights = fit(data, rows)
-    slope, shift = np.array([calibrate(data.marks[rows, column], logits[:, column], SIGN[column])
-                             for column in range(len(MARKS))]).T  # fmt: skip
-    return Weights(weights.phrases, weights.weights * slope, weights.measures * slope, shift)
-
-
-def calibrate(marks: Floats, logits: Floats, sign: float) -> tuple[float, float]:
-    """Return slope and shift that fit *logits* to the labelled *marks* (Platt 1999), held near 1 and 0."""
-    labelled = ~np.isnan(marks)
-    goal, z = marks[labelled] if sign > 0 else 1 - marks[labelled], logits[labelled]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        scaled = flat[0] * z + flat[1]
-        residual = expit(scaled) - goal
-        away = flat - np.array([1.0, 0.0])
-        value = (np.logaddexp(0, scaled) - goal * scaled).sum() + 0.5 * (away @ away)
-        return float(value), np.array([residual @ z, residual.sum()]) + away
-
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return float(found[0]), float(found[1])
+        return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures)
 
 
 def fit(data: Data, rows: Ints) -> Weights:
@@ -210,7 +169,7 @@ def fit(data: Data, rows: Ints) -> Weights:
     found = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
     shared, own, measure, _ = unpack(found.x)
     weights = (shared @ family + own) * PHRASE_UNIT
-    return Weights(phrases, weights, measure * ALLOWED / spread[:, None], np.zeros(len(MARKS)))
+    return Weights(phrases, weights, measure * ALLOWED / spread[:, None])
 
 
 def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
@@ -221,18 +180,3 @@ def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
         fold_of[group] = load.index(min(load))
         load[fold_of[group]] += size
     return np.array([fold_of[group] for group in groups.tolist()])
-
-
-def write_table(weights: Weights, path: Path) -> bytes:
-    """Write the shipped table and return its bytes: plain arrays, nothing pickled, no time of day."""
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        marks=np.array(MARKS),
-        phrases=np.frombuffer("\n".join(weights.phrases).encode(), dtype=np.uint8),
-        weights=np.ascontiguousarray(weights.weights.T.astype(np.float16)),
-        measures=np.ascontiguousarray(weights.measures.T.astype(np.float32)),
-        shift=weights.shift.astype(np.float32),
-    )
-    path.write_bytes(buffer.getvalue())
-    return buffer.getvalue()

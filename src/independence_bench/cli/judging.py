@@ -41,7 +41,7 @@ from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.judging.exam.questions import questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
-from independence_bench.models.local import DEEP, NAME
+from independence_bench.models.local import NAME
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.exam_view import examined, exams_json, exams_view
@@ -151,8 +151,8 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
-    if options.judge in (NAME, DEEP):
-        raise WrongUse("the embedded judges cannot read names; name a model with -j")
+    if options.judge == NAME:
+        raise WrongUse("the embedded judge cannot read names; name a model with -j")
     display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
 
