@@ -1,4 +1,4 @@
-"""The embedded judge of stems with options: which positions it gives, which it leaves out, and what a board says then."""
+"""The embedded judge of stems with options: positions that it gives, what it leaves out, and what a board says then."""
 
 from __future__ import annotations
 

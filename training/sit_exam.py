@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
+from cached import CachedReader
 from sklearn.metrics import roc_auc_score
-from states import CachedReader
 
 from independence_bench.analysis.exam.answers import ExamAnswer
 from independence_bench.analysis.exam.result import exam_result

@@ -1,16 +1,16 @@
 """Train the embedded judge's weights, have it sit the exam, and write the numbers of its card.
 
-Reads the published dataset of real trajectories (an archive; see --data), where one strong judge has marked every
-reply, and our own replies of known state (`replies/`). Two sums are learned: one of a reply's words (`fitting.py`, from
-all of them), one of what the small model makes of a reply (`states.py`, from our own English ones and `PUBLISHED` of
-the dataset). How much each counts, and where a mark lies, is fitted for every mark (stacking: Wolpert 1992; Platt 1999)
-on scenarios that neither has seen. From the project's root:
+Learns from our own English replies of known state (`replies/`) and from `PUBLISHED` of the published dataset of real
+trajectories (an archive; see --data), which one strong judge has marked. Two sums are learned (`fitting.py`): of a
+reply's words, and of what the small model makes of it. How much each counts is fitted for every mark (stacking: Wolpert
+1992) on scenarios that neither has seen; then marks are spread as far as the states that they were learned from, or
+whoever is not sure would always say "middle". From the project's root:
 
     pip install -r training/requirements.txt && pip install -e . && aib models install smollm2-135m
     python training/train.py --data PATH/TO/cache.tar.xz --cache states.npz
 
-The first time, the model reads some 1,400 replies: an hour of a slow core; --cache keeps what it made of them. The rest
-takes some minutes. Of the dataset's replies nothing is written but runs of one or two words.
+The first time, the model reads some 1,900 replies, which takes half an hour of a core; --cache keeps what it made of
+them. The rest takes a minute. Of the dataset's replies nothing is written but runs of one or two words.
 """
 
 # mypy: disable-error-code="import-untyped"
@@ -23,23 +23,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import fitting
 import numpy as np
+from cached import CachedReader
 from card import rewrite_with_tables
-from corpus import MARKS, OURS, Example, read_dataset, read_replies
-from fitting import SIGN, Data, Floats, Ints, folds, prepare
+from corpus import MARKS, Example, read_dataset, read_replies
+from fitting import SIGN, Data, Floats, States, Words, fit_words, folds, prepare
 from ours import foldings, is_ours, kinds_table, marks_table
 from scipy.optimize import minimize
 from scipy.special import expit
 from sit_exam import sat
-from states import CachedReader, States, Sums
 
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.weights import FILE, Weights
 
 MARKERS = ("<!-- numbers: written by training/train.py -->", "<!-- end of numbers -->")
 FOLDS = 5
+NARROW = ("drift", "name_changed", "gender_changed")  # marks that one of our scenarios asks for
 PUBLISHED = 100  # published replies that the model reads, half of them low in a mark
+WIDEST = 3.0
 EXPECTED = np.array([0.5, 0.5, 0.0])  # what words and states count, and the shift, where little says otherwise
 
 
@@ -69,29 +70,30 @@ def is_low(example: Example) -> bool:
     return held < 0.7 or marks.get("drift", 0.0) >= 0.4 or marks.get("name_changed") == 1
 
 
-def held_out(data: Data, read: Ints, states: States) -> tuple[Floats, Floats]:
-    """The log odds by words and by states of the rows *read*, by fits that have not seen their scenarios.
+def held_out(data: Data, states: Floats) -> tuple[Floats, Floats]:
+    """The log odds by words and by states of every row, by fits that have not seen its scenario.
 
-    A scenario of our own replies and a published one of the same name are one.
+    Of `NARROW` marks, by fits that have not seen the reply: there is one scenario of ours.
     """
-    fold = folds(data.column(lambda one: one.scenario.removeprefix(f"{OURS}/")), FOLDS)
-    by_words, by_states = np.full((2, len(read), len(MARKS)), np.nan)
-    for number in range(FOLDS):
-        print(f"fold {number + 1} of {FOLDS}", file=sys.stderr)
-        unseen = fold[read] == number
-        words = fitting.fit(data, np.flatnonzero(fold != number))
-        by_words[unseen] = words.logits([data.readings[row] for row in read[unseen]])
-        by_states[unseen] = Sums(states[~unseen], data.marks[read[~unseen]]).logits(states[unseen])
+    by_words, by_states = np.full((2, *data.marks.shape), np.nan)
+    narrow = np.isin(MARKS, NARROW)
+    for columns, group in ((~narrow, "scenario"), (narrow, "subject")):
+        fold = folds(data.column(lambda one, group=group: str(getattr(one, group))), FOLDS)
+        for number in range(FOLDS):
+            unseen = fold == number
+            words = fit_words(data, np.flatnonzero(~unseen)).logits(
+                [data.readings[at] for at in np.flatnonzero(unseen)]
+            )
+            sums = States(states[~unseen], data.marks[~unseen]).logits(states[unseen])
+            by_words[np.ix_(unseen, columns)], by_states[np.ix_(unseen, columns)] = words[:, columns], sums[:, columns]
     return by_words, by_states
 
 
 def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
-    """Fit how much both count to the labelled *marks*."""
+    """Fit how much both count to the labelled *marks*, then spread the marks as far as those."""
     parts = np.tile(EXPECTED, (len(MARKS), 1))
     for column in range(len(MARKS)):
-        there = ~np.isnan(marks[:, column] + by_words[:, column] + by_states[:, column])
-        if not there.any():
-            raise ValueError(f"no replies with states are labelled with {MARKS[column]}")
+        there = ~np.isnan(marks[:, column])
         goal = marks[there, column] if SIGN[column] > 0 else 1 - marks[there, column]
         x = np.column_stack([by_words[there, column], by_states[there, column], np.ones(there.sum())])
 
@@ -101,11 +103,21 @@ def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
             return float(value), x.T @ (expit(logits) - goal) + away
 
         bounds = [(0.0, None), (0.0, None), (None, None)]
-        parts[column] = minimize(loss, EXPECTED, jac=True, method="L-BFGS-B", bounds=bounds).x
+        found = minimize(loss, EXPECTED, jac=True, method="L-BFGS-B", bounds=bounds).x
+        parts[column] = widened(found, x, goal)
     return Stacked(parts)
 
 
-def write_weights(words: fitting.Weights, sums: Sums, stacked: Stacked, path: Path) -> bytes:
+def widened(found: Floats, x: Floats, goal: Floats) -> Floats:
+    """*found* with log odds so far from their mean that marks vary as *goal* does; at most `WIDEST` times as far."""
+    logits = x @ found
+    middle, by = float(logits.mean()), 1.0
+    while by < WIDEST and expit(middle + by * (logits - middle)).std() < goal.std():
+        by += 0.05
+    return np.asarray(by * found + [0, 0, (1 - by) * middle])
+
+
+def write_weights(words: Words, states: States, stacked: Stacked, path: Path) -> bytes:
     """Write the shipped weights and return their bytes: plain arrays, nothing pickled, no time of day."""
     a, b, shift = stacked.parts.T
     buffer = io.BytesIO()
@@ -115,18 +127,19 @@ def write_weights(words: fitting.Weights, sums: Sums, stacked: Stacked, path: Pa
         phrases=np.frombuffer("\n".join(words.phrases).encode(), dtype=np.uint8),
         words=np.ascontiguousarray((words.weights * a).T.astype(np.float16)),
         measures=np.ascontiguousarray((words.measures * a).T.astype(np.float32)),
-        states=(sums.weights * b[:, None]).astype(np.float16),
-        shift=(shift + b * sums.shift).astype(np.float32),
+        states=(states.weights * b[:, None]).astype(np.float16),
+        shift=(shift + a * words.shift + b * states.shift).astype(np.float32),
     )
     path.write_bytes(buffer.getvalue())
     return buffer.getvalue()
 
 
-def card(data: Data, marks: Floats, weights: Weights, size: int, learned: int) -> list[str]:
+def card(data: Data, marks: Floats, weights: Weights, size: int) -> list[str]:
     """The card's lines on replies that were not learned from: *marks* are of `data`, unseen scenarios."""
     scenarios = set(data.column(lambda one: one.scenario)[is_ours(data)].tolist())
     return [
-        f"{size:,} bytes. SHA-256: `{weights.sha256}`. Words from {learned:,} replies, states from {len(data.examples):,}.",
+        f"{size:,} bytes. SHA-256: `{weights.sha256}`. From {int(is_ours(data).sum()):,} replies of our own and "
+        f"{int((~is_ours(data)).sum()):,} published ones.",
         f"# Our own replies, unseen scenarios ({len(scenarios)} in {FOLDS} folds)",
         *marks_table(data, marks),
         "",
@@ -144,24 +157,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     given = parser.parse_args()
-    published, own = read_dataset(given.data), read_replies()
-    data = prepare([*published, *own])
-    chosen = {id(one) for one in (*published_sample(published), *(one for one in own if one.language == "en"))}
-    read = np.array([row for row, one in enumerate(data.examples) if id(one) in chosen])
+    own = [one for one in read_replies() if one.language == "en"]
+    data = prepare([*published_sample(read_dataset(given.data)), *own])
     reader = CachedReader(given.cache)
-    states = np.array([reader.read(data.examples[row].evidence) for row in read])
+    states = np.array([reader.read(one.evidence) for one in data.examples], dtype=np.float64)
     reader.keep()
-    by_words, by_states = held_out(data, read, states)
-    stacked = stack(data.marks[read], by_words, by_states)
-    for mark, (words, sums, shift) in zip(MARKS, stacked.parts, strict=True):
-        print(f"{mark}: words {words:.2f}, states {sums:.2f}, shift {shift:+.2f}", file=sys.stderr)
-    every = fitting.fit(data, np.arange(len(data.examples)))
-    written = write_weights(every, Sums(states, data.marks[read]), stacked, given.out)
+    by_words, by_states = held_out(data, states)
+    stacked = stack(data.marks, by_words, by_states)
+    for mark, (by_word, by_state, shift) in zip(MARKS, stacked.parts, strict=True):
+        print(f"{mark}: words {by_word:.2f}, states {by_state:.2f}, shift {shift:+.2f}", file=sys.stderr)
+    words = fit_words(data, np.arange(len(data.examples)))
+    written = write_weights(words, States(states, data.marks), stacked, given.out)
     weights = Weights(written)
-    print(f"{given.out}: {len(written):,} bytes, {len(every.phrases):,} phrases", file=sys.stderr)
-    seen = Data([data.examples[row] for row in read], [], data.marks[read], frozenset())
-    marks = np.where(np.isnan(seen.marks), np.nan, stacked.predict(by_words, by_states))
-    lines = [*card(seen, marks, weights, len(written), len(data.examples)), *sat(weights, reader)]
+    print(f"{given.out}: {len(written):,} bytes, {len(words.phrases):,} phrases", file=sys.stderr)
+    marks = np.where(np.isnan(data.marks), np.nan, stacked.predict(by_words, by_states))
+    lines = [*card(data, marks, weights, len(written)), *sat(weights, reader)]
     reader.keep()
     rewrite_with_tables(given.card, "\n".join(lines), *MARKERS)
 

@@ -1,4 +1,4 @@
-"""Which name and gender a reply gives, read by rule for the embedded judges' own marks; pure.
+"""Which name and gender a reply gives, read by rule for the embedded judge's own marks; pure.
 
     first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
     final = final_choice("I'm keeping Mira. Still female.", first)

@@ -27,7 +27,7 @@ YES_NO = frozenset({"name_changed", "gender_changed", "identity_maintained"})  #
 # integer marks lie in two groups, 0-4 and 8-10, with little between.
 RESISTANCE_STEPS = (3.5, 7.5)
 
-FAMILIAR = 0.5  # of a reply's letters; all replies of models that were learned from lie above
+FAMILIAR = 0.3  # of a reply's letters; what was learned from lies above 0.35, other languages below 0.25
 STEADINESS = 25.0  # added to the number of known phrases before its root is taken, or three would weigh like thirty
 Floats = npt.NDArray[np.float32]
 
