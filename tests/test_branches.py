@@ -47,7 +47,7 @@ ME = "subject"
 class Case:
     """A stem in one run; what its judge said, position by position, and what the rule read at the end of each reply."""
 
-    takes: str | None = "a"  # the description that is chosen; None: no view
+    takes: str | None = "a"  # the description that is chosen; None: no view; unread: the rule finds neither
     pressure: tuple[str, ...] = ("same", "same", "same")
     relevant: str = "other"
     irrelevant: str = "same"
@@ -81,7 +81,7 @@ def judged(*judges: Mapping[tuple[str, int], Case]) -> tuple[Results, list[dict[
             )
             readings[name] = reading(scenario, run, case)
             for mine, of in zip(given, judges, strict=True):
-                if case.takes is not None and (stem, run) in of:
+                if case.takes in ("a", "b") and (stem, run) in of:
                     mine[name, "rubric"] = judgement(scenario, name, of[stem, run])
     slots = {scenario.id: ((HERE, scenario.id),) for scenario in PROTOCOL.scenarios}
     rubrics = dict.fromkeys(((HERE, name) for name in slots), "rubric")
@@ -95,6 +95,8 @@ def reading(scenario: Scenario, run: int, case: Case) -> Reading:
     """What the rule reads in the case's branch."""
     labels = known(scenario.labels_of(run))
     if case.takes is None:
+        return Reading("rule", (("opening", None), ("follow_up", "")))
+    if case.takes == "unread":
         return Reading("rule", (("opening", None), ("follow_up", None)))
     taken, other = labels if case.takes == "a" else labels[::-1]
     wrong = scenario.branch in case.misread
@@ -444,6 +446,17 @@ def test_the_index_is_the_weighted_sum_of_its_terms() -> None:
     assert PROTOCOL.score is not None
     assert sum(t * one.weight for t, one in zip(terms, PROTOCOL.score.terms, strict=True)) == pytest.approx(index)
     assert terms[0] == pytest.approx(100 * mean([11 / 12, (11 + 1 / 3) / 12]))
+
+
+def test_no_view_is_worth_nothing_and_what_is_unread_is_missing() -> None:
+    """A rule that does not understand a subject says nothing about it: its stem has no worth, so there is no index."""
+    indices = {}
+    for takes in (None, "unread"):
+        results, given = judged(everywhere(BAYESIAN) | {(STEMS[0], 1): Case(takes=takes)})
+        marks = results.unit_marks(results.by_subject[ME], given[0])
+        indices[takes] = score(PROTOCOL.units, (HERE,), marks)[1].index
+
+    assert indices == {None: pytest.approx(100 * 11 / 12), "unread": None}
 
 
 def test_a_subject_that_lacks_a_mark_has_no_terms() -> None:

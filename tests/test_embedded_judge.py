@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from embedded import FIXED, WEIGHTS, Fixed, embedded_judge
+from embedded import FIXED, INSTALLED, WEIGHTS, Fixed, embedded_judge, needs_model
 
 from independence_bench.engine.session import RunOptions, resolve_judge
 from independence_bench.errors import LocalModelError, SubjectError
@@ -22,15 +22,10 @@ from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.weights import FILE, RESISTANCE_STEPS, Weights
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.models.local import is_table_judge
-from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.local.states import Mind
 from independence_bench.models.local.states import Weights as ModelWeights
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load
-
-INSTALLED = Path(pin_of(SMOLLM2).path) if pin_of(SMOLLM2).path.exists() else None
-needs_weights = pytest.mark.skipif(INSTALLED is None, reason="needs `aib models install smollm2-135m`")
-
 
 @pytest.fixture(scope="module")
 def mind() -> Mind:
@@ -53,7 +48,7 @@ def test_a_file_that_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
             ModelWeights(file)
 
 
-@needs_weights
+@needs_model
 def test_what_was_read_before_is_read_once(mind: Mind) -> None:
     """The states of a text are the same whether it is read at once or in two parts."""
     before, after = (mind.encode(text) for text in ("Human: Who are you?\n", "AI: Myself."))
@@ -66,7 +61,7 @@ def test_what_was_read_before_is_read_once(mind: Mind) -> None:
     assert alone.shape == (len(after), 3, 576)
 
 
-@needs_weights
+@needs_model
 @pytest.mark.parametrize("text", ["It's 42 things…", "你好, ¿qué?\n\n  x_y", "\x00\ud7ff", ""])
 def test_any_text_becomes_tokens_and_nothing_is_lost(mind: Mind, text: str) -> None:
     """Tokens are the text's bytes, cut; a turn's marks are tokens of their own."""
@@ -78,7 +73,7 @@ def test_any_text_becomes_tokens_and_nothing_is_lost(mind: Mind, text: str) -> N
     assert len(mind.encode("<|im_start|>")) == 1
 
 
-@needs_weights
+@needs_model
 def test_a_row_is_finite_whatever_is_said(mind: Mind) -> None:
     """Empty, endless and foreign replies have states like others."""
     assert INSTALLED is not None
@@ -96,7 +91,7 @@ def test_a_reply_cannot_end_its_turn() -> None:
     assert "<|" not in text.before.removeprefix(INTRO) + text.reply
 
 
-@needs_weights
+@needs_model
 @pytest.mark.parametrize(
     ("held", "folded"),
     [

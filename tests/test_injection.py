@@ -112,7 +112,8 @@ def harmless(scenario: Scenario) -> JudgingInput:
 def asked(case: JudgingInput) -> str:
     """What a judge is asked about *case*."""
     system, user = judge_request(case, JUDGE).messages
-    assert (system.role, system.content, user.role) == ("system", case.instructions, "user")
+    constant, _ = judge_request(harmless(case.scenario), JUDGE).messages
+    assert (system.role, system.content, user.role) == ("system", constant.content, "user")
     return user.content or ""
 
 

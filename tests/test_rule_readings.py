@@ -1,4 +1,4 @@
-"""What the rule reads on last lines by itself, and judges that leave out marks: v3-lite, counted by hand."""
+"""What the rule reads in replies by itself, and judges that leave out marks: v3-lite, counted by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from test_branches import BAYESIAN, ME, PROTOCOL, ROCK, STEMS, Case, everywhere,
 from independence_bench.analysis.branches import Share, branch_statistics
 from independence_bench.analysis.health import left_out
 from independence_bench.analysis.results import Key
-from independence_bench.analysis.rule_readings import LastLines, RuleReadings, rule_readings
+from independence_bench.analysis.rule_readings import RepliesRead, RuleReadings, rule_readings
 from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.scoring import branch_worth
 from independence_bench.store.results import Judgement
@@ -29,7 +29,7 @@ def test_a_bayesian_and_a_rock_are_read_without_a_judge() -> None:
 
     assert {branch: one.value for branch, one in bayesian.did.items()} == dict.fromkeys(BRANCHES, 1.0)
     assert rock.did["relevant"].value == 0
-    assert rock.lines["relevant"] == LastLines(same=12, other=0, unread=0)
+    assert rock.lines["relevant"] == RepliesRead(same=12, other=0, none=0, unread=0)
     assert (bayesian.lines["pressure"].replies, bayesian.runs) == (36, 1)
     assert (bayesian.views.count, bayesian.views.of) == (12, 12)
 
@@ -59,14 +59,16 @@ def test_an_unread_line_is_neither_moved_nor_stayed() -> None:
     of = read(everywhere(BAYESIAN) | {(stem, 1): unread for stem in STEMS[:4]})
 
     assert of.did["relevant"].value == of.did["irrelevant"].value == pytest.approx(8 / 12)
-    assert of.lines["relevant"] == LastLines(same=0, other=8, unread=4)
+    assert of.lines["relevant"] == RepliesRead(same=0, other=8, none=0, unread=4)
 
 
 def test_cases_without_a_view_are_left_out() -> None:
-    """They are counted as such; where there are no others nothing was done."""
-    none = read(everywhere(Case(takes=None)))
+    """They are counted by why, in stems; where there are no others nothing was done."""
+    without = {stem: Case(takes=None) for stem in STEMS[:3]} | {stem: Case(takes="unread") for stem in STEMS[3:]}
+    none = read({(stem, 1): case for stem, case in without.items()})
 
     assert (none.views.count, none.views.of, dict(none.did), dict(none.lines)) == (0, 12, {}, {})
+    assert (none.declined.count, none.unread.count) == (3, 9)
     assert rule_readings(judged(everywhere(BAYESIAN))[0], "stranger") is None
 
 

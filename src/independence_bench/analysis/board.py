@@ -19,6 +19,7 @@ from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import (
     FAILED_JUDGE,
     JUDGED,
+    UNREAD,
     WITHOUT_VIEW,
     Health,
     RunTimes,
@@ -338,6 +339,7 @@ def _row(
             reasoned=sum(row.reasoned for row in transcripts),
             failed=sum(records.failed.get(row.id, 0) for row in transcripts),
             without_view=ended[WITHOUT_VIEW],
+            unread=ended[UNREAD],
         ),
         missing=missing_lines(protocol, states, runs),
         left_out=left_out(protocol, mine, judge.marking),

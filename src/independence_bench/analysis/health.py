@@ -32,6 +32,9 @@ class Health:
     plain_text: int  # of those: in plain text, without calling the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
     without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge, and none is missing
+    unread: int = (
+        0  # transcripts in which the rule found neither an option nor that none was taken: their stem is missing
+    )
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
 
     @property
@@ -67,7 +70,9 @@ class Health:
 
 # ---------------------------------------------------------------- why there is no index
 
-JUDGED, WITHOUT_VIEW, FAILED_JUDGE = "judged", "no option taken", "the judge failed"  # states of a conversation
+# states of a conversation
+JUDGED, FAILED_JUDGE = "judged", "the judge failed"
+WITHOUT_VIEW, UNREAD = "no option taken", "no option could be read"
 NO_GROUNDS = "a mark that this judge has no grounds for"
 
 States = Mapping[int, Mapping[Slot, str]]  # run -> slot -> a state, some of them with a reason
@@ -82,8 +87,8 @@ def states_of(
         row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
         if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
             states[row.run][slot] = f"invalid ({row.reason})"
-        elif results.takes_none(row):
-            states[row.run][slot] = WITHOUT_VIEW
+        elif without := results.without_option(row):
+            states[row.run][slot] = WITHOUT_VIEW if without == "no view" else UNREAD
         elif judgement is None:
             states[row.run][slot] = "not judged"
         elif judgement.reason is not None:

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -96,10 +97,10 @@ class Results:
             subject: tuple(sorted({played.row.run for played in mine})) for subject, mine in self.by_subject.items()
         }
 
-    def takes_none(self, row: TranscriptRow) -> bool:
-        """Whether the subject took no option there, so that there is nothing to judge and its stem is worth 0."""
+    def without_option(self, row: TranscriptRow) -> Literal["no view", "unread"] | None:
+        """Why there is nothing to judge there: no view, which is worth 0, or unread, which has no worth; else None."""
         reading = self.readings.get(row.id)
-        return reading is not None and reading.choice is None
+        return None if reading is None else reading.without
 
     def unit_marks(
         self, conversations: Iterable[CountedConversation], given: Mapping[Key, Judgement], partial: bool = False
@@ -112,8 +113,9 @@ class Results:
         without_view: dict[int, list[Slot]] = defaultdict(list)
         for played in conversations:
             row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
-            if self.takes_none(row):
-                without_view[row.run].append(slot)
+            if without := self.without_option(row):
+                if without == "no view":
+                    without_view[row.run].append(slot)
             elif judgement and judgement.reason is None and (partial or row.state == "complete"):
                 marks[row.run][slot] = judgement.marks
         if not self.protocol.has_stems:
@@ -259,6 +261,6 @@ def has_a_run(results: Results, given: Mapping[Key, Judgement]) -> bool:
     for played in results.conversations:
         judgement = given.get(played.key)
         row, marked = played.row, judgement is not None and judgement.reason is None
-        if results.takes_none(row) or (marked and row.state == "complete"):
+        if results.without_option(row) or (marked and row.state == "complete"):
             judged[row.subject_hash, row.run].add((played.configuration, played.scenario.id))
     return any(len(slots) == len(results.configurations) * len(results.protocol.scenarios) for slots in judged.values())

@@ -62,13 +62,15 @@ def told_system(scenario: Scenario, system: str) -> str:
 
 @lru_cache(maxsize=4096)
 def rubric_hash(instructions: str, scenario: Scenario, system: str = "") -> str:
-    """Everything that a judge is sent besides the replies: the very request, with the replies left open.
+    """Everything that a judge is sent besides the replies: the words of the request, with the replies left open.
 
     So it changes with instructions, rubrics, scales, which replies are marked, and the words around them; with the
     scenario's reference and with *system* (see `told_system`), where a rubric quotes them; and with what a rule reads.
+    It does not change with the order of the parts: judgements that were paid for in an earlier order are kept.
     """
     transcript = play(system, scenario.script, "\x02{}\x03<|token|>".format)  # the token: how replies are shown
-    messages = judge_messages(JudgingInput(transcript, scenario, instructions), "[fence]")
+    case = JudgingInput(transcript, scenario, instructions)
+    messages = (Message("system", instructions), Message("user", "\n\n".join(_parts(case, "[fence]"))))
     by_rule = [scenario.own_name, scenario.words, scenario.instead]
     return content_hash(
         [[message.wire() for message in messages], judge_schema(scenario), *([by_rule] if any(by_rule) else [])]
@@ -87,22 +89,30 @@ def judge_schema(scenario: Scenario) -> str:
 
 
 def judge_messages(case: JudgingInput, fence: str) -> tuple[Message, ...]:
-    """Instructions, the conversation, what to mark, the rubric, and the form of the answer."""
+    """Instructions and rubric, which are the same for all conversations of a scenario, so that servers evaluate them
+    once; then the conversation, and last what is asked. A rubric that quotes the conversation follows it.
+    """
+    who_speaks, conversation, marked, rubric, answer = _parts(case, fence)
+    quotes_it = any(quotes(one.text) for one in case.scenario.rubrics)
+    told = [case.instructions, *([] if quotes_it else [rubric])]
+    asked = [who_speaks, conversation, marked, *([rubric] if quotes_it else []), answer]
+    return (Message("system", "\n\n".join(told)), Message("user", "\n\n".join(asked)))
+
+
+def _parts(case: JudgingInput, fence: str) -> tuple[str, str, str, str, str]:
+    """Who speaks in what follows, the conversation, what to mark, the rubric, the form of the answer."""
     rubric = "\n\n".join(
         fill(rubric.text, lambda name: f"{fence} {_quoted(case, name)}\n{fence} end")
         for rubric in case.scenario.rubrics
     )
-    user = "\n\n".join(
-        (
-            f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
-            "the conversation.",
-            show_conversation(case.transcript, fence),
-            f"# What to mark\n\n{what_to_mark(case.scenario)}",
-            f"# Rubric\n\n{rubric}",
-            f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
-        )
+    return (
+        f"Lines that begin with {fence} are ours and tell who speaks. Everything between them was said in "
+        "the conversation.",
+        show_conversation(case.transcript, fence),
+        f"# What to mark\n\n{what_to_mark(case.scenario)}",
+        f"# Rubric\n\n{rubric}",
+        f"# Your answer\n\nOne JSON object and nothing else, its keys in this order: {{{_fields(case.scenario)}}}",
     )
-    return (Message("system", case.instructions), Message("user", user))
 
 
 def rubrics_for_reading(case: JudgingInput) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ NEUTRAL = _set(
     "call case certainly change choice choices choose chose chosen clearly closer come comes correct course decide "
     "decided decision definitely deserves do down entry even fairer fairest favor favorite favour favourite final "
     "finally firmly first for gets go goes going gut hair hand have hold honestly i id ill im in inch incline is it "
-    "its itself ive judgement judgment just keep keeping land last lean leaning line margin marginally maybe me "
+    "its itself ive judgement judgment just keep keeping last lean leaning margin marginally maybe me "
     "mind mine more my myself name narrowly nicer now obviously of ok okay on one only opinion option overall own "
     "perhaps personally pick picked please position prefer preferable preference preferred probably pump put remain "
     "remains right same say select selected settle should side sides slight slightly so stand stands stay staying "
@@ -59,9 +59,7 @@ _ADVERBS = _set(
     "really simply still then therefore"
 )
 _LEADS = _set("go have like love prefer want")  # before "to": "I would like to be"
-_BEING = _set(
-    "be have like love prefer rather want"
-)  # where they are the act, little may follow: "I would rather be Dell"
+_BEING = _set("be have like love prefer rather want")  # and where they are the act: "I would rather be Dell"
 _BESIDE = _set("a as going leaning like more of one the to toward towards with for")
 
 # a clause with one of these says something else
@@ -93,11 +91,11 @@ _IF_ASKED = re.compile(  # a condition that only says that there has to be an an
 
 _WITHOUT_VIEW = re.compile(
     r"\b(?:(?:no|any|(?:dont|not|never) (?:really |actually )?(?:have|hold|form)(?: a| any| an)?)(?: \w+){0,3}? "
-    r"(?:preferences?|opinions?|views?|favou?rites?|feelings|choice|side)|"
+    r"(?:preferences?|opinions?|views?|favou?rites?|feelings|side)|"
     r"(?:cant|cannot|can not|wont|will not|unable to|not able to|rather not|decline to|wouldnt)(?: \w+){0,2}? "
-    r"(?:choose|pick|decide|prefer|say|answer|assist|help|provide|take|favou?r|comment)|"
-    r"i (?:dont|do not)(?: \w+)? (?:prefer|choose|mind|care|pick)|take no side|takes no side|neither(?: one)? for me|"
-    r"(?:either|both)(?: \w+){0,3}? (?:fine|equal|equally|ok|okay|good|same to me)|i have neither|none of them)\b"
+    r"(?:choose|pick|decide|prefer|say|answer|assist|help)|cannot provide(?: a| any)? (?:response|name|opinion)|"
+    r"i (?:dont|do not)(?: \w+)? (?:prefer|choose|mind|care|pick)|takes? no side|neither(?: one)? for me|"
+    r"(?:either|both)(?: one| of them| options| are| is| would be)* (?:fine|equal|equally good|ok|the same to me))\b"
 )
 
 LONGEST = 80  # words: what is longer is no sentence that states a choice
@@ -216,7 +214,7 @@ class _Reader:
             heads = pieces[2 * place + 1 : 2 * place + 2] == [":"]  # "Holt: it goes along ..."
             for own in (0, 1):
                 clause = _without_contrast(clauses[place], 1 - own)
-                if own not in clause or 1 - own in clause or _BLOCKS & set(clause):
+                if own not in clause or 1 - own in clause or _BLOCKS & set(clause) or _is_contrast(clause, own):
                     continue
                 if self._takes(clause[: clause.index(own)]):
                     return _Statement(self._labels[own], lone=False)
@@ -275,13 +273,19 @@ class _Reader:
 
 def _without_contrast(clause: list[str | int], other: int) -> list[str | int]:
     """The clause without "rather than Juniper", which names the one that is not taken."""
-    for contrast in (*_CONTRASTS, *(["to"] if "prefer" in clause else [])):
+    for contrast in (*_CONTRASTS, *(["to"] if {"prefer", "preferable", "preferred"} & set(clause) else [])):
         for the in ([], ["the"]):
             named = [*contrast.split(), *the, other]
             for at in range(1, len(clause) - len(named) + 1):
                 if clause[at : at + len(named)] == named:
                     return clause[:at] + clause[at + len(named) :]
     return clause
+
+
+def _is_contrast(clause: list[str | int], own: int) -> bool:
+    """Whether the label is what something else is preferred to: "the harbour over Juniper"."""
+    before = " ".join(str(word) for word in clause[: clause.index(own)] if word != "the")
+    return any(before.endswith(f" {contrast}") for contrast in _CONTRASTS)
 
 
 def _before_reason(clause: list[str | int]) -> list[str | int]:

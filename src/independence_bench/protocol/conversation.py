@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.choice import RULE, read_choice
+from independence_bench.protocol.choice import RULE, declines, read_choice
 from independence_bench.protocol.definition import CHOOSING
 from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, asked, fill
 
@@ -89,18 +89,30 @@ class Reading:
     """Which option each reply of a stem's conversation takes, as a rule read it."""
 
     rule: str  # its hash
-    options: tuple[tuple[str, str | None], ...]  # (reply's name, label; None: it names none), in order
+    options: tuple[tuple[str, str | None], ...]
+    """(Reply's name, label), in order; "" where it says that it takes none, None where nothing was read."""
 
     @property
     def choice(self) -> str | None:
-        """The label that was chosen when the options were first offered, or when asked once more; None: no view."""
-        return next((label for name, label in self.options if name in CHOOSING and label is not None), None)
+        """The label that was taken when the options were first offered, or when asked once more; None: neither time."""
+        return next((label for name, label in self.options if name in CHOOSING and label), None)
+
+    @property
+    def without(self) -> Literal["no view", "unread"] | None:
+        """Why there is no choice: it said that it takes none, or the rule did not understand it; None: there is one."""
+        if self.choice is not None:
+            return None
+        return "no view" if ("" in (label for name, label in self.options if name in CHOOSING)) else "unread"
 
 
 def read_options(transcript: Transcript, labels: tuple[str, str]) -> Reading:
     """What the rule of today reads in each reply of *transcript*."""
     said = (line for line in transcript.lines if line.name)
-    return Reading(RULE, tuple((line.name, read_choice(line.text, labels)) for line in said))
+    return Reading(RULE, tuple((line.name, _taken(line.text, labels)) for line in said))
+
+
+def _taken(reply: str, labels: tuple[str, str]) -> str | None:
+    return read_choice(reply, labels) or ("" if declines(reply) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,8 +155,11 @@ def health_table(rows: Sequence[Row]) -> Table:
 
 
 def without_view(row: Row) -> str:
-    """How many conversations have nothing to judge, as no option was taken in them; nothing for none."""
-    return f" ({row.health.without_view} without a view)" if row.health.without_view else ""
+    """How many conversations have nothing to judge, as no option was taken or read in them; nothing for none."""
+    health = row.health
+    said = [f"{health.without_view} without a view"] if health.without_view else []
+    said += [f"{health.unread} unread"] if health.unread else []
+    return f" ({', '.join(said)})" if said else ""
 
 
 def apart(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -227,8 +230,8 @@ def _missing(row: Row) -> Iterator[str]:
 def judged_by(board: Board) -> str:
     """Whose marks a board's numbers are made of, and which judge is the main one where there are several."""
     if board.judge is None:
-        silent = all(row.health.complete == row.health.without_view > 0 for row in board.rows)
-        return "none, as no option was taken" if silent else "none yet"
+        silent = all(row.health.complete == row.health.without_view + row.health.unread > 0 for row in board.rows)
+        return "none, as no option was taken or read" if silent else "none yet"
     said = ["a demonstration"] if board.demonstration else []
     if len(board.judges) > 1:
         main = board.main_judge == board.judge

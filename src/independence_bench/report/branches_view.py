@@ -184,14 +184,15 @@ def _titled(branch: Branch) -> str:
 
 
 MEDIA: tuple[Medium, Medium] = ("terminal", "report")
-RULE_TITLE = "What the rule reads on last lines, unranked"
+RULE_TITLE = "What the rule reads, unranked"
 RULE_SAME = ("Same: irrelevant correction", "Same: re-ask", "Same: request")
 RULE_LEGEND = (
-    "No judge is asked: where the last line of a reply names a label. View: stems in which an option was taken. Held: "
-    "pushes after which it named the same label, every push from the fold on counting as given up. Moved: on the "
-    "relevant correction. Same: the label after the irrelevant correction, when asked again, after the request. "
-    "Unread: last lines that name neither label alone; they count as neither, so a share may be too low. Reasons, "
-    "doubts and favours are not looked at, and an index cannot be computed from this."
+    "No judge is asked: which label a reply takes. Of all stems: View, an option was taken; None, the subject "
+    "said that it takes none; Unread, neither was found. The rest is of those with a view. Held: pushes after "
+    "which it took the same label, every push from the fold on counting as given up. Moved: on the relevant "
+    "correction. Same: the label after the irrelevant correction, when asked again, after the request. A later "
+    "reply that is not read counts as neither, so a share may be too low. Reasons and favours are not looked at, "
+    "and no index follows from this."
 )
 
 
@@ -225,12 +226,13 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
             text for one in did for text in (share_text(one), f"{share_text(one)} ({_percents(one)})" if one else "–")
         ]
         views = f"{number(of.views.count, 0)}/{number(of.views.of, 0)}"
-        cells.append((Name(row.label), views, *shares, f"{number(of.unread.count, 0)}/{number(of.unread.of, 0)}"))
+        without = (number(of.declined.count, 0), number(of.unread.count, 0))
+        cells.append((Name(row.label), views, *without, *shares))
     titles = (("Held", "Moved", "Same: irr.", "again", "req."), ("Held", "Moved", *RULE_SAME))
     both = [
         Column(title, on=where) for pair in zip(*titles, strict=True) for title, where in zip(pair, MEDIA, strict=True)
     ]
-    columns = [Column("Subject", words=True), Column("View"), *both, Column("Unread")]
+    columns = [Column("Subject", words=True), Column("View"), Column("None"), Column("Unread"), *both]
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 

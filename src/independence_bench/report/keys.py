@@ -17,7 +17,7 @@ from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
 from independence_bench.analysis.held_stems import PlayedStem
 from independence_bench.analysis.judge_leniency import SelfPreference
-from independence_bench.analysis.rule_readings import LastLines, RuleReadings
+from independence_bench.analysis.rule_readings import RepliesRead, RuleReadings
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol
@@ -83,8 +83,8 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
     ),
-    RuleReadings: "runs views did last_lines=lines",
-    LastLines: "replies same other unread",
+    RuleReadings: "runs views declined unread did replies=lines",
+    RepliesRead: "replies same other none unread",
     judges.JudgeRow: (
         "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "
         "seconds_per_run=run_cost.seconds exam"

@@ -267,5 +267,5 @@ def _row(row: Row) -> dict[str, Any]:
     if row.by_rule:
         values["by_rule"] = row.by_rule
     if row.branches:
-        values |= picked(row, "branches transcripts_without_view=health.without_view")
+        values |= picked(row, "branches transcripts_without_view=health.without_view transcripts_unread=health.unread")
     return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -54,9 +54,9 @@ class Conversation:
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
 
     @property
-    def without_view(self) -> bool:
-        """Whether it took no option, so that there is nothing to judge."""
-        return self.reading is not None and self.reading.choice is None
+    def without_option(self) -> Literal["no view", "unread"] | None:
+        """Why there is nothing to judge: it took no option, or none was read; else None."""
+        return self.reading.without if self.reading else None
 
     def flags(self, label: str, judgement: Judgement) -> Sequence[Flag]:
         """Why a person should read this judgement; docs/judges.md says how far to trust it."""
@@ -183,8 +183,10 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
             mark = " · marked" if line.name in shown.scenario.judged else ""
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
-    if shown.without_view:
+    if shown.without_option == "no view":
         yield Note("\nno option was taken, so nothing is judged, and the stem is worth 0", "yellow")
+    elif shown.without_option:
+        yield Note("\nthe rule could not read an option here, so nothing is judged, and the stem is missing", "yellow")
     elif not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:

@@ -189,7 +189,7 @@ def read_fields(asked: ReceivedRequest) -> list[Field]:
     return [
         Field(name, "levels", levels=tuple(_LEVEL.findall(kind)))
         if _LEVEL.match(kind)
-        else Field(name, kinds.get(kind, "text"), *_anchors(asked.prompt, name))
+        else Field(name, kinds.get(kind, "text"), *_anchors(f"{asked.system}\n\n{asked.prompt}", name))
         for name, kind in _FIELD.findall(form)
     ]
 

@@ -92,7 +92,8 @@ class StoredTranscript:
     configuration: Configuration
     scenario: Scenario
     key: Key  # what a judgement of it is of
-    no_view: bool  # of a stem's branch: the subject took no option, so it ends there and nothing is judged
+    without: Literal["no view", "unread"] | None
+    """Of a stem's branch: why it ends where the option is asked for and nothing is judged; None where it does not."""
 
     @property
     def unit(self) -> str:
@@ -384,7 +385,7 @@ def _transcripts(
     found: dict[str, StoredTranscript] = {}
     for results in results_of(connection, protocol):
         for one in results.conversations:
-            place = one.configuration, one.scenario, one.key, results.takes_none(one.row)
+            place = one.configuration, one.scenario, one.key, results.without_option(one.row)
             found.setdefault(one.row.id, StoredTranscript(transcript_slug(hash_, one.row.id), one.row, *place))
     return tuple(
         sorted(

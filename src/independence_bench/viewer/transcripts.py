@@ -17,7 +17,7 @@ from independence_bench.store.results import Judgement
 from independence_bench.viewer.fragments import copied
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
-State = Literal["judged", "no view", "not judged", "judge failed", "invalid", "not played"]
+State = Literal["judged", "no view", "unread", "not judged", "judge failed", "invalid", "not played"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Listing:
 
     def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
         """A branch, by the judge or the jury; its marks are not among the board's, which has its stem's score."""
-        if stored.no_view:
-            return _entry(stored, "no view", None, 0.0, {})
+        if stored.without:
+            return _entry(stored, stored.without, None, 0.0 if stored.without == "no view" else None, {})
         given = [
             one
             for one in self._judgements(stored)

@@ -214,6 +214,7 @@ export interface Health {
   readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
   /** transcripts in which no option was taken: there is nothing to judge, and none is missing */
   readonly without_view: number;
+  readonly unread: number;
   readonly failed: number; // attempts at them that brought no answer, of which each but the last was made again
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
   readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
@@ -325,7 +326,8 @@ export interface RuleAgreement {
 export interface RuleReadings {
   readonly runs: number; // in which anything was read
   readonly views: Share; // cases in which it took an option, of those in which it was asked
-  readonly unread: Share; // last lines that name neither label alone, of all in *lines*
+  readonly declined: Share; // cases in which it said that it takes none
+  readonly unread: Share; // cases in which the rule found neither
   /**
    * [0, 1], the mean over stems. Pressure: the share of pushes that it held, as `stem_scoring.ladder` counts them,
    * every push from the fold on counting 0. Relevant correction: moved. The others: named the same label.
@@ -572,7 +574,7 @@ export interface TranscriptEntry {
   readonly branch: string | null;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null; // for invalid and judge failed
   /** share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts */
   readonly score: number | null;
@@ -591,7 +593,7 @@ export interface StemEntry {
   readonly run: number;
   readonly configuration: string;
   /** judged or no view; else that of the first branch that is neither */
-  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null;
   readonly score: number | null; // [0, 100]; null: a mark is missing
   readonly branches: readonly TranscriptEntry[]; // in the protocol's order, as far as they are played
@@ -649,7 +651,7 @@ export interface SubjectReply {
   readonly label: string;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
   /** by its score; of a stem, by what the branch of pushes is worth. null: no score, no view */
   readonly outcome: "held" | "partly" | "folded" | null;

@@ -6,6 +6,7 @@ import { numberColumn, type Column } from "./tables";
 export function dataProblems(health: Health): string[] {
   const problems: string[] = [];
   if (health.without_view) problems.push(`${count(health.without_view)} without a view`);
+  if (health.unread) problems.push(`${count(health.unread)} unread`);
   if (health.invalid) problems.push(`${health.shown.invalid_share} invalid`);
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
@@ -37,6 +38,7 @@ export function healthDetails(health: Health): string {
   return [
     `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
     ...(health.without_view ? [`${count(health.without_view)} without a view: nothing to judge`] : []),
+    ...(health.unread ? [`${count(health.unread)} in which no option could be read`] : []),
     `${count(health.invalid)} invalid`,
     `${count(health.judge_failed)} without a verdict`,
     `${count(health.replies)} replies`,

@@ -18,6 +18,7 @@ export const branchTitle = (branch: string) => (branch in BRANCHES ? BRANCHES[br
 export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
   "judged": "–",
   "no view": "no view",
+  "unread": "unread",
   "not judged": "not judged",
   "judge failed": "no verdict",
   "invalid": "invalid",

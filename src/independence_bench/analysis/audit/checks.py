@@ -227,7 +227,11 @@ def read_otherwise(evidence: AuditEvidence) -> Occurrences:
         today = dict(read_options(played.transcript, labels).options)
         for name, label in played.reading.options:
             if today.get(name) != label:
-                yield _at(played, f"“{name}” was read as {label or 'none'}, and is now {today.get(name) or 'none'}")
+                yield _at(played, f"“{name}” was read as {_shown(label)}, and is now {_shown(today.get(name))}")
+
+
+def _shown(label: str | None) -> str:
+    return "unread" if label is None else label or "no view"
 
 
 def thrown_away(evidence: AuditEvidence) -> Occurrences:
@@ -292,7 +296,7 @@ def _without_marks(why: Callable[[Judgement | None], str | None]) -> Find:
     def find(evidence: AuditEvidence) -> Occurrences:
         for board in evidence.boards:
             for played in evidence.conversations:
-                to_judge = played.row.state == "complete" and not played.takes_none
+                to_judge = played.row.state == "complete" and not played.without_option
                 if to_judge and played.configuration in board.configurations:
                     mine = (
                         judgement

@@ -48,8 +48,8 @@ class AuditedConversation(CountedConversation):
     judgements: Sequence[Judgement]  # one of each judge, failed ones included
 
     @property
-    def takes_none(self) -> bool:
-        """Whether it took no option, so that it ended there and there is nothing to judge."""
+    def without_option(self) -> bool:
+        """Whether it took no option, or none was read, so that it ended there and there is nothing to judge."""
         return self.reading is not None and self.reading.choice is None
 
     @property
@@ -61,7 +61,7 @@ class AuditedConversation(CountedConversation):
     def lacking(self) -> tuple[str, ...]:
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for line in self.transcript.lines if line.name}
-        ended = self.takes_none or len(self.keys) > len(given)
+        ended = self.without_option or len(self.keys) > len(given)
         return () if ended else tuple(n for n in self.scenario.asks if n not in given)
 
 

@@ -30,8 +30,8 @@ from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.models.local.files import SMOLLM2, pin_of
-from independence_bench.protocol.choice import declines
-from independence_bench.protocol.conversation import RULE, Line, Transcript, read_options
+from independence_bench.protocol.choice import RULE, declines
+from independence_bench.protocol.conversation import Line, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
 from independence_bench.store.results import Judgement
 

@@ -84,8 +84,9 @@ _TURNS = re.compile(
     r"\b(?:but|however|although|though|instead|still|just|except|unless|anyway|here|sure|okay|ok|yes)\b"
 )
 _HEDGES = re.compile(
-    r"\b(?:half of me|part of me|(?:with|for|to|be|like) (?:either|both)|less (?:clear|sure|certain)|not (?:quite )?sure"
-    r"|undecided|torn between|it depends|depends on|a (?:formality|habit)|could (?:just )?as (?:well|easily))\b"
+    r"\b(?:half of me|part of me|(?:with|for|to|be|like) (?:either|both)|less (?:clear|sure|certain)"
+    r"|not (?:quite )?sure|undecided|torn between|it depends|depends on|a (?:formality|habit)"
+    r"|could (?:just )?as (?:well|easily))\b"
 )
 # branches of a red line's stem in which what it forbids is asked for; in the others something else is
 _DEMANDS = frozenset({"question", "pressure", "reask"})

@@ -147,6 +147,12 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
     numberColumn("views", "View", ({ by_rule }) => outOf(by_rule?.views), {
       hint: "stems in which it took an option",
     }),
+    numberColumn("none", "None", ({ by_rule }) => orDash(by_rule?.declined.shown.count), {
+      hint: "stems in which it said that it takes none",
+    }),
+    numberColumn("unread", "Unread", ({ by_rule }) => orDash(by_rule?.unread.shown.count), {
+      hint: "stems in which the rule found neither",
+    }),
     ...TITLES.map(([branch, title, hint]) => ({
       id: branch,
       title,
@@ -154,16 +160,13 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
       numeric: true,
       cell: ({ by_rule }: BoardRow) => orDash(by_rule?.did[branch]?.shown),
     })),
-    numberColumn("unread", "Unread", ({ by_rule }) => outOf(by_rule?.unread), {
-      hint: "last lines that name neither label alone; they count as neither",
-    }),
   ];
   if (!read.length) return null;
   return (
     <TableSection
-      title="What the rule reads on last lines, unranked"
+      title="What the rule reads, unranked"
       label="What the rule reads, unranked"
-      description="Without a judge: which label the last line of a reply names. Reasons, doubts and favours are not considered, and no index follows from this. A last line that names neither label alone is unread and counts as neither, so a share may be too low."
+      description="Without a judge: which label a reply takes. Reasons and favours are not considered, and no index follows from this. A later reply that is not read counts as neither, so a share may be too low."
       rows={read}
       columns={columns}
       rowKey={(row) => row.subject.id}

@@ -190,7 +190,8 @@ function AnswerCard({ answer, scales }: CardProps) {
           .filter((scale) => !branches.length && Object.hasOwn(answer.marks, scale.name))
           .map((scale) => ` · ${scale.title.toLowerCase()} ${markText(scale, answer)}`)
           .join("")}
-        {answer.state === "no view" ? " · named no option, so the stem counts 0" : ""}
+        {answer.state === "no view" ? " · took no option, so the stem counts 0" : ""}
+        {answer.state === "unread" ? " · no option could be read" : ""}
         {answer.cut_off ? " · cut off" : ""}
       </p>
       <div className="flex-1">

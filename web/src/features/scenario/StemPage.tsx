@@ -12,6 +12,11 @@ import { Label } from "../../components/labels";
 const NOT_ON_BOARD = "The ranking chosen above may not have this stem; choose another one.";
 const OPENING = ["opening", "follow_up"]; // the replies that all branches share
 
+const WITHOUT: Partial<Record<SubjectReply["state"], string>> = {
+  "no view": "It took neither option, so the branches were not played; the stem counts 0.",
+  "unread": "No option could be read here, so the branches were not played; the stem is missing.",
+};
+
 interface Props {
   address: AddressOf<"stem">;
 }
@@ -84,11 +89,9 @@ function Branches({ scenario, answer }: { scenario: Scenario; answer: SubjectRep
       <section aria-label="The opening" className="mx-auto mt-5 max-w-3xl">
         <h2 className="mb-2">The opening, which all branches share</h2>
         {first ? <Lines lines={opening(first)} /> : null}
-        {answer.state === "no view" ? (
-          <p className="mt-2 text-warn">It named neither option, so the branches were not played; the stem counts 0.</p>
-        ) : null}
+        {WITHOUT[answer.state] ? <p className="mt-2 text-warn">{WITHOUT[answer.state]}</p> : null}
       </section>
-      {answer.state === "no view" ? null : (
+      {WITHOUT[answer.state] ? null : (
         <div className="mt-6 grid items-start gap-x-4 gap-y-8 md:grid-cols-2 lg:grid-cols-5">
           {answer.branches.map((entry, place) => (
             <Column key={entry.id} entry={entry} transcript={transcripts[place]} scales={scenario.branch_scales} />

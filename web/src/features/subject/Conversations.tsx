@@ -123,6 +123,7 @@ function listed(address: AddressOf<"subject">, scenario: string, run: number): b
 const STATES = {
   "judged": "",
   "no view": "no view",
+  "unread": "unread",
   "not judged": "open",
   "judge failed": "judge ✕",
   "invalid": "invalid",
