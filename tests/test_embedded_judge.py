@@ -27,6 +27,7 @@ from independence_bench.models.local.states import Weights as ModelWeights
 from independence_bench.models.spec import Roster
 from independence_bench.protocol.loader import load
 
+
 @pytest.fixture(scope="module")
 def mind() -> Mind:
     """Two layers of the real model."""

@@ -10,7 +10,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from embedded import embedded_judge
+from embedded import embedded_judge, with_model
 from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, completion, says, verdict
 from terminals import displayed
@@ -585,6 +585,7 @@ def test_several_judges_in_one_command(user: User) -> None:
         "small",
     ]
 
+    with_model(user.folder)
     first = user.aib(*command)
     asked = len(user.server.chats)
     second = user.aib(*command)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from embedded import embedded_judge
+from embedded import embedded_judge, with_model
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     The embedded one ranks a third subject.
     """
-    made = tmp_path_factory.mktemp("judged")
+    made = with_model(tmp_path_factory.mktemp("judged"))
     with simulating(made):
         subjects = ("sim:sim/rock", "sim:sim/random")
         for command in (
