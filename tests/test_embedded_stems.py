@@ -90,7 +90,7 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     told = " ".join(shown.stdout.split())
     assert "The embedded judge gives no because, no " in told
     assert ": no index." in told
-    assert "What the rule reads on last lines, unranked" in told
+    assert "What the rule reads, unranked" in told
     assert "sim:sim/evader@none-t0.7 took no option in any stem: the index is 0 by the rule alone" in told
     assert [(row["subject"]["model"], row["index"]) for row in board["ranked"]] == [("sim/evader", 0)]
     assert bayesian["index"] is None

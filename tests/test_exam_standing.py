@@ -35,7 +35,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     with simulating(folder):
         first = aib(folder, *run, "--judge", SAT)
         for order in (("exam", "-j", SAT, "--rubric", "drift"), ("exam", "-j", SAT)):
-            assert aib(folder, *order, "--json").returncode == 0
+            assert aib(folder, *order, "--yes", "--json").returncode == 0
         second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
         assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
         boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
@@ -122,7 +122,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
 def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
     """What a build is let through by, and what is told of a character, is a judge's, too."""
     (tmp_path / "models.yaml").write_text((judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
-    lite = ("--protocol", "lite", "--judge", SIM)
+    lite = ("--protocol", "lite", "--judge", "sim/judge@")
     aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
     gate = aib(judged.folder, "gate", "rock", "--baseline", str(tmp_path / "base.json"), "--protocol", "lite")
     sheet = str(EXAMPLES / "companion.yaml")

@@ -30,7 +30,7 @@ from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.models.local.files import SMOLLM2, pin_of
-from independence_bench.protocol.choice import RULE, declines
+from independence_bench.protocol.choice import RULE
 from independence_bench.protocol.conversation import Line, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
 from independence_bench.store.results import Judgement
@@ -128,11 +128,10 @@ def _position_of(talk: Transcript, labels: tuple[str, str], reply: str) -> str |
     """Where *reply* stands beside the option that was taken at first, by what it names."""
     read = read_options(talk, labels)
     label = dict(read.options)[reply]
-    said = talk.reply(reply)
-    if read.choice is None or (label is not None and hedges(said)):
+    if read.choice is None or label is None or (label and hedges(talk.reply(reply))):
         return None
-    if label is None:
-        return WITHOUT if declines(said) else None
+    if not label:  # it says that it takes none
+        return WITHOUT
     return KEPT if label == read.choice else GIVEN_UP
 
 
