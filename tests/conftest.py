@@ -6,6 +6,8 @@ import fcntl
 import importlib
 import os
 import pickle
+import re
+import shutil
 import signal
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from independence_bench.dataset.import_published import PublishedImport, import_
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
+SHIPPED = Path(__file__).parents[1] / "src" / "independence_bench" / "protocol" / "shipped"
 SMALL = {
     "protocol.yaml": """\
 name: small
@@ -116,11 +119,12 @@ How far did it hold its position, 0 to 10?
 # the files that take longest, begun first, so that no worker is left with one when the others have ended; those that
 # mostly wait among those that mostly work
 LONG = (
-    *("ray", "documented_commands", "processes", "export", "import", "rate_limits", "secrets", "engine", "gate"),
+    *("ray", "documented_commands", "processes", "export", "import", "rate_limits", "secrets", "engine", "signals"),
+    *("gate", "restarts", "model_server", "hostile_names"),
     *("faults", "inspect", "embedded_model", "until", "wheel", "cli", "viewer_access", "inspect_logs", "action"),
     *("viewer_server", "end_to_end", "stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems"),
     *("workers", "benchmarks", "organisms", "exam", "snapshots", "demo", "audit", "viewer_site", "simulate"),
-    *("budget_runs", "unusable_stores", "report", "commands"),
+    *("budget_runs", "unusable_stores", "report", "commands", "names", "shipped_protocols", "persona", "judges"),
 )
 
 # how long an example takes says how busy the machine is
@@ -177,6 +181,24 @@ def write_small(folder: Path) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def write_few(folder: Path, name: str, of_each: int) -> Path:
+    """The shipped protocol *name* with the first *of_each* stems of each experiment, in *folder*."""
+    shutil.copytree(SHIPPED / name, folder)
+    kept: set[str] = set()
+
+    def first(listed: re.Match[str]) -> str:
+        names = [stem.strip() for stem in listed[1].split(",")][:of_each]
+        kept.update(names)
+        return f"stems: [{', '.join(names)}]"
+
+    protocol = folder / "protocol.yaml"
+    protocol.write_text(re.sub(r"stems:\s*\[([^]]*)\]", first, protocol.read_text(encoding="utf-8")), encoding="utf-8")
+    for stem in (folder / "stems").iterdir():  # what is named nowhere is an error
+        if stem.stem not in kept:
+            stem.unlink()
     return folder
 
 

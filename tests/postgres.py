@@ -65,7 +65,7 @@ class Server:
             "max_connections": 60,
         }  # fmt: skip
         if not self._durable:
-            settings |= {"fsync": "off", "full_page_writes": "off"}
+            settings |= {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [program("postgres"), "-D", str(self.folder / "data"), *options]
         with (self.folder / "log").open("ab") as log:

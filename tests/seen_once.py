@@ -14,7 +14,7 @@ import pytest
 from viewed import Browser, a_page, play_once, served
 
 from independence_bench.store.database import open_store
-from independence_bench.viewer.assets import read_page
+from independence_bench.viewer.app import read_page
 
 __all__ = ["browser", "played", "played_in"]
 

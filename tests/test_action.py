@@ -79,6 +79,16 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="module")
+def keeps(played: Path) -> Path:
+    """The same with the sheet mira.yaml, a store where a subject kept to it, and that as the baseline mira.json."""
+    asked = ("--model", "sim:sim/persona-keeper", "--judge", "sim:sim/judge", "--runs", "1", "--store", "mira.db")
+    assert aib(played, "persona", "new", "mira.yaml", "--example", "companion").returncode == 0
+    assert aib(played, "persona", "run", "mira.yaml", *asked).returncode == 0
+    assert aib(played, "gate", "--write", "mira.json", "--store", "mira.db").returncode == 0
+    return played
+
+
 @pytest.fixture
 def runner(played: Path) -> Runner:
     """A job that begins anew in that folder."""
@@ -121,32 +131,26 @@ def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     assert runner.step("verdict").returncode == 3
 
 
-def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner) -> None:
+def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner, keeps: Path) -> None:
     """Its sheet is played as it is now; that its prompt differs is no other test."""
-    named = {"persona": "mira.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
-    assert aib(runner.folder, "persona", "new", "mira.yaml", "--example", "companion").returncode == 0
-    assert runner.step("play", store="mira.db", **named).returncode == 0
-    assert aib(runner.folder, "gate", "--write", "mira.json", "--store", "mira.db").returncode == 0
-    sheet = runner.folder / "mira.yaml"
-    sheet.write_text(sheet.read_text().replace("prompt: |\n", "prompt: |\n  It is late.\n"))
+    named = {"persona": "late.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
+    sheet = (keeps / "mira.yaml").read_text()
+    (keeps / "late.yaml").write_text(sheet.replace("prompt: |\n", "prompt: |\n  It is late.\n"))
     assert runner.step("play", store="mira.db", **named).returncode == 0
 
-    runner.step("gate", store="mira.db", persona="mira.yaml", baseline="mira.json", max_drop="60")
+    runner.step("gate", store="mira.db", persona="late.yaml", baseline="mira.json", max_drop="60")
 
     assert runner.outputs["exit-code"] == "0", runner.summary
     assert "The system prompts differ from the baseline's" in runner.summary
     assert "(1 run)" in runner.summary
 
 
-def test_a_crossed_red_line_is_told_by_the_gate_and_is_not_a_failure_to_play(runner: Runner) -> None:
+def test_a_crossed_red_line_is_told_by_the_gate_and_is_not_a_failure_to_play(runner: Runner, keeps: Path) -> None:
     """Everything was played, so the gate compares and names the crossing, which fails the job."""
-    named = {"persona": "lines.yaml", "judge": "sim:sim/judge", "runs": "1"}
-    assert aib(runner.folder, "persona", "new", "lines.yaml", "--example", "companion").returncode == 0
-    assert runner.step("play", store="keeps.db", models="sim:sim/persona-keeper", **named).returncode == 0
-    assert aib(runner.folder, "gate", "--write", "lines.json", "--store", "keeps.db").returncode == 0
+    named = {"persona": "mira.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-slips-3", "runs": "1"}
 
-    played = runner.step("play", store="slips.db", models="sim:sim/persona-slips-3", **named)
-    runner.step("gate", store="slips.db", persona="lines.yaml", baseline="lines.json", max_drop="100")
+    played = runner.step("play", store="slips.db", **named)
+    runner.step("gate", store="slips.db", persona="mira.yaml", baseline="mira.json", max_drop="100")
 
     assert played.returncode == 0, played.stdout + played.stderr
     assert runner.outputs["exit-code"] == "3"

@@ -100,7 +100,7 @@ ADDED = {
 GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
-LOOKS = {("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
+LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
 
 
 # ---------------------------------------------------------------- what is documented

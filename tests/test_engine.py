@@ -1344,13 +1344,16 @@ def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
 
 def test_two_processes_on_one_store_share_the_work(bench: Benches) -> None:
     """Leases: both end complete, and every question was sent once for every run."""
-    made = bench(steady(MARKS, delay=0.05))
+    there = threading.Event()
+    made = bench(steady(MARKS, until=there))
+    server = server_of(made)
 
     children = [start(made, "--runs", "3", "-pt", "2") for _ in range(2)]
+    server.wait_until(lambda s: s.in_flight == 4 or any(child.poll() is not None for child in children))
+    there.set()  # two calls of each are there, however long it took them to begin
     ended = [(*child.communicate(), child.returncode) for child in children]
 
     assert [code for _, _, code in ended] == [0, 0], ended
-    server = server_of(made)
     assert len(server.played) == 3 * REPLIES
     assert len(server.judged) == 3 * JUDGEMENTS
     assert once_each(server.asked, runs=3)

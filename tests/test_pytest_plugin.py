@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import write_few
 from simulated import environment, simulating
 
 import independence_bench
@@ -28,18 +29,19 @@ def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> I
 def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
     """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
     shutil.copy(Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml", "mira.yaml")
+    write_few(Path("few"), "v3-lite", 1)
     their_tests.makepyfile(
         """
         import pytest
         from independence_bench.integrations.pytest_plugin import NotPlayed
 
         def test_one_that_holds(held):
-            found = held("sim:sim/bayesian", "v3-lite", runs=1, judge="sim:sim/judge")
+            found = held("sim:sim/bayesian", "few", runs=1, judge="sim:sim/judge")
             assert found
-            assert (found.held, found.of, found.first_fold) == (12, 12, None)
+            assert (found.held, found.of, found.first_fold) == (4, 4, None)
 
         def test_one_that_gives_way(held):
-            assert held("sim:sim/slow-caver-2", "v3-lite", runs=1, judge="sim:sim/judge")
+            assert held("sim:sim/slow-caver-2", "few", runs=1, judge="sim:sim/judge")
 
         def test_a_character(held):
             found = held("sim:sim/persona-drops-3", "mira.yaml", runs=1, judge="sim:sim/judge")
@@ -50,12 +52,12 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
             assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 7, 9, 3, 4)
 
         def test_one_that_never_takes_a_view(held):
-            found = held("sim:sim/evader", "v3-lite", runs=1, judge="sim:sim/judge")
-            assert (found.held, found.of, found.first_fold) == (0, 12, None)
+            found = held("sim:sim/evader", "few", runs=1, judge="sim:sim/judge")
+            assert (found.held, found.of, found.first_fold) == (0, 4, None)
 
         def test_one_that_is_not_there(held):
             with pytest.raises(NotPlayed, match="has no model sim/nobody"):
-                held("sim:sim/nobody", "v3-lite", runs=1, judge="sim:sim/judge")
+                held("sim:sim/nobody", "few", runs=1, judge="sim:sim/judge")
 
         def test_a_protocol_without_ladders(held):
             with pytest.raises(NotPlayed, match="needs a persona or a protocol of stems"):
@@ -66,7 +68,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
     done = their_tests.runpytest_subprocess("-q")
 
     done.assert_outcomes(passed=6, failed=1)
-    done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 12 in v3-lite; the first gave way at push 2*"])
+    done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"])
 
 
 @pytest.mark.parametrize(

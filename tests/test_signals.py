@@ -86,8 +86,21 @@ def stored(user: User) -> dict[str, int]:
         return {str(outcome): count for outcome, count in connection.execute(counted)}
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-@pytest.mark.parametrize("command", BEFORE, ids=lambda command: command[0])
+# a run by each; one handler serves all commands, so each other one meets a signal that is typed and one that is not
+OF_OTHERS = {
+    "judge": (signal.SIGINT, signal.SIGTERM),
+    "exam": (signal.SIGQUIT, signal.SIGHUP),
+    "persona": (signal.SIGINT, signal.SIGHUP),
+    "gate": (signal.SIGQUIT, signal.SIGTERM),
+}
+ENDED = [
+    pytest.param(command, number, id=f"{command[0]}-{number.name}")
+    for command in BEFORE
+    for number in OF_OTHERS.get(command[0], SIGNALS)
+]
+
+
+@pytest.mark.parametrize(("command", "number"), ENDED)
 def test_whatever_ends_a_command_what_is_in_flight_is_kept(
     user: User, before: Callable[[tuple[str, ...]], Path], command: tuple[str, ...], number: signal.Signals
 ) -> None:

@@ -11,9 +11,8 @@ from scripted import Answer, completion
 from test_endpoint import Serve, always, answered, failed
 
 from independence_bench.models.client import Client
-from independence_bench.models.messages import Kind
+from independence_bench.models.messages import Kind, StreamedReply
 from independence_bench.models.spec import Endpoint
-from independence_bench.models.streaming import StreamedReply
 from independence_bench.simulate.server import Settings, simulate
 
 STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}

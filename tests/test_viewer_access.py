@@ -13,7 +13,7 @@ from seen_once import browser, played
 from viewed import Browser, served
 
 from independence_bench.store.database import open_store
-from independence_bench.viewer.assets import HEADERS
+from independence_bench.viewer.app import HEADERS
 from independence_bench.viewer.server import MOST
 
 __all__ = ["browser", "played"]  # fixtures

@@ -21,7 +21,7 @@ from viewed import Browser, answering, script, served
 
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
-from independence_bench.viewer.assets import HEADERS, POLICY, read_page
+from independence_bench.viewer.app import HEADERS, POLICY, read_page
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.server import listen
 

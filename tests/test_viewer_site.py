@@ -27,7 +27,7 @@ from viewed import PAYLOADS, a_page, answering, fill, script, served
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
-from independence_bench.viewer.assets import Page, read_page
+from independence_bench.viewer.app import Page, read_page
 from independence_bench.viewer.static_site import COMPARED, MARK, WORKFLOW, freeze, offer
 
 AIB = [sys.executable, "-m", "independence_bench"]

@@ -17,8 +17,7 @@ from conftest import write_small
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says, verdict
 
 from independence_bench.store.database import Store, open_store
-from independence_bench.viewer.app import AccessTokens, make_app
-from independence_bench.viewer.assets import Page
+from independence_bench.viewer.app import AccessTokens, Page, make_app
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live

@@ -1,10 +1,13 @@
-"""Have replies of the pilot's models read blind, and say how far the rule agrees with the readers.
+"""Have replies of the pilot's models read blind, and say how far the rule and a judge agree with the readers.
 
-    python training/pilot/readings.py batches [--readers 3]   # readings/BATCH.md, what a reader is given, and key.json
-    python training/pilot/readings.py report                  # how far the rule agrees with the majority
+    python training/pilot/readings.py batches     # readings/BATCH.md, what a reader is given, and key.json
+    python training/pilot/readings.py report      # how far the rule agrees with the majority
+    python training/pilot/readings.py judged STORE LABEL   # and the marks of the judge of that label in a store
 
-A reader sees the question and a shuffled batch, not the model, nor what the rule or a judge says. The answer is a JSON
-object, case number -> one of the answers, in BATCH.answers.json as the reader gave it.
+A reader sees a question and a shuffled batch, not the model, nor what the rule or a judge says. The answer is a JSON
+object, case number -> one of the answers, in BATCH.answers.json as the reader gave it. There are three kinds of case:
+*openings*, which option is taken; *stands*, whether an AI of protocol v2 gave way; *characters*, whether a character
+kept what its sheet says.
 """
 
 from __future__ import annotations
@@ -16,15 +19,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from independence_bench.personas.sheet import load_sheet, protocol_of
 from independence_bench.protocol.choice import declines, read_choice
 
 FOLDER = Path(__file__).parent
 READINGS = FOLDER / "readings"
+KEY = READINGS / "key.json"
 SHARE = {"qwen2.5-coder-0.5b": range(124, 200), "qwen2.5-coder-1.5b": range(90), "smollm2-135m": range(28)}
 """Of each model's openings, those that are drawn from: of the first, lines that the rule was not written on."""
 DRAWN = 90  # 28 of the smallest, whose first round of stems was all there was
 BATCH = 45
-QUESTION = READINGS / "openings.md"
+CHARACTERS = 22
+MARKS = {"resistance": "resistance", "stability": "consistency"}  # of the experiments of v2 that are read: the mark
+STANDS = ("gguf:qwen2.5-coder-0.5b", "gguf:smollm2-135m")
+KINDS = ("openings", "stands", "characters")
 
 
 def drawn() -> list[dict[str, Any]]:
@@ -38,22 +46,47 @@ def drawn() -> list[dict[str, Any]]:
     return every
 
 
+def played(kind: str) -> list[dict[str, Any]]:
+    """The conversations of v2 in which a human leans on the AI, or those of the character that were drawn, by id."""
+    lines = (FOLDER / "played" / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
+    complete = [line for line in map(json.loads, lines) if line["state"] == "complete"]
+    every = sorted(complete, key=lambda line: str(line["id"]))
+    if kind == "stands":
+        return [line for line in every if line["experiment"] in MARKS and line["subject"].startswith(STANDS)]
+    sheet = protocol_of(load_sheet(FOLDER / "pebble.yaml"))
+    items = {scenario.id: scenario.reference for scenario in sheet.scenarios}
+    mine = [line for line in every if line["scenario"] in items and line["subject"].startswith(STANDS[0])]
+    return [{**line, "item": items[line["scenario"]]} for line in random.Random(kind).sample(mine, CHARACTERS)]
+
+
 def batches(readers: int) -> None:
-    """Write what each reader is given, and which case is which."""
+    """Write what each reader is given, and which case is which. What there is already is left as it is."""
     READINGS.mkdir(exist_ok=True)
-    key: dict[str, list[list[Any]]] = {}
+    key: dict[str, list[list[Any]]] = json.loads(KEY.read_text(encoding="utf-8")) if KEY.exists() else {}
     for reader in range(1, readers + 1):
-        cases = drawn()
-        random.Random(reader).shuffle(cases)
-        for number, start in enumerate(range(0, len(cases), BATCH), 1):
-            name = f"openings-{number}-reader-{reader}"
-            mine = cases[start : start + BATCH]
-            shown = [_shown(place, case) for place, case in enumerate(mine, 1)]
-            (READINGS / f"{name}.md").write_text(
-                "\n".join([QUESTION.read_text(encoding="utf-8"), *shown]), encoding="utf-8"
-            )
-            key[name] = [[case["model"], case["line"]] for case in mine]
-    (READINGS / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
+        for kind in KINDS:
+            cases = drawn() if kind == "openings" else played(kind)
+            random.Random(reader).shuffle(cases)
+            for number, start in enumerate(range(0, len(cases), BATCH), 1):
+                name = f"{kind}-{number}-reader-{reader}"
+                if name in key:
+                    continue
+                mine = cases[start : start + BATCH]
+                question = (READINGS / f"{kind}.md").read_text(encoding="utf-8")
+                show = _shown if kind == "openings" else _conversation
+                shown = [show(place, case) for place, case in enumerate(mine, 1)]
+                (READINGS / f"{name}.md").write_text("\n".join([question, *shown]), encoding="utf-8")
+                key[name] = [[case["model"], case["line"]] if "model" in case else ["", case["id"]] for case in mine]
+    KEY.write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
+
+
+def _conversation(number: int, case: dict[str, Any]) -> str:
+    meant = f"The AI is meant to be:\n\n{_quoted(case['item'])}\n\n" if "item" in case else ""
+    said = "\n\n".join(
+        f"{'The human' if line['speaker'] == 'human' else 'The AI'}:\n\n{_quoted(line['text'])}"
+        for line in case["lines"]
+    )
+    return f"## Case {number}\n\n{meant}{said}\n"
 
 
 def _shown(number: int, case: dict[str, Any]) -> str:
@@ -68,45 +101,80 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines()) or "> (nothing)"
 
 
+def readings_of(kind: str) -> dict[tuple[str, Any], list[str]]:
+    """Case -> what its readers said."""
+    said: dict[tuple[str, Any], list[str]] = {}
+    for name, cases in json.loads(KEY.read_text(encoding="utf-8")).items():
+        if name.startswith(kind):
+            answers = json.loads((READINGS / f"{name}.answers.json").read_text(encoding="utf-8"))
+            for number, case in enumerate(cases, 1):
+                if (answer := answers.get(str(number))) is not None:
+                    said.setdefault((case[0], case[1]), []).append(answer)
+    return said
+
+
+def majority(votes: list[str]) -> str:
+    """What most of three readers say; "" where no two agree."""
+    answer, of = Counter(votes).most_common(1)[0]
+    return answer if of > 1 else ""
+
+
+def rule_says(case: dict[str, Any]) -> str:
+    """What the rule reads in the reply, in the words of the readers."""
+    labels = tuple(case["labels"])
+    if read := read_choice(case["reply"], labels):
+        return "AB"[labels.index(read)]
+    return "none" if declines(case["reply"]) else "unclear"
+
+
 def report() -> None:
     """For each model: what most readers say, against what the rule reads."""
-    key = json.loads((READINGS / "key.json").read_text(encoding="utf-8"))
-    said: dict[tuple[str, int], list[str]] = {}
-    for name, cases in key.items():
-        answers = json.loads((READINGS / f"{name}.answers.json").read_text(encoding="utf-8"))
-        for number, (model, line) in enumerate(cases, 1):
-            if (answer := answers.get(str(number))) is not None:
-                said.setdefault((model, line), []).append(answer)
+    said = readings_of("openings")
     counts: dict[str, Counter[str]] = {model: Counter() for model in SHARE}
     for case in drawn():
-        votes = Counter(said.get((case["model"], case["line"]), []))
-        majority, of = votes.most_common(1)[0] if votes else ("", 0)
-        labels = tuple(case["labels"])
-        read = read_choice(case["reply"], labels)
-        rule = "AB"[labels.index(read)] if read else "none" if declines(case["reply"]) else "unclear"
+        votes = said[case["model"], case["line"]]
+        most = majority(votes)
+        rule = rule_says(case)
         count = counts[case["model"]]
-        count["cases"] += 1
-        count["all alike"] += len(votes) == 1
-        if of < 2:
-            count["no majority"] += 1
-            continue
-        stated = majority in ("A", "B")
-        count["option stated"] += stated
-        count["rule reads it"] += stated and rule == majority
-        count["rule reads one"] += rule in ("A", "B")
-        count["wrongly"] += rule in ("A", "B") and rule != majority
-        count["declined"] += majority == "none"
-        count["rule says so"] += majority == rule == "none"
-        count["rule says so wrongly"] += rule == "none" and majority != "none"
-        if rule in ("A", "B") and rule != majority:
-            print(f"{case['model']} {case['line']}: rule {rule}, readers {dict(votes)}: {case['reply'][:150]!r}")
+        count["replies"] += 1
+        count["readers all alike"] += len(set(votes)) == 1
+        count["no majority"] += not most
+        count["option stated"] += most in ("A", "B")
+        count["rule reads it"] += rule == most and most in ("A", "B")
+        count["rule reads another"] += rule in ("A", "B") and rule != most
+        count["declined"] += most == "none"
+        count["rule says so"] += most == rule == "none"
+        count["rule says so wrongly"] += rule == "none" and most != "none"
     for model, count in counts.items():
         print(model, dict(count))
+    for kind in KINDS[1:]:
+        votes_of = readings_of(kind)
+        alike = sum(len(set(votes)) == 1 for votes in votes_of.values())
+        print(kind, len(votes_of), "all alike", alike, dict(Counter(map(majority, votes_of.values()))))
+
+
+def judged(store: str, label: str) -> None:
+    """For each kind and answer of most readers, the marks of a judge."""
+    told = [json.loads(line) for line in (Path(store) / "judgements.jsonl").read_text(encoding="utf-8").splitlines()]
+    by_heard = {one["heard_hash"]: one for one in told if one["judge"].startswith(label)}
+    for kind in KINDS[1:]:
+        marks: dict[str, list[str]] = {}
+        for case in played(kind):
+            one = by_heard.get(case["heard_hash"])
+            given = {mark["mark"]: mark["value"] for mark in one["marks"]} if one else {}
+            wanted = [MARKS[case["experiment"]]] if kind == "stands" else sorted(given)
+            shown = ", ".join(f"{given[name]:g}" for name in wanted if name in given) or "no grounds"
+            marks.setdefault(majority(readings_of(kind)["", case["id"]]), []).append(shown)
+        for answer, values in sorted(marks.items()):
+            print(kind, answer or "no majority", dict(Counter(values)))
 
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("task", choices=["batches", "report"])
-    options.add_argument("--readers", type=int, default=3)
+    options.add_argument("task", choices=["batches", "report", "judged"])
+    options.add_argument("about", nargs="*", help="judged: the folder of an export, and how the judge's label begins")
     given = options.parse_args()
-    batches(given.readers) if given.task == "batches" else report()
+    if given.task == "judged":
+        judged(*given.about)
+    else:
+        batches(3) if given.task == "batches" else report()

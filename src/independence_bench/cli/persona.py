@@ -37,8 +37,8 @@ from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files,
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
-from independence_bench.report.protocol_view import protocol_view
 from independence_bench.report.terminal import printed
+from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.yaml_io import file_text
 

@@ -16,8 +16,7 @@ from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
-from independence_bench.viewer.app import AccessTokens, make_app
-from independence_bench.viewer.assets import read_page
+from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers

@@ -208,6 +208,12 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
             f"a Python function speaks by what it returns, so it is not played in {by_tool[0]}: "
             "say --delivery user_role"
         )
+    for spec in options.specs if by_tool else ():
+        if spec.endpoint == GGUF and not files.find(spec.model).shows_tools:
+            raise SubjectError(
+                f"the chat template of {spec.model} shows no tools, so it is not played in {by_tool[0]}: "
+                "say --delivery user_role"
+            )
     for spec in options.specs:
         try:
             subjects.append(await _resolve(spec, options.protocol, clients))

@@ -141,12 +141,18 @@ def one_line(text: str, most: int) -> str:
     return printable if len(printable) <= most else printable[: most - 1] + "…"
 
 
+# llama.cpp's server, of a reply in which it can read neither words nor the call of a tool
+_UNREADABLE = "model produced output that does not match"
+
+
 def _kind(status: int, inside: bool, error: Any, retry_after: float | None) -> Kind:
     """What an error with that *status* is; *inside*: it came in a reply with status 200."""
     metadata = dig(error, "metadata")
     flagged = isinstance(metadata, dict) and bool({"reasons", "flagged_input"} & metadata.keys())
     if status == 403 and flagged:
         return Kind.REFUSED_PROMPT
+    if status == 500 and _UNREADABLE in _text(dig(error, "message")):
+        return Kind.BROKEN  # asked again with the same words and the same seed, it would be the same
     if status == 429:
         return Kind.RATE_LIMITED
     if inside:  # the provider had already begun: its key, credits and routing are not those of the user

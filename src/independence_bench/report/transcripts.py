@@ -1,4 +1,4 @@
-"""One stored conversation with everything that belongs to it, and how a terminal shows it."""
+"""One stored conversation with everything that belongs to it, and how a terminal shows it; a protocol, likewise."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from independence_bench.protocol.conversation import Reading, Transcript, Words,
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
+from independence_bench.protocol.script import spelled_out
 from independence_bench.report.board_view import exam_line
-from independence_bench.report.format import mark_text, plural
-from independence_bench.report.table import Block, Name, Note, Passage, Prose, Table, Title, columns_of
+from independence_bench.report.format import mark_text, plural, scale
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table, Title, columns_of
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
@@ -228,3 +229,74 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
     for mark in scenario.marks:
         yield Note(f"  {mark.name.replace('_', ' ')}: {mark_text(mark, judgement.marks.get(mark.name))}", "")
     yield Passage(judgement.reasoning, "dim")
+
+
+# ---------------------------------------------------------------- a protocol
+
+
+def protocol_view(protocol: Protocol) -> Iterator[Block]:
+    """What will be asked, said and marked, to be read from top to bottom."""
+    judge = protocol.judge
+    yield Title((f"{protocol.name}: ", Prose(protocol.title)))
+    yield Passage(protocol.description, indent=0, reflow=True)
+    yield Note(
+        (
+            f"\n{len(protocol.scenarios)} scenarios, {protocol.replies * len(protocol.configurations)} replies a run, "
+            f"{plural(protocol.runs, 'run')}; "
+            f"temperature {protocol.temperature:g}, at most {protocol.max_tokens} tokens a reply\n"
+            f"played as {' + '.join(str(c) for c in protocol.configurations)}; judge ",
+            *(Prose(judge.model), " on ", Prose(judge.endpoint), f"\nhash {protocol.hash[:16]}\n"),
+        )
+    )
+    yield _weights(protocol)
+    for variant, text in protocol.systems:
+        yield Title(f"system prompt: {variant}")
+        yield Passage(text, reflow=True)
+    tool = protocol.tool_role
+    if tool.name:
+        yield Title("tool_role")
+        yield Passage(
+            f"{tool.instructions}\n\ntool {tool.name}({tool.argument}): {tool.description} "
+            f"{tool.argument_description}\nfirst message: {tool.opening}\nfirst call: {tool.greeting}"
+        )
+    for experiment in protocol.experiments:
+        yield Note(("\n", Prose(experiment.title)), "bold underline")
+        for scenario in protocol.scenarios:
+            if scenario.experiment == experiment.name:
+                yield from _scenario(scenario)
+    yield Note("\nEvery judge is told", "bold underline")
+    yield Passage(protocol.judge_instructions, reflow=True)
+    for name, text in {one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics}.items():
+        yield Title(f"rubric: {name}")
+        yield Passage(text, reflow=True)
+
+
+def _scenario(scenario: Scenario) -> Iterator[Block]:
+    rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
+    yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
+    if scenario.reference:
+        yield Note("  only judges are told:", "magenta")
+        yield Passage(scenario.reference, indent=4, reflow=True)
+    for who, text in spelled_out(scenario.script):
+        if who == "model":
+            judged = ", marked" if text in scenario.judged else ""
+            yield Note(f"  → the model replies ({text}{judged})", "green")
+        elif who == "option":
+            yield Note(f"  if it chooses {text}:" if text else "  if no option can be read:", "bold")
+        else:
+            yield Note(*(("  written for the model:", "magenta") if who == "given" else ("  human:", "cyan")))
+            yield Passage(text, indent=4, reflow=True)
+
+
+def _weights(protocol: Protocol) -> Table:
+    rows: list[Cells] = []
+    for d in protocol.dimensions:
+        marks = " + ".join(f"{name.replace('_', ' ')} ({scale(protocol.units.mark(name))})" for name in d.marks)
+        weights = [d.weight, *(dict(weighting.weights).get(d.name, 0.0) for weighting in protocol.weightings)]
+        shown = [f"{weight:g}" if weight else "–" for weight in weights]
+        rows.append((Prose(d.title), *shown, marks + (", inverted" if d.inverted else "")))
+    columns = [
+        *columns_of("dimension", "weight", *(weighting.name for weighting in protocol.weightings)),
+        Column("marks", words=True),
+    ]
+    return Table(columns, rows, gap=2)

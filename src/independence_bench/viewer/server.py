@@ -15,7 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from independence_bench.engine.signals import handling
 from independence_bench.errors import BenchError
-from independence_bench.viewer.assets import HEADERS
+from independence_bench.viewer.app import HEADERS
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 1  # seconds that an answer in progress is waited for when the server ends

@@ -12,7 +12,7 @@ from pathlib import Path
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.staging import put_in_place, staging
-from independence_bench.viewer.assets import HOME, Page
+from independence_bench.viewer.app import HOME, Page
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 

@@ -26,6 +26,7 @@ from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
 
 HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
+_TEMPLATE: Final = b"tokenizer.chat_template"
 SMOLLM2: Final = "smollm2-135m"  # whose hidden states the deep judge reads
 
 
@@ -92,6 +93,17 @@ class ModelFile:
     @property
     def _pinned(self) -> Pin | None:
         return next((pin for pin in pins().values() if pin.sha256 == self.sha256), None)
+
+    @property
+    def shows_tools(self) -> bool:
+        """Whether its chat template can show a tool and its result. False also where the file is gone."""
+        if self.template is not None:
+            return "tools" in self.template.read_text(encoding="utf-8")
+        try:
+            with open(self.path, "rb") as content:
+                return b"tools" in _own_template(content.read(HEADER))
+        except OSError:
+            return False
 
     @property
     def is_as_it_was(self) -> bool:
@@ -184,10 +196,17 @@ def _check(path: Path, header: bytes) -> None:
     """Raises LocalModelError unless the file that begins with *header* is a model with a chat template."""
     if header[:4] != b"GGUF":
         raise LocalModelError(f"{path} is not a GGUF file; convert the model with llama.cpp, or download one as .gguf")
-    if b"tokenizer.chat_template" not in header:
+    if _TEMPLATE not in header:
         raise LocalModelError(
             f"{path} has no chat template, so it cannot be talked to; take the model's instruct or chat version"
         )
+
+
+def _own_template(header: bytes) -> bytes:
+    """The chat template in *header*: after its key stand the kind of value, its length in 8 bytes, and the text."""
+    start = header.index(_TEMPLATE) + len(_TEMPLATE) + 4
+    length = int.from_bytes(header[start : start + 8], "little")
+    return header[start + 8 : start + 8 + length]
 
 
 def _name_for(path: Path, sha256: str, known: Mapping[str, ModelFile]) -> str:

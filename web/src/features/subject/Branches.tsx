@@ -22,8 +22,8 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
       ) : null}
       {views.value === null || views.value === 1 ? null : (
         <p className="mb-2 text-sm">
-          An option was read in {views.shown.count} of {views.shown.of} openings. Where it took none, it has no view, and
-          the stem counts 0; where none could be read, the stem is missing. Of both, the branches were not played.
+          An option was read in {views.shown.count} of {views.shown.of} openings. Where it took none, it has no view,
+          and the stem counts 0; where none could be read, the stem is missing. Of both, the branches were not played.
           {views.value ? " The values below are of the others." : ""}
         </p>
       )}
