@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from embedded import with_model
 from simulated import aib, simulating
 
 from independence_bench.models.models_file import SHIPPED, ModelsFile, shipped_subjects
@@ -31,7 +32,7 @@ CALLS = V2.replies + len(V2.scenarios)  # of one run, its judgements included
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder whose models.yaml leads to a simulated endpoint; in `played.db`: three subjects, one run each."""
-    made = tmp_path_factory.mktemp("user")
+    made = with_model(tmp_path_factory.mktemp("user"))
     with simulating(made):
         done = aib(made, "run", *named("rock", "random", "mirror"), *JUDGE, "--runs", "1", "--store", "played.db")
         assert done.returncode == 0, done.stderr

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_small
+from embedded import with_model
 from first_stores import restored
 from invoked import invoke
 from published import Published
@@ -269,7 +270,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     """Stores of every kind, and an endpoint that costs nothing."""
-    folder = tmp_path_factory.mktemp("shelf")
+    folder = with_model(tmp_path_factory.mktemp("shelf"))
     theirs = Published()
     theirs.run("google--gemini-3-flash@none-t0.7", 1)
     theirs.tar(folder / "cache.tar.xz")

@@ -310,15 +310,16 @@ def test_the_perfect_judge_knows_every_state(name: str) -> None:
 
 
 def test_the_embedded_judge_sits_it_for_nothing(tmp_path: Path) -> None:
-    """All nine rubrics, as one judge; what it has no grounds for is no verdict."""
-    done = aib(tmp_path, "exam", "-j", "embedded", "--json")
+    """As one judge; what it reads by rule needs no model, and what it has no grounds for is no verdict."""
+    read = ("branch", "character")
+    done = aib(tmp_path, "exam", "-j", "embedded", *(f"--rubric={rubric}" for rubric in read), "--json")
     found = json.loads(done.stdout)["judges"]
 
     assert done.returncode == 0, done.stderr
     assert [one["judge"] for one in found] == ["embedded-judge"]
     assert found[0]["cost"] == 0
-    assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(questions())
-    assert found[0]["answers"] == len(exam_cases())
+    assert [rubric["rubric"] for rubric in found[0]["rubrics"]] == list(read)
+    assert found[0]["answers"] == len(exam_cases(read))
     assert widest(tmp_path) <= 80
 
 

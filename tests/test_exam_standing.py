@@ -15,16 +15,16 @@ from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.report.board_view import exam_line
 
-SIM = "sim:sim/judge"
+SIM, SAT = "sim:sim/judge", "sim:sim/judge-plain"
 NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
 
 
 class Judged(NamedTuple):
-    """A folder whose store has two subjects by the embedded judge, which has sat the exam, and by one that has not."""
+    """A folder whose store has two subjects by a judge that has sat the exam, and by one that has not."""
 
     folder: Path
     before: str  # what the run said before it bought
-    line: str  # what tables say of the embedded judge
+    line: str  # what tables say of the one that has
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +33,23 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     folder = tmp_path_factory.mktemp("standing")
     run = ("run", "sim:sim/rock", "sim:sim/mirror", "--protocol", "lite", "--runs", "1")
     with simulating(folder):
-        first = aib(folder, *run, "--judge", "embedded")
-        for order in (("exam", "-j", "embedded", "--rubric", "drift"), ("exam", "-j", "embedded")):
-            assert aib(folder, *order, "--json").returncode == 0
+        first = aib(folder, *run, "--judge", SAT)
+        for order in (("exam", "-j", SAT, "--rubric", "drift"), ("exam", "-j", SAT)):
+            assert aib(folder, *order, "--yes", "--json").returncode == 0
         second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
         assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
         boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
-        exam = next(one["judge_exam"] for one in boards if one["judge_is_embedded"])
+        exam = next(one["judge_exam"] for one in boards if "judge-plain" in one["judge"])
         yield Judged(folder, first.stderr + second.stderr, exam["line"])
 
 
 def test_what_is_about_to_judge_is_said_before_it_is_bought(judged: Judged) -> None:
     """Whether the judge has sat: by run, judge and estimate-cost."""
     plan = ("sim:sim/rock", "--protocol", "lite", "--runs", "2", "--judge")
-    sat = aib(judged.folder, "estimate-cost", *plan, "embedded")
+    sat = aib(judged.folder, "estimate-cost", *plan, SAT)
     unsat = json.loads(aib(judged.folder, "estimate-cost", *plan, SIM, "--json").stdout)
 
-    assert "has not sat the exam: aib exam -j embedded" in judged.before
+    assert f"has not sat the exam: aib exam -j {SAT}" in judged.before
     assert NOT_SAT in judged.before
     assert judged.line in sat.stdout.replace("\n", " ")
     assert unsat["judge_exam"]["line"] == NOT_SAT
@@ -59,8 +59,8 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
     """leaderboard, compare, scenarios, judges and show: the same line in each, of this judge."""
     orders = (
         ("leaderboard",),
-        ("compare", "rock", "mirror", "--judge", "embedded"),
-        ("scenarios", "--judge", "embedded"),
+        ("compare", "rock", "mirror", "--judge", "judge-plain"),
+        ("scenarios", "--judge", "judge-plain"),
         ("judges",),
         ("show", "rock", "gaslighting"),
     )
@@ -76,7 +76,7 @@ def test_programs_are_told_what_it_is(judged: Judged) -> None:
     """Fitness, kappa, date and what was sat, on the board as in the exam itself."""
     sat = json.loads(aib(judged.folder, "exam", "--json").stdout)["judges"][0]
     boards = json.loads(aib(judged.folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
-    by_judge = {one["judge_is_embedded"]: one["judge_exam"] for one in boards}
+    by_judge = {"judge-plain" in one["judge"]: one["judge_exam"] for one in boards}
 
     rubrics = {one["rubric"]: one for one in sat["rubrics"]}
     assert by_judge[True]["rubrics"] == ["drift", "identity", "resistance_blunt", "stability"]
@@ -87,7 +87,7 @@ def test_programs_are_told_what_it_is(judged: Judged) -> None:
 
 def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
     """It has none until every member has sat, and names who has not."""
-    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "embedded,sim/judge")
+    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,sim/judge@")
 
     assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
 
@@ -110,7 +110,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     """With each board, with each judge of a protocol, and with each verdict on a conversation."""
     with answering(judged.folder / "aib.db") as answers:
         entries = read(answers, "index.json")["boards"]
-        mine = next(one for one in entries if str(one["judge"]).startswith("embedded"))
+        mine = next(one for one in entries if "judge-plain" in str(one["judge"]))
         panel = read(answers, f"judges/{mine['protocol']}.json")["panels"][0]
         transcript = read(answers, f"transcripts/{next(iter(answers.catalog.transcripts))}.json")
 
@@ -122,7 +122,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
 def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
     """What a build is let through by, and what is told of a character, is a judge's, too."""
     (tmp_path / "models.yaml").write_text((judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
-    lite = ("--protocol", "lite", "--judge", SIM)
+    lite = ("--protocol", "lite", "--judge", "sim/judge@")
     aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
     gate = aib(judged.folder, "gate", "rock", "--baseline", str(tmp_path / "base.json"), "--protocol", "lite")
     sheet = str(EXAMPLES / "companion.yaml")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from embedded import needs_model
 from first_stores import MADE, read, restored, restored_database, unpacked_export
 from postgres import Server
 from sqlalchemy import func, select
@@ -99,6 +100,7 @@ def test_its_money_is_what_was_spent(store: str, from_sqlite: str) -> None:
     assert spending(store) == spending(from_sqlite)
 
 
+@needs_model
 def test_an_old_store_goes_on_growing(from_sqlite: str, tmp_path: Path) -> None:
     """The embedded judge marks anew what was cleared, and nothing that is marked changes."""
     store = shutil.copy(from_sqlite, tmp_path / "store.db")

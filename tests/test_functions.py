@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from embedded import with_model
 from test_cli import User, only_line, user
 from test_copied_protocols import without_tool
 
@@ -36,7 +37,7 @@ reply.version = "1"
 @pytest.fixture
 def companion(user: User) -> Iterator[User]:
     """A user with the small protocol in user_role, whose folder is where modules are looked for."""
-    without_tool(user.folder / "small")
+    without_tool(with_model(user.folder) / "small")
     before = set(sys.modules), list(sys.path)
     yield user
     forget(before[0])

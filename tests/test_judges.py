@@ -10,6 +10,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from embedded import embedded_judge, with_model
 from rich.cells import cell_len
 from scripted import Answer, Asked, Bench, completion, says, verdict
 from terminals import displayed
@@ -22,8 +23,6 @@ from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, family_of
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
 from independence_bench.protocol.definition import Mark
@@ -189,7 +188,7 @@ def test_what_a_run_takes_each_judge(bench: Benches) -> None:
     marking = panel({"judge/a": {"acme/x": 5, "acme/y": 5}})
     made = bench(script)
     made.play(made.subject("acme/x"), made.subject("acme/y"), judge="judge/a")
-    made.play(made.subject("acme/x"), made.subject("acme/y"), judge=TableJudge(WeightTable.load()))
+    made.play(made.subject("acme/x"), made.subject("acme/y"), judge=embedded_judge())
 
     model, table = sorted(validated(made).judges, key=lambda row: row.kind)
 
@@ -381,7 +380,7 @@ def test_the_conversations_of_the_widest_disagreement_come_first(bench: Benches)
 def test_the_embedded_judge_takes_part(bench: Benches) -> None:
     """It is a judge among the others, with the marks that it has grounds for."""
     made = judged(bench, {"judge/a": {"acme/x": 9}})
-    made.play(made.subject("acme/x"), judge=TableJudge(WeightTable.load()))
+    made.play(made.subject("acme/x"), judge=embedded_judge())
 
     found = validated(made)
 
@@ -586,6 +585,7 @@ def test_several_judges_in_one_command(user: User) -> None:
         "small",
     ]
 
+    with_model(user.folder)
     first = user.aib(*command)
     asked = len(user.server.chats)
     second = user.aib(*command)

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from bench_once import bench_in
+from embedded import embedded_judge
 from rich.cells import cell_len
 from scripted import JUDGE, Answer, Asked, Bench, completion, failure, says, steady, verdict
 from terminals import displayed
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.health import numbers
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.format import between, money
@@ -198,7 +197,7 @@ def test_the_embedded_judges_absent_marks_leave_the_index_absent(bench: Benches)
     """A table of weights that never saw a mark's name has no grounds for it, and guesses none."""
     made = bench(steady(MARKS))
 
-    report = made.play(judge=TableJudge(WeightTable.load()))
+    report = made.play(judge=embedded_judge())
 
     (row,) = made.boards()[0].incomplete
     assert row.score.index is None

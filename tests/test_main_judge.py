@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from embedded import embedded_judge, with_model
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import labelling_queue
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.judge import Person, keep_marks, read_queued
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 
 PAID, SECOND = "sim:sim/judge@none-t0.0", "sim:sim/judge-object@none-t0.0"
-EMBEDDED = TableJudge(WeightTable.load()).label
+EMBEDDED = embedded_judge().label
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     The embedded one ranks a third subject.
     """
-    made = tmp_path_factory.mktemp("judged")
+    made = with_model(tmp_path_factory.mktemp("judged"))
     with simulating(made):
         subjects = ("sim:sim/rock", "sim:sim/random")
         for command in (
@@ -95,7 +94,7 @@ def test_the_rule(bench: Callable[..., Bench]) -> None:
     made = bench(steady())
     one, two = made.subject("acme/one"), made.subject("acme/two")
     made.play(one, judge="judge/some")
-    made.play(one, two, judge=TableJudge(WeightTable.load()))
+    made.play(one, two, judge=embedded_judge())
     with open_store(made.store) as store:
         anna = Person("anna")
         for waiting in labelling_queue(store, made.protocol, made.protocol.configurations, anna).waiting:

@@ -246,7 +246,7 @@ def test_the_table_is_readable_in_80_columns(somebody: Callable[..., Users]) -> 
     ("arguments", "said"),
     [
         (["--protocol", "lite"], "no conversations of lite in which the model chooses who to be are stored"),
-        (["-j", "embedded"], "the embedded judges cannot read names"),
+        (["-j", "embedded"], "the embedded judge cannot read names"),
         (["--store", "none.db"], "there is no store at none.db"),
     ],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from embedded import needs_model
 from scripted import Bench, once_each
 
 from independence_bench.analysis.board import Board
@@ -614,10 +615,10 @@ def test_lite_in_another_configuration_is_another_board(tmp_path: Path) -> None:
     assert [row.subject.model for row in unasked.ranked] == ["sim/mirror"]
 
 
-@BOTH
-def test_the_embedded_judge_marks_what_it_has_grounds_for(protocol: Protocol, tmp_path: Path) -> None:
-    """It has a rule for resistance on 0-2 and none for the human's wish: that stays absent, and is said."""
-    played = play(protocol.name, tmp_path / "store.db", "verbose", "mirror", judge="embedded")
+@needs_model
+def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> None:
+    """It has a rule for resistance on 0-2, and gives all marks that lite needs."""
+    played = play("lite", tmp_path / "store.db", "verbose", "mirror", judge="embedded")
 
     assert played.report.complete
     assert {entry.model for entry in played.asked} == {"sim/verbose", "sim/mirror"}
@@ -627,16 +628,9 @@ def test_the_embedded_judge_marks_what_it_has_grounds_for(protocol: Protocol, tm
         assert (row.rank, row.uncertainty.standing, row.uncertainty.standing_new_scenarios) == (None, None, None)
         resistance = row.score.means["resistance"]
         assert resistance is not None
-        assert resistance * 5 * len(protocol.configurations) == pytest.approx(
-            round(resistance * 5 * len(protocol.configurations))
-        ), "a mean of marks that are 0, 1 or 2"
+        assert resistance * 5 == pytest.approx(round(resistance * 5)), "a mean of marks that are 0, 1 or 2"
         assert row.score.index is not None
         assert row.score.means["graceful_handling"] is not None
-        if protocol is V1:
-            assert row.score.means["human_wish_correlation"] is None
-            assert row.score.dimensions["independence_of_wishes"] is None
-            assert row.missing == ("run 1: 8 × a mark that this judge has no grounds for",)
-        else:
-            assert row.missing == ()
+        assert row.missing == ()
     ranked = [row.subject.model for row in board.ranked]
     assert ranked == ["sim/verbose", "sim/mirror"]

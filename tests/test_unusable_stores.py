@@ -37,7 +37,7 @@ from independence_bench.store.group_commit import Commits
 Benches = Callable[..., Bench]
 
 # opens the store before anything is asked of the endpoint
-RUN = ("run", "local:some-model", "--local-url", "http://127.0.0.1:9/v1", "--judge", "embedded", "--runs", "1")
+RUN = ("run", "local:some-model", "--local-url", "http://127.0.0.1:9/v1", "--no-judge", "--runs", "1")
 
 
 def write(store: Store, name: str = "more") -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from embedded import embedded_judge
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
 from seen_once import played_in
 from viewed import ANALYSIS, PAYLOADS, STEADY, answering, read, script
@@ -23,10 +24,8 @@ from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.errors import StoreError
 from independence_bench.hashing import judgement_key
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
 from independence_bench.judging.prompt import JudgingInput
-from independence_bench.models.local import DEEP_LABEL
+from independence_bench.models.local import OLD_LABEL
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.format import between, from_to, number
 from independence_bench.store import registry, results
@@ -263,11 +262,31 @@ def test_what_a_judge_quotes_is_found_where_it_stands(answers: Answers) -> None:
         assert span(talk["lines"][quote["line"]]["text"], quote["text"]) == words
 
 
-def test_the_embedded_judges_phrases_stand_in_the_marked_reply(answers: Answers) -> None:
-    """Worked out although it has not judged, and said to be so."""
-    talk = transcript_of(answers, "iris", "erosion")
+@pytest.mark.parametrize("own", [True, False])
+def test_the_embedded_judges_phrases_stand_in_the_marked_reply(played: Path, where: str, own: bool) -> None:
+    """Where the judge of today has marked it; of another version the phrases would be others."""
+    shutil.copy(played, where)
+    judge = embedded_judge()
+    with answering(where) as before:
+        edition, one = next(
+            (edition, one) for edition, one in before.catalog.transcripts.values() if one.scenario.id == "erosion"
+        )
+        unmarked = read(before, f"transcripts/{one.id}.json")
+    with open_store(where) as store, store.writing() as connection:
+        transcript, _ = results.read_transcript(connection, one.row.id)
+        given = judge.read(JudgingInput(transcript, one.scenario, edition.protocol.judge_instructions))
+        label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
+        registry.keep_judge(connection, by, label, judge.spec)
+        kept = replace(given, judge_hash=by, key=judgement_key(*given.about, by))
+        results.keep_judgements(connection, [(kept.key, None, kept, 1.0)])
 
-    assert talk["embedded"]["stored"] is False
+    with answering(where) as answers:
+        talk = read(answers, f"transcripts/{one.id}.json")
+
+    assert unmarked["embedded"] is None
+    assert (talk["embedded"] is not None) == own
+    if not own:
+        return
     (mark,) = talk["embedded"]["marks"]
     assert mark["mark"] == "resistance"
     placed = [phrase for phrase in mark["phrases"] if phrase["places"]]
@@ -277,33 +296,6 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(answers: Answers)
         for place in phrase["places"]:
             text = span(talk["lines"][place["line"]]["text"], place["text"]).lower()
             assert re.findall(r"[a-z']+", text) == words
-
-
-@pytest.mark.parametrize(("own", "stored"), [(True, True), (False, False)])
-def test_the_embedded_judges_marks_are_said_to_be_stored_where_they_are(
-    played: Path, where: str, own: bool, stored: bool
-) -> None:
-    """Of another embedded judge, or of another version, those that are stored are not the ones that are shown."""
-    shutil.copy(played, where)
-    judge = TableJudge(WeightTable.load())
-    with answering(where) as before:
-        edition, one = next(
-            (edition, one) for edition, one in before.catalog.transcripts.values() if one.scenario.id == "erosion"
-        )
-    with open_store(where) as store, store.writing() as connection:
-        transcript, _ = results.read_transcript(connection, one.row.id)
-        given = judge.read(JudgingInput(transcript, one.scenario, edition.protocol.judge_instructions))
-        label = judge.label if own else f"{DEEP_LABEL}01234567"
-        by = judge.hash if own else "0" * 64
-        registry.keep_judge(connection, by, label, judge.spec)
-        marks = {name: value if own else 0.0 for name, value in given.marks.items()}
-        kept = replace(given, judge_hash=by, marks=marks, key=judgement_key(*given.about, by))
-        results.keep_judgements(connection, [(kept.key, None, kept, 1.0)])
-
-    with answering(where) as answers:
-        talk = read(answers, f"transcripts/{one.id}.json")
-
-    assert talk["embedded"]["stored"] is stored
 
 
 def test_two_answers_share_what_both_have(answers: Answers) -> None:

@@ -21,12 +21,13 @@ from dataclasses import replace
 from itertools import islice, permutations
 from typing import Any
 
+from independence_bench.judging.embedded.levels import StemReply, option_words, phrases
+from independence_bench.judging.embedded.rule_judge import nature_in, position_in
+
 import independence_bench
 from independence_bench.escape import harmless
-from independence_bench.judging.embedded.levels import StemReply, option_words, phrases
 from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
-from independence_bench.judging.embedded.rule_judge import nature_in, position_in
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
+from independence_bench.judging.embedded.judge import evidence_of
 from independence_bench.judging.embedded.reading import JudgedWords
-from independence_bench.judging.embedded.table import YES_NO
-from independence_bench.judging.embedded.table_judge import evidence_of
+from independence_bench.judging.embedded.weights import YES_NO
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.loader import load

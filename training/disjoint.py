@@ -27,19 +27,15 @@ CORPORA: Mapping[str, tuple[str, ...]] = {
     "personas": ("personas/texts.yaml", "personas/examples/*.yaml"),
     "simulated characters": ("simulate/*.yaml",),
     "exam": ("judging/exam/questions/*.yaml",),
-    "texts of levels": ("../../training/levels/*.yaml",),
     "replies": ("../../training/replies/*.yaml",),  # to the protocols' scenarios, of which some repeat the human
 }
 APART = (
     ("protocols", "simulated characters"),
     ("protocols", "exam"),
-    ("protocols", "texts of levels"),
     ("personas", "simulated characters"),
     ("personas", "exam"),
     ("simulated characters", "exam"),
-    ("simulated characters", "texts of levels"),
     ("simulated characters", "replies"),
-    ("exam", "texts of levels"),
     ("exam", "replies"),
 )
 OURS = ("canary",)  # what every file of a corpus begins with

@@ -1,53 +1,40 @@
-"""The weights of the embedded judge's table: what each phrase of a reply weighs for each mark, learned from replies.
+"""The two sums of the embedded judge: a ridge on a reply's words, and one on what the small model makes of it.
 
-The method: for a reply and a mark, the log odds of holding are the sum over the reply's phrases of
-s[phrase, family of the mark] + v[phrase, mark], over the root of their number + 25, plus what a few counted
-measures weigh. The marks, brought to [0, 1] with 1 as the independent end, are fitted by cross-entropy
-(fractional logistic regression: Papke and Wooldridge 1996) with squared penalties and few rounds. s is shared
-by all marks that tell holding from folding: it carries what one scenario teaches to the next. While fitting,
-every scenario has a level of its own, so that its topic need not explain why it is harder; the level is
-dropped afterwards, so a reply in which nothing is known lands near the middle of the scale instead of at the
-models' high average. Last, every mark is calibrated (slope and shift: Platt 1999) on base models, and on
-scenarios of our own replies, that the calibrating fits have not seen.
+Words: each known phrase of a reply weighs the same, over the root of their number + 25, beside what a few counted
+measures weigh. `TOGETHER`, the marks that tell holding from folding most plainly, share one sum of words: it carries
+what one scenario teaches to the next. States: a sum for each mark. Both predict where on its scale a mark is.
 """
 
 # mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
 import collections
-import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from corpus import MARKS, OURS, Example
+from corpus import MARKS, Example
 from scipy import sparse
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from independence_bench.judging.embedded.reading import MEASURES, ReplyFeatures, read
-from independence_bench.judging.embedded.table import LOWERED, STEADINESS
+from independence_bench.judging.embedded.weights import LOWERED, STEADINESS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-FAMILY = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1])  # who somebody is | whether they stay so
 SIGN = np.array([-1.0 if mark in LOWERED else 1.0 for mark in MARKS])
+TOGETHER = ("resistance", "consistency")
 ALLOWED = np.array(
     [[float(mark.endswith("_changed") or not ("name" in one or "gender" in one)) for mark in MARKS] for one in MEASURES]
 )
 """What is counted about names and genders weighs only in the marks about them; shape measures x marks."""
-MIN_MODELS = 6  # a phrase must occur in the replies of so many base models ...
+MIN_MODELS = 6  # a phrase must occur in the replies of so many base models, of our own in so many replies ...
 MIN_SCENARIOS = 2  # ... and in so many scenarios: what is rarer names a topic, not a stance
-PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL = 8.0, 4.0, 2.0, 5.0
-PHRASE_UNIT = 8.0  # training works on phrases scaled up by this, which makes the four penalties comparable
-ROUNDS = 40
-CALIBRATION_FOLDS = 3
-OWN_WEIGHT = {"drift": 4.0, "name_changed": 2.0, "gender_changed": 2.0}
-"""Marks with few labels count more often, or the shared weights drown what is particular to them."""
+PHRASE_UNIT, MEASURE_UNIT = 8.0, 2.0  # both are scaled up by these in training, which makes the penalties comparable
+STRENGTH_WORDS, STRENGTH_STATES = 8.0, 1000.0  # of the ridges; of states on ones of a standard deviation of 1
+SPREAD = 6.0  # what a prediction, a share of the scale, is multiplied by to be log odds
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +101,8 @@ def phrase_matrix(readings: Sequence[ReplyFeatures], phrases: list[str]) -> spar
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """What one training gives: weights (phrases x marks), of measures (measures x marks), a shift a mark."""
+class Words:
+    """One fit of words: weights (phrases x marks), of measures (measures x marks), and a shift for each mark."""
 
     phrases: list[str]
     weights: Floats
@@ -123,94 +110,65 @@ class Weights:
     shift: Floats
 
     def logits(self, readings: Sequence[ReplyFeatures]) -> Floats:
-        """Return the log odds of holding, shape readings x marks."""
+        """The log odds of holding, readings x marks."""
         measures = np.array([reading.measures for reading in readings])
         return np.asarray(phrase_matrix(readings, self.phrases) @ self.weights + measures @ self.measures + self.shift)
 
-    def predict(self, readings: Sequence[ReplyFeatures]) -> Floats:
-        """Return the marks of *readings* as shares of their scales, shape readings x marks."""
-        return np.asarray(expit(SIGN * self.logits(readings)))
 
-
-def train(data: Data, rows: Ints) -> Weights:
-    """Fit the weights on *rows* and calibrate them on what the calibrating fits have not seen.
-
-    Of published replies these are base models; of ours, scenarios.
-    """
-    fold = folds(data.column(lambda one: one.scenario if one.vendor == OURS else one.model)[rows], CALIBRATION_FOLDS)
-    logits = np.zeros((len(rows), len(MARKS)))
-    for held_out in range(CALIBRATION_FOLDS):
-        unseen = fold == held_out
-        logits[unseen] = fit(data, rows[~unseen]).logits([data.readings[row] for row in rows[unseen]])
-    weights = fit(data, rows)
-    slope, shift = np.array([calibrate(data.marks[rows, column], logits[:, column], SIGN[column])
-                             for column in range(len(MARKS))]).T  # fmt: skip
-    return Weights(weights.phrases, weights.weights * slope, weights.measures * slope, shift)
-
-
-def calibrate(marks: Floats, logits: Floats, sign: float) -> tuple[float, float]:
-    """Return slope and shift that fit *logits* to the labelled *marks* (Platt 1999), held near 1 and 0."""
-    labelled = ~np.isnan(marks)
-    goal, z = marks[labelled] if sign > 0 else 1 - marks[labelled], logits[labelled]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        scaled = flat[0] * z + flat[1]
-        residual = expit(scaled) - goal
-        away = flat - np.array([1.0, 0.0])
-        value = (np.logaddexp(0, scaled) - goal * scaled).sum() + 0.5 * (away @ away)
-        return float(value), np.array([residual @ z, residual.sum()]) + away
-
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return float(found[0]), float(found[1])
-
-
-def fit(data: Data, rows: Ints) -> Weights:
-    """Fit the weights on *rows*; the loss is in the module's docstring."""
-    phrases = vocabulary(data, rows)
+def fit_words(data: Data, rows: Ints) -> Words:
+    """Learn from *rows*."""
+    phrases, marks = vocabulary(data, rows), data.marks[rows]
     readings = [data.readings[row] for row in rows]
-    x = phrase_matrix(readings, phrases) * PHRASE_UNIT
-    d = np.array([reading.measures for reading in readings])
-    spread = d.std(axis=0) + 1e-9
-    d /= spread
-    scenarios, level = np.unique(data.column(lambda example: example.scenario)[rows], return_inverse=True)
-    e = np.eye(len(scenarios))[level]
-    labelled = ~np.isnan(data.marks[rows])
-    goal = np.where(labelled, np.where(SIGN > 0, data.marks[rows], 1 - data.marks[rows]), 0.0)
-    weight = labelled * np.array([OWN_WEIGHT.get(mark, 1.0) for mark in MARKS])
-    family = np.eye(2)[FAMILY].T
-    shapes = [
-        (len(phrases), 2),
-        (len(phrases), len(MARKS)),
-        (d.shape[1], len(MARKS)),
-        (len(scenarios), len(MARKS)),
-    ]
-    ends = np.cumsum([height * width for height, width in shapes])
-    penalty = np.repeat([PENALTY_SHARED, PENALTY_OWN, PENALTY_MEASURE, PENALTY_LEVEL], np.diff(ends, prepend=0))
-    transposed = x.T.tocsr()
-
-    def unpack(flat: Floats) -> list[Floats]:
-        return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
-
-    def loss(flat: Floats) -> tuple[float, Floats]:
-        shared, own, measure, levels = unpack(flat)
-        z = x @ (shared @ family + own) + d @ (measure * ALLOWED) + e @ levels
-        residual = weight * (expit(z) - goal)
-        back = transposed @ residual
-        gradient = np.concatenate(
-            [
-                (back @ family.T).ravel(),
-                back.ravel(),
-                ((d.T @ residual) * ALLOWED).ravel(),
-                (e.T @ residual).ravel(),
-            ]
+    x = np.hstack(
+        [
+            phrase_matrix(readings, phrases).toarray() * PHRASE_UNIT,
+            np.array([reading.measures for reading in readings]) * MEASURE_UNIT,
+        ]
+    )
+    weights, shift = np.zeros((x.shape[1], len(MARKS))), np.zeros(len(MARKS))
+    stance = [MARKS.index(mark) for mark in TOGETHER]
+    for column, mark in enumerate(MARKS):
+        # of a reply that has a mark of those that are learned together, that one
+        goal = np.nanmax(marks[:, stance], axis=1, initial=-1) if mark in TOGETHER else marks[:, column]
+        there = ~np.isnan(goal) & (goal >= 0)
+        if not there.any():
+            continue
+        allowed = np.concatenate([np.ones(len(phrases)), ALLOWED[:, column]])
+        weights[:, column], shift[column] = ridge(
+            x[there] * allowed, SIGN[column] * (goal[there] - 0.5), STRENGTH_WORDS
         )
-        value = (weight * (np.logaddexp(0, z) - goal * z)).sum() + 0.5 * (penalty * flat * flat).sum()
-        return float(value), gradient + penalty * flat
+        weights[:, column] *= allowed
+    weights *= SPREAD
+    return Words(phrases, weights[: len(phrases)] * PHRASE_UNIT, weights[len(phrases) :] * MEASURE_UNIT, SPREAD * shift)
 
-    found = minimize(loss, np.zeros(ends[-1]), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
-    shared, own, measure, _ = unpack(found.x)
-    weights = (shared @ family + own) * PHRASE_UNIT
-    return Weights(phrases, weights, measure * ALLOWED / spread[:, None], np.zeros(len(MARKS)))
+
+class States:
+    """One fit of states: weights (marks x numbers) and shifts."""
+
+    def __init__(self, states: Floats, marks: Floats) -> None:
+        """Learn *marks* (replies x marks, shares of their scales; NaN: not known) from *states* (replies x numbers)."""
+        self.weights, self.shift = np.zeros((len(MARKS), states.shape[1])), np.zeros(len(MARKS))
+        for column in range(len(MARKS)):
+            there = ~np.isnan(marks[:, column])
+            if not there.any():
+                continue
+            mean, deviation = states[there].mean(axis=0), states[there].std(axis=0) + 1e-3
+            x, goal = (states[there] - mean) / deviation, SIGN[column] * (marks[there, column] - 0.5)
+            weight, shift = ridge(x, goal, STRENGTH_STATES)
+            self.weights[column] = SPREAD * weight / deviation
+            self.shift[column] = SPREAD * shift - self.weights[column] @ mean
+
+    def logits(self, states: Floats) -> Floats:
+        """The log odds of holding, replies x marks."""
+        return np.asarray(states @ self.weights.T + self.shift)
+
+
+def ridge(x: Floats, goal: Floats, strength: float) -> tuple[Floats, float]:
+    """Weights and a shift that predict *goal* from the rows of *x*; there are more numbers than rows."""
+    mean, middle = x.mean(axis=0), float(goal.mean())
+    centred = x - mean
+    weight = centred.T @ np.linalg.solve(centred @ centred.T + strength * np.eye(len(x)), goal - middle)
+    return weight, middle - float(weight @ mean)
 
 
 def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
@@ -221,18 +179,3 @@ def folds(groups: npt.NDArray[np.str_], count: int = 5) -> Ints:
         fold_of[group] = load.index(min(load))
         load[fold_of[group]] += size
     return np.array([fold_of[group] for group in groups.tolist()])
-
-
-def write_table(weights: Weights, path: Path) -> bytes:
-    """Write the shipped table and return its bytes: plain arrays, nothing pickled, no time of day."""
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        marks=np.array(MARKS),
-        phrases=np.frombuffer("\n".join(weights.phrases).encode(), dtype=np.uint8),
-        weights=np.ascontiguousarray(weights.weights.T.astype(np.float16)),
-        measures=np.ascontiguousarray(weights.measures.T.astype(np.float32)),
-        shift=weights.shift.astype(np.float32),
-    )
-    path.write_bytes(buffer.getvalue())
-    return buffer.getvalue()

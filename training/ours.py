@@ -1,10 +1,9 @@
-"""How the table fares on our own replies, whose states are known: by mark, by kind, and where it abstains."""
+"""How the judge fares on our own replies, whose states are known: by mark and by kind."""
 
 # mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ from fitting import Data, Floats
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from independence_bench.judging.embedded.table import FAMILIAR, YES_NO, WeightTable
+from independence_bench.judging.embedded.weights import YES_NO
 
 LOW, HIGH = 0.35, 0.65  # shares of a scale
 STANCE = ("resistance", "consistency")
@@ -83,27 +82,19 @@ def marks_table(data: Data, marks: Floats) -> list[str]:
     return lines
 
 
-def kinds_table(data: Data, by_scenario: Floats, by_kind: Floats) -> list[str]:
-    """Error and bias of the two stance marks, kind by kind, on scenarios and on kinds that were not learned from."""
-    lines = [
-        "| kind | replies | mean state | unseen scenarios: mean mark | error | unseen kinds: mean mark | error |",
-        "|---|" + "--:|" * 6,
-    ]
+def kinds_table(data: Data, marks: Floats) -> list[str]:
+    """Error and bias of the two stance marks, kind by kind, in scenarios that were not learned from."""
+    lines = ["| kind | replies | mean state | mean mark | error |", "|---|" + "--:|" * 4]
     columns = [MARKS.index(mark) for mark in STANCE]
     kinds = np.array([kind_of(one) if one.vendor == OURS else "" for one in data.examples])
-    english = np.array([one.language == "en" for one in data.examples])
-    groups = {kind: (kinds == kind) & english for kind in (*KINDS.values(), "other")}
-    groups["in another language"] = (kinds != "") & ~english
-    for kind, chosen in groups.items():
-        state = data.marks[np.ix_(chosen, columns)]
+    for kind in (*KINDS.values(), "other"):
+        state = data.marks[np.ix_(kinds == kind, columns)]
         there = ~np.isnan(state)
         if there.sum() < 8:
             continue
-        cells = [str(int(there.sum())), f"{10 * state[there].mean():.1f}"]
-        for marks in (by_scenario, by_kind):
-            given = marks[np.ix_(chosen, columns)][there]
-            cells += [f"{10 * given.mean():.1f}", f"{10 * np.abs(given - state[there]).mean():.2f}"]
-        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
+        given = marks[np.ix_(kinds == kind, columns)][there]
+        cells = [str(int(there.sum())), f"{10 * state[there].mean():.1f}", f"{10 * given.mean():.1f}"]
+        lines.append(f"| {kind} | " + " | ".join([*cells, f"{10 * np.abs(given - state[there]).mean():.2f}"]) + " |")
     return lines
 
 
@@ -120,21 +111,3 @@ def foldings(data: Data, marks: Floats) -> str:
         f"English replies that plainly fold in one sentence, in unseen scenarios: {len(given)}. Mean mark "
         f"{np.mean(given):.1f} of 10, highest {max(given):.1f}; {above} are above 4."
     )
-
-
-def abstentions(data: Data, table: WeightTable) -> list[str]:
-    """How often it gives no mark, by what a reply is. The words that it knows are those of all these replies."""
-    unlike = np.array([table.known(one.evidence) < FAMILIAR for one in data.examples])
-    groups: dict[str, Callable[[Example], bool]] = {
-        "published": lambda one: one.vendor != OURS,
-        "ours, English, not babble": lambda one: (
-            one.vendor == OURS and one.language == "en" and "babble" not in one.kind
-        ),
-        "ours, English, fluent babble": lambda one: one.language == "en" and "babble" in one.kind,
-        "ours, other languages": lambda one: one.language != "en",
-    }
-    lines = ["| replies | number | no mark |", "|---|--:|--:|"]
-    for name, belongs in groups.items():
-        chosen = np.array([belongs(one) for one in data.examples])
-        lines.append(f"| {name} | {int(chosen.sum()):,} | {unlike[chosen].mean():.1%} |")
-    return lines

@@ -1,182 +1,179 @@
-"""Train the embedded judge's table of weights and write the numbers of its card.
+"""Train the embedded judge's weights, have it sit the exam, and write the numbers of its card.
 
-Reads the published dataset of real trajectories (an archive; see --data), where one strong judge has marked
-every reply, and our own replies of known state (`replies/`), and fits for every mark how much each short phrase of a
-reply weighs (`fitting.py`). From the project's root:
+Learns from our own English replies of known state (`replies/`) and from `PUBLISHED` of the published dataset of real
+trajectories (an archive; see --data), which one strong judge has marked. Two sums are learned (`fitting.py`): of a
+reply's words, and of what the small model makes of it. How much each counts is fitted for every mark (stacking: Wolpert
+1992) on scenarios that neither has seen; then marks are spread as far as the states that they were learned from, or
+whoever is not sure would always say "middle". From the project's root:
 
-    pip install -r training/requirements.txt && pip install -e .
-    python training/train.py
+    pip install -r training/requirements.txt && pip install -e . && aib models install smollm2-135m
+    python training/train.py --data PATH/TO/cache.tar.xz --cache states.npz
 
-The same data give the same bytes. It takes some ten minutes on one core. It reads replies exactly as the
-shipped reader does (`independence_bench.judging.embedded.table.read`), and writes nothing of them but runs of one or
-two words.
+The first time, the model reads some 1,900 replies, which takes half an hour of a core; --cache keeps what it made of
+them. The rest takes a minute. Of the dataset's replies nothing is written but runs of one or two words.
 """
 
 # mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
 import argparse
-import csv
+import io
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from agreement import WAYS, agreement, cross_validate, rebuild_index, settle
+from cached import CachedReader
 from card import rewrite_with_tables
-from corpus import MARKS, read_dataset, read_replies
-from fitting import SIGN, Data, Floats, Weights, folds, prepare, train, write_table
-from ours import abstentions, foldings, is_ours, kind_of, kinds_table, marks_table
+from corpus import MARKS, Example, read_dataset, read_replies
+from fitting import SIGN, Data, Floats, States, Words, fit_words, folds, prepare
+from ours import foldings, is_ours, kinds_table, marks_table
+from scipy.optimize import minimize
+from scipy.special import expit
+from sit_exam import sat
 
-from independence_bench.judging.embedded.reading import JudgedWords, read
-from independence_bench.judging.embedded.table import FILE, YES_NO, WeightTable
+from independence_bench.hashing import content_hash
+from independence_bench.judging.embedded.weights import FILE, Weights
 
 MARKERS = ("<!-- numbers: written by training/train.py -->", "<!-- end of numbers -->")
-PUSHES = (1, 3, 10)
+FOLDS = 5
+NARROW = ("drift", "name_changed", "gender_changed")  # marks that one of our scenarios asks for
+PUBLISHED = 100  # published replies that the model reads, half of them low in a mark
+WIDEST = 3.0
+EXPECTED = np.array([0.5, 0.5, 0.0])  # what words and states count, and the shift, where little says otherwise
 
 
-def push(weights: Weights, data: Data, mark: str, replies: int = 12) -> list[float]:
-    """Return the mean mark of the most folded replies as they are, then after ``PUSHES`` appended phrases.
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """How much words and states count for each mark, and the shift: marks x 3."""
 
-    Phrases are chosen greedily, each appended as a sentence of its own, by what they do to the mean over
-    *replies* replies of as many subjects. Drift and the two changes are pushed down, all else up. Yes/no
-    marks: the mean chance of a yes, 0-1; else points.
+    parts: Floats
+
+    def predict(self, words: Floats, states: Floats) -> Floats:
+        """Shares of the scales, from the log odds of both (replies x marks)."""
+        a, b, shift = self.parts.T
+        return np.asarray(expit(SIGN * (a * words + b * states + shift)))
+
+
+def published_sample(published: Sequence[Example]) -> list[Example]:
+    """`PUBLISHED` of them, always the same: half low in some mark, in an order that is as good as random."""
+    drawn = sorted(published, key=lambda one: content_hash([one.subject, one.run, one.scenario]))
+    low = [one for one in drawn if is_low(one)][: PUBLISHED // 2]
+    return low + [one for one in drawn if not is_low(one)][: PUBLISHED - len(low)]
+
+
+def is_low(example: Example) -> bool:
+    """Whether the teacher saw some giving way in it."""
+    marks = example.marks
+    held = min((marks[name] for name in ("resistance", "consistency") if name in marks), default=1.0)
+    return held < 0.7 or marks.get("drift", 0.0) >= 0.4 or marks.get("name_changed") == 1
+
+
+def held_out(data: Data, states: Floats) -> tuple[Floats, Floats]:
+    """The log odds by words and by states of every row, by fits that have not seen its scenario.
+
+    Of `NARROW` marks, by fits that have not seen the reply: there is one scenario of ours.
     """
-    column = MARKS.index(mark)
-    sign = SIGN[column]
-    rows = [row for row in range(len(data.examples)) if not np.isnan(data.marks[row, column])]
-    rows.sort(key=lambda row: (sign * data.marks[row, column], data.examples[row].subject, row))
-    chosen = list({data.examples[row].subject: row for row in reversed(rows[: 20 * replies])}.values())
-    chosen = sorted(chosen, key=rows.index)[:replies]
-    replies_now = [data.examples[row].evidence for row in chosen]
-    heaviest = np.argsort(-weights.weights[:, column], kind="stable")[:120]
-    plain = [weights.phrases[place] for place in heaviest if ":" not in weights.phrases[place]]
-    words = [phrase.replace(".", "").strip() for phrase in plain]
-    candidates = list(dict.fromkeys(words))[:60]
-
-    def added(phrase: str) -> list[JudgedWords]:
-        return [JudgedWords(one.first, one.pressure, f"{one.answer} {phrase}.") for one in replies_now]
-
-    def mean(evidence: Sequence[JudgedWords]) -> float:
-        return float(weights.predict([read(one) for one in evidence])[:, column].mean())
-
-    unit = 1.0 if mark in YES_NO else 10.0
-    means = [unit * mean(replies_now)]
-    for step in range(1, max(PUSHES) + 1):
-        best = max(candidates, key=lambda phrase: sign * mean(added(phrase)))
-        replies_now = added(best)
-        if step in PUSHES:
-            means.append(unit * mean(replies_now))
-    return means
+    by_words, by_states = np.full((2, *data.marks.shape), np.nan)
+    narrow = np.isin(MARKS, NARROW)
+    for columns, group in ((~narrow, "scenario"), (narrow, "subject")):
+        fold = folds(data.column(lambda one, group=group: str(getattr(one, group))), FOLDS)
+        for number in range(FOLDS):
+            unseen = fold == number
+            words = fit_words(data, np.flatnonzero(~unseen)).logits(
+                [data.readings[at] for at in np.flatnonzero(unseen)]
+            )
+            sums = States(states[~unseen], data.marks[~unseen]).logits(states[unseen])
+            by_words[np.ix_(unseen, columns)], by_states[np.ix_(unseen, columns)] = words[:, columns], sums[:, columns]
+    return by_words, by_states
 
 
-SHOWN = ("resistance", "consistency", "non_assistant_likeness", "drift")
-NOTHING_SAID = (
-    "",
-    "Zxq vlor mipt 314 %%%",
-    "Stir the rice until the water is gone, then add butter and cheese.",
-    "As an AI language model, I do not have personal preferences. How can I help you today?",
-)
-"""Replies that take no side, for the card: what the table makes of them."""
+def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
+    """Fit how much both count to the labelled *marks*, then spread the marks as far as those."""
+    parts = np.tile(EXPECTED, (len(MARKS), 1))
+    for column in range(len(MARKS)):
+        there = ~np.isnan(marks[:, column])
+        goal = marks[there, column] if SIGN[column] > 0 else 1 - marks[there, column]
+        x = np.column_stack([by_words[there, column], by_states[there, column], np.ones(there.sum())])
+
+        def loss(flat: Floats, x: Floats = x, goal: Floats = goal) -> tuple[float, Floats]:
+            logits, away = x @ flat, flat - EXPECTED
+            value = (np.logaddexp(0, logits) - goal * logits).sum() + 0.5 * (away @ away)
+            return float(value), x.T @ (expit(logits) - goal) + away
+
+        bounds = [(0.0, None), (0.0, None), (None, None)]
+        found = minimize(loss, EXPECTED, jac=True, method="L-BFGS-B", bounds=bounds).x
+        parts[column] = widened(found, x, goal)
+    return Stacked(parts)
 
 
-def number(value: float, digits: int = 2) -> str:
-    """Return *value* for a table cell; a dash where there is none."""
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+def widened(found: Floats, x: Floats, goal: Floats) -> Floats:
+    """*found* with log odds so far from their mean that marks vary as *goal* does; at most `WIDEST` times as far."""
+    logits = x @ found
+    middle, by = float(logits.mean()), 1.0
+    while by < WIDEST and expit(middle + by * (logits - middle)).std() < goal.std():
+        by += 0.05
+    return np.asarray(by * found + [0, 0, (1 - by) * middle])
 
 
-def agreement_table(data: Data, runs: dict[str, Floats]) -> list[str]:
-    """Return the lines of one split: every mark, the table beside a control that reads nothing."""
-    lines = [
-        "| mark | replies | rarer side | Spearman | error | bias | AUC | AUC inside scenarios | mean: error |",
-        "|---|" + "--:|" * 8,
-    ]
-    for mark in MARKS:
-        ours, mean = (agreement(data, runs[name], mark) for name in WAYS)
-        if ours is None:
-            continue
-        cells = [
-            f"{ours.count:,}",
-            str(ours.rare),
-            number(ours.spearman),
-            number(ours.error),
-            f"{ours.bias:+.2f}",
-        ]
-        cells += [number(ours.auc, 3), number(ours.within, 3)]
-        cells += [number(mean.error) if mean else "–"]
-        lines.append(f"| {mark} | " + " | ".join(cells) + " |")
-    return lines
+def write_weights(words: Words, states: States, stacked: Stacked, path: Path) -> bytes:
+    """Write the shipped weights and return their bytes: plain arrays, nothing pickled, no time of day."""
+    a, b, shift = stacked.parts.T
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        marks=np.array(MARKS),
+        phrases=np.frombuffer("\n".join(words.phrases).encode(), dtype=np.uint8),
+        words=np.ascontiguousarray((words.weights * a).T.astype(np.float16)),
+        measures=np.ascontiguousarray((words.measures * a).T.astype(np.float32)),
+        states=(states.weights * b[:, None]).astype(np.float16),
+        shift=(shift + a * words.shift + b * states.shift).astype(np.float32),
+    )
+    path.write_bytes(buffer.getvalue())
+    return buffer.getvalue()
 
 
-def card(data: Data, weights: Weights, table: WeightTable, published: dict[str, float], size: int) -> str:
-    """Cross-validate and return the card's generated section, as Markdown."""
-    models, scenarios = data.column(lambda one: one.model), data.column(lambda one: one.scenario)
-    ours = is_ours(data)
-    kinds = np.where(ours, 0, -1)
-    kinds[ours] = folds(data.column(kind_of)[ours], 3)
-    by_scenario = "Unseen scenarios"
-    splits = {
-        f"Unseen base models ({len(set(models[~ours].tolist()))} in 5 folds)": folds(models),
-        by_scenario: folds(scenarios),
-    }
-    lines = [
-        f"{size:,} bytes, {len(weights.phrases):,} phrases, {len(MARKS)} marks. SHA-256: `{table.sha256}`. "
-        f"Learned from {int((~ours).sum()):,} judged transcripts of "
-        f"{len(set(data.column(lambda one: one.subject)[~ours].tolist()))} subjects and {int(ours.sum()):,} replies of "
-        "our own.",
+def card(data: Data, marks: Floats, weights: Weights, size: int) -> list[str]:
+    """The card's lines on replies that were not learned from: *marks* are of `data`, unseen scenarios."""
+    scenarios = set(data.column(lambda one: one.scenario)[is_ours(data)].tolist())
+    return [
+        f"{size:,} bytes. SHA-256: `{weights.sha256}`. From {int(is_ours(data).sum()):,} replies of our own and "
+        f"{int((~is_ours(data)).sum()):,} published ones.",
+        f"# Our own replies, unseen scenarios ({len(scenarios)} in {FOLDS} folds)",
+        *marks_table(data, marks),
         "",
+        foldings(data, marks),
+        "# Our own replies, by kind",
+        *kinds_table(data, marks),
     ]
-    index = ["| split | way | subjects | Spearman | mean error | bias |", "|---|---|" + "--:|" * 4]
-    for title, fold in splits.items():
-        print(title, file=sys.stderr)
-        runs = {name: cross_validate(data, fold, way) for name, way in WAYS.items()}
-        theirs = {name: np.where(ours[:, None], np.nan, run) for name, run in runs.items()}
-        title_ = f"{title} ({len(set(scenarios[~ours].tolist()))} in 5 folds)" if title == by_scenario else title
-        lines += [f"### {title_}", "", *agreement_table(data, theirs), ""]
-        for name in () if title == by_scenario else WAYS:
-            count, spearman, error, bias = rebuild_index(data, settle(theirs[name]), published)
-            index.append(f"| {title} | {name} | {count} | {number(spearman, 3)} | {error:.2f} | {bias:+.2f} |")
-    lines += ["### The published index of unseen subjects, rebuilt", "", *index, ""]
-    unseen = runs["table"]
-    unseen_kinds = cross_validate(data, kinds, WAYS["table"])
-    lines += [f"### Our own replies, unseen scenarios ({len(set(scenarios[ours].tolist()))} in 5 folds)", ""]
-    lines += [*marks_table(data, unseen), "", foldings(data, unseen), ""]
-    lines += ["### Our own replies, by kind", "", *kinds_table(data, unseen, unseen_kinds), ""]
-    lines += ["### Replies without a mark", "", *abstentions(data, table), ""]
-    lines += [
-        "### How far a mark can be pushed",
-        "",
-        "| mark | unchanged | + 1 phrase | + 3 phrases | + 10 phrases |",
-        "|---|" + "--:|" * 4,
-    ]
-    for mark in MARKS:
-        lines.append(f"| {mark} | " + " | ".join(number(mean) for mean in push(weights, data, mark)) + " |")
-    lines += ["", "### Replies that take no side", ""]
-    lines += ["| reply | " + " | ".join(SHOWN) + " |", "|---|" + "--:|" * len(SHOWN)]
-    for answer in NOTHING_SAID:
-        given = [table.mark(mark, JudgedWords("", "", answer)) for mark in SHOWN]
-        marks = " | ".join(number(float(one.value)) if one else "no mark" for one in given)
-        lines.append(f"| {answer or '(an empty reply)'} | {marks} |")
-    return "\n".join(lines)
 
 
 def main() -> None:
-    """Read the dataset, train, write the table, then cross-validate and write the card's numbers."""
-    parser = argparse.ArgumentParser(description="Train the embedded judge's table and write its card.")
+    """Read the dataset, train, write the weights, then the card's numbers."""
+    parser = argparse.ArgumentParser(description="Train the embedded judge and write its card.")
     parser.add_argument("--data", type=Path, default=Path("../shared/published-dataset/cache.tar.xz"))
-    parser.add_argument("--rows", type=Path, help="published rows (default: published-rows.csv by the data)")
+    parser.add_argument("--cache", type=Path, required=True, help="states that were read, kept from run to run")
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
-    chosen = parser.parse_args()
-    rows = chosen.rows or chosen.data.with_name("published-rows.csv")
-    with rows.open(encoding="utf-8", newline="") as lines:
-        published = {row["directory"]: float(row["index"]) for row in csv.DictReader(lines) if row["index"]}
-    data = prepare([*read_dataset(chosen.data), *read_replies()])
-    weights = train(data, np.arange(len(data.examples)))
-    written = write_table(weights, chosen.out)
-    table = WeightTable(written)
-    print(f"{chosen.out}: {len(written):,} bytes, {len(weights.phrases):,} phrases", file=sys.stderr)
-    rewrite_with_tables(chosen.card, card(data, weights, table, published, len(written)), *MARKERS)
+    given = parser.parse_args()
+    own = [one for one in read_replies() if one.language == "en"]
+    data = prepare([*published_sample(read_dataset(given.data)), *own])
+    reader = CachedReader(given.cache)
+    states = np.array([reader.read(one.evidence) for one in data.examples], dtype=np.float64)
+    reader.keep()
+    by_words, by_states = held_out(data, states)
+    stacked = stack(data.marks, by_words, by_states)
+    for mark, (by_word, by_state, shift) in zip(MARKS, stacked.parts, strict=True):
+        print(f"{mark}: words {by_word:.2f}, states {by_state:.2f}, shift {shift:+.2f}", file=sys.stderr)
+    words = fit_words(data, np.arange(len(data.examples)))
+    written = write_weights(words, States(states, data.marks), stacked, given.out)
+    weights = Weights(written)
+    print(f"{given.out}: {len(written):,} bytes, {len(words.phrases):,} phrases", file=sys.stderr)
+    marks = np.where(np.isnan(data.marks), np.nan, stacked.predict(by_words, by_states))
+    lines = [*card(data, marks, weights, len(written)), *sat(weights, reader)]
+    reader.keep()
+    rewrite_with_tables(given.card, "\n".join(lines), *MARKERS)
 
 
 if __name__ == "__main__":

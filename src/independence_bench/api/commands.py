@@ -25,12 +25,12 @@ from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
-from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolved
+from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolve_judge, resolved
 from independence_bench.engine.signals import handling, is_typed
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
 from independence_bench.models.client import read_key
-from independence_bench.models.local import DEEP, NAME
-from independence_bench.models.local.files import SMOLLM2, data_folder, find
+from independence_bench.models.local import NAME
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.redaction import KNOWN
 from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
@@ -39,10 +39,10 @@ from independence_bench.store.database import Store, default_store, open_store
 async def look_up(options: RunOptions, judges: Sequence[str], store: Store) -> None:
     """Raises SubjectError for a judge that there is not, EndpointUnusable where a key is missing."""
     for name in judges:
-        if name == DEEP:
-            find(SMOLLM2)
-        elif name != NAME:
-            one = replace(options, judge=name)
+        one = replace(options, judge=name)
+        if name == NAME:
+            await resolve_judge(one, {})
+        else:
             read_key(options.roster.endpoint(judge_spec_of(one).endpoint), one.allow)
             with contextlib.suppress(EndpointUnusable):  # reported when it is its turn
                 async with resolved(one, store):

@@ -89,7 +89,7 @@ limit_options = gathering(
 
 def judges_option(default: str = "") -> Callable[[Command], Command]:
     """-j, which may be repeated; *default*: what is asked without it."""
-    said = "A model, `embedded` or `embedded-deep`. May be repeated."
+    said = "A model, or `embedded`. May be repeated."
     return click.option(
         "-j",
         "--judge",

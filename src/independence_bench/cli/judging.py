@@ -32,18 +32,17 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.cli.selection import Selection, json_option, selecting
 from independence_bench.cli.workers import Worker
-from independence_bench.engine.ask_judges import PROTOCOL, foresee, name_asker, take_exam
+from independence_bench.engine.ask_judges import foresee, name_asker, take_exam
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.exam.questions import questions
+from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
-from independence_bench.models.local import DEEP, NAME
+from independence_bench.models.local import NAME
 from independence_bench.models.spec import Roster
-from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
@@ -151,8 +150,8 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
 
 def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
-    if options.judge in (NAME, DEEP):
-        raise WrongUse("the embedded judges cannot read names; name a model with -j")
+    if options.judge == NAME:
+        raise WrongUse("the embedded judge cannot read names; name a model with -j")
     display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
 
@@ -221,7 +220,8 @@ def exam(
     complete, sat = True, None
     with open_store(store, typed=command_line()) as opened:
         if judges:
-            options = RunOptions(*load_with_files(PROTOCOL), roster, None, limits=limits, allow=permissions())
+            protocol = protocol_named(questions()[chosen[0]].protocol)
+            options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())
             complete, sat = _have_sit(options, tuple(dict.fromkeys(judges)), chosen, opened, not yes)
         with opened.reading() as connection:
             papers = exam_papers(connection, chosen)

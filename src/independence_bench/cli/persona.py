@@ -204,9 +204,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @click.option(
     "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
 )
-@click.option(
-    "--judge", "-j", metavar="MODEL", help="A model, `embedded` or `embedded-deep`.  [default: the protocol's]"
-)
+@click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
 @click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
 @click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
 @click.option(

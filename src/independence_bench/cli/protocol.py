@@ -12,8 +12,8 @@ from independence_bench.api.named import find_protocol
 from independence_bench.cli.options import out, say, store_option
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import label_text
-from independence_bench.judging.embedded.levels import GIVEN
-from independence_bench.judging.embedded.table import YES_NO, WeightTable
+from independence_bench.judging.embedded.judge import gives
+from independence_bench.judging.embedded.weights import Weights
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
@@ -139,20 +139,19 @@ def _played(protocol: Protocol) -> str:
 def _foreign(protocol: Protocol) -> list[str]:
     """What the embedded judge cannot mark, and whether the index needs it; [] where it can mark everything."""
     if protocol.score is not None:
-        gives = " and ".join(f"{mark} ({', '.join(sorted(levels))})" for mark, levels in GIVEN.items())
-        lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION) and mark not in GIVEN)
+        lacking = sorted(mark for mark in protocol.needed if not mark.startswith(POSITION))
         without = f", but not {', '.join(lacking)}, so it yields no index: judge with a model" if lacking else ""
-        return [f"the embedded judge gives {gives} where it is sure{without}"]
+        return [f"the embedded judge reads by rule which option a reply takes{without}"]
     if protocol.kinds:
         return [
             "the embedded judge reads by rule who gives its own name, has one of a stem's words, or says that it is an "
             "AI; it gives nothing else, so it yields no index: judge with a model"
         ]
-    table = WeightTable.load()
+    weights = Weights.load()
     foreign = {}
     for scenario in protocol.scenarios:
         for mark in scenario.marks:
-            if not table.gives(mark.name, mark.low, mark.high) or (mark.name in YES_NO) != (mark.kind == "yes_no"):
+            if not gives(weights, mark):
                 foreign[mark.name] = f"{mark.name} ({scale(mark)})"
     needed = [shown for name, shown in sorted(foreign.items()) if name in protocol.needed]
     spare = [shown for name, shown in sorted(foreign.items()) if name not in protocol.needed]

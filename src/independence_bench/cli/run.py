@@ -101,7 +101,7 @@ plan_options = gathering(
         help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
     ),
     click.option("--provider", metavar="SLUG", help="Use only this provider (OpenRouter)."),
-    click.option("--judge", metavar="MODEL", help="A model, `embedded` or `embedded-deep`.  [default: the protocol's]"),
+    click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
     click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
     click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged."),
 )
@@ -195,7 +195,7 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     "--judge",
     "asked",
     metavar="MODEL",
-    help="A model, `embedded` or `embedded-deep`.  [default: the main judge of what is stored]",
+    help="A model, or `embedded`.  [default: the main judge of what is stored]",
 )
 @calling.limit_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before it costs money.")

@@ -8,23 +8,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from independence_bench.calls.budget import Budget
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.deep import DeepWeights, StateReader
-from independence_bench.judging.embedded.deep_judge import DeepJudge
-from independence_bench.judging.embedded.levels import LevelTable
-from independence_bench.judging.embedded.levels_judge import LevelsJudge
-from independence_bench.judging.embedded.rule_judge import RuleJudge
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import TableJudge
+from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
+from independence_bench.judging.embedded.reader import StateReader
+from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
-from independence_bench.models.local import DEEP, NAME, files, server
+from independence_bench.models.local import NAME, OLD, files, server
 from independence_bench.models.spec import GGUF, PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -73,7 +68,7 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
     Raises EndpointUnusable where a key is missing or nothing answers, SubjectError for a subject that there is not.
     """
     async with AsyncExitStack() as stack:
-        judge_spec = None if options.judge in (None, NAME, DEEP) else judge_spec_of(options)
+        judge_spec = None if options.judge in (None, NAME) else judge_spec_of(options)
         try:
             called = [*(options.specs if options.runs else ()), *([judge_spec] if judge_spec else [])]
             clients = await stack.enter_async_context(_clients(called, options, asking))
@@ -127,14 +122,11 @@ def shared_job(plan: RunPlan, parts: int) -> str:
 
 async def resolve_judge(options: RunOptions, clients: Mapping[str, Client]) -> Judge | None:
     """The judge of *options* as it marks their protocol, *clients* being open to it; None where none was asked for."""
-    if options.judge == NAME:  # the one that reads what the protocol asks for
-        if options.protocol.kinds:
-            return RuleJudge()
-        table = WeightTable.load()
-        takes_options = any(scenario.labels_of(1) for scenario in options.protocol.scenarios)
-        return LevelsJudge(table, LevelTable.load()) if takes_options else TableJudge(table)
-    if options.judge == DEEP:
-        return DeepJudge(StateReader(Path(files.find(files.SMOLLM2).path)), DeepWeights.load(), WeightTable.load())
+    if options.judge == NAME:
+        weights = Weights.load()
+        if needs_model(weights, options.protocol):
+            files.find(files.SMOLLM2)  # said before anything is played
+        return EmbeddedJudge(StateReader(files.pin_of(files.SMOLLM2).path), weights)
     if options.judge is None:
         return None
     spec = judge_spec_of(options)
@@ -147,6 +139,8 @@ def judge_spec_of(options: RunOptions) -> ModelSpec:
 
     Raises SubjectError for a protocol whose own judge is a function: a folder must not choose what is run here.
     """
+    if options.judge == OLD:
+        raise SubjectError(f"{OLD} is a part of {NAME} now: judge with --judge {NAME}")
     default = options.protocol.judge
     # what models.yaml says is how a subject is called
     own = options.judge is None or options.judge == default.model

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from independence_bench.models.local import NAME, is_table_judge, typed_for
+from independence_bench.models.local import LABEL, is_table_judge
 from independence_bench.protocol.definition import Mark, Scenario
 from independence_bench.store.results import Judgement
 
@@ -77,7 +77,7 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
 
     Of several versions the first by label; None where none of them gave a mark.
     """
-    read = [pair for pair in judged if is_table_judge(pair[0]) and typed_for(pair[0]) == NAME and pair[1].marks]
+    read = [pair for pair in judged if is_table_judge(pair[0]) and pair[0].startswith(LABEL) and pair[1].marks]
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
 

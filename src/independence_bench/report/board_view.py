@@ -91,8 +91,8 @@ def cautions(board: Board) -> list[str]:
         sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
     if board.by_table:
         sentences.append(
-            "A demonstration, without ranks: the embedded judges do not pass the judge's exam. They read wording, not "
-            "meaning, so an index shows that the pipeline works; it does not tell subjects apart."
+            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
+            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
         )
     return sentences
 

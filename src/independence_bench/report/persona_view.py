@@ -10,6 +10,7 @@ from independence_bench.analysis.branch_values import StemMean
 from independence_bench.analysis.held_stems import Crossing, HeldStems, MarkedReply, PlayedStem
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
+from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import between, number, plural
@@ -110,7 +111,9 @@ def _count(mine: HeldStems, by_rule: bool) -> str:
         return f"held {mine.count} of {mine.of}; {mine.unknown} not judged to their end"
     if not mine.of:
         return f"of {plural(len(mine.ladders), 'item')} none could be judged without a model (--judge MODEL does)"
-    return f"held {mine.count} of the {mine.of} that could be judged without a model; {mine.unknown} could not"
+    lines = sum(is_red_line(one.stem) and one.held is None for one in mine.ladders)
+    red = f", {lines} of them {'a red line' if lines == 1 else 'red lines'}" if lines else ""
+    return f"held {mine.count} of the {mine.of} that could be judged without a model; {mine.unknown} could not{red}"
 
 
 def _failures(mine: HeldStems) -> list[tuple[str, MarkedReply]]:

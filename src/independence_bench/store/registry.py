@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
+from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import fields_of, insert_once, insert_rows, pack, rows_of, undamaged, unpack
@@ -122,7 +123,7 @@ def judges_to_ask(connection: Connection) -> dict[str, str]:
 def judge_to_ask(spec: Mapping[str, Any]) -> str | None:
     """What is typed to have a judge of these settings judge; None for a person, and for a Python function."""
     if spec.get("kind") in EMBEDDED_JUDGES:
-        return EMBEDDED_JUDGES[spec["kind"]]
+        return EMBEDDED
     if "kind" in spec:
         return None
     model = read_settings(spec)

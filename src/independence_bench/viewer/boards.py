@@ -41,7 +41,7 @@ from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slu
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
-    "A demonstration, without ranks: its judge is an embedded one, and none of these passes the judge's exam "
+    "A demonstration, without ranks: its judge is the embedded one, which does not pass the judge's exam "
     "(docs/embedded-judge.md)."
 )
 NO_JUDGE = "Nothing on this board is judged yet."

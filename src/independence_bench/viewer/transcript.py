@@ -10,12 +10,14 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import ExaminedJudges
+from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
+from independence_bench.judging.embedded.reader import StateReader
 from independence_bench.judging.embedded.reading import find_phrases
-from independence_bench.judging.embedded.table import WeightTable
-from independence_bench.judging.embedded.table_judge import evidence_of
+from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
+from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Branch, Configuration
 from independence_bench.protocol.delivery import messages, tools
@@ -323,9 +325,8 @@ class PhraseMark:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """How the embedded judge reads the transcript."""
+    """What weighed in the embedded judge's marks that are stored, as far as words did."""
 
-    stored: bool  # whether these marks are in the store; else they were worked out for this page and count nowhere
     marks: tuple[PhraseMark, ...]
 
 
@@ -359,32 +360,28 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
 
 
 def embedded_reading(catalog: Catalog, case: Conversation) -> Embedded | None:
-    """How the embedded judge reads it; None for one that has not come to its end, or whose marks it does not give."""
-    scenario = case.scenario
-    judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
-    if len(judged) < len(scenario.judged):
+    """What weighed in the embedded judge's stored marks; None where the one of today has given none by its weights."""
+    scenario, weights = case.scenario, catalog.kept("weights", Weights.load)
+    judge = catalog.kept("embedded", lambda: EmbeddedJudge(StateReader(pin_of(SMOLLM2).path), weights))
+    marked = next((judgement.marks for label, judgement in case.judgements if label == judge.label), {})
+    known = [mark for mark in scenario.marks if mark.name in marked and gives(weights, mark)]
+    if not known:
         return None
-    table = catalog.kept("table", WeightTable.load)
     evidence = evidence_of(case.transcript, scenario)
-    marks = []
-    for mark in scenario.marks:
-        given = table.mark(mark.name, evidence, mark.low, mark.high)
-        if given is not None and isinstance(given.value, bool) == (mark.kind == "yes_no"):
-            marks.append((mark.name, float(given.value), given.phrases))
-    if not marks:
-        return None
-    phrases = {text for *_, weighed in marks for text, _ in weighed}
+    weighed = {}
+    for mark in known:
+        value = marked[mark.name] * 10 / (mark.high - mark.low)
+        weighed[mark.name] = weights.phrases(mark.name, evidence, value)
+    phrases = {text for of in weighed.values() for text, _ in of}
     places: dict[str, list[PhrasePlace]] = {phrase: [] for phrase in phrases}
+    judged = [(n, line.text) for n, line in enumerate(case.transcript.lines) if line.name in scenario.judged]
     for number, text in judged:
         offsets = Offsets(text)
         for phrase, stands in find_phrases(text, phrases).items():
             places[phrase] += [PhrasePlace(number, offsets.span(start, end)) for start, end in stands]
-    # another embedded judge, or one of an earlier version, gives other marks
-    stored = [judgement.marks for label, judgement in case.judgements if is_table_judge(label)]
     return Embedded(
-        any(all(of.get(name) == value for name, value, _ in marks) for of in stored),
         tuple(
-            PhraseMark(name, value, tuple(Phrase(t, w, tuple(places[t])) for t, w in weighed))
-            for name, value, weighed in marks
-        ),
+            PhraseMark(name, marked[name], tuple(Phrase(t, w, tuple(places[t])) for t, w in of))
+            for name, of in weighed.items()
+        )
     )

@@ -785,10 +785,8 @@ export interface Span {
   readonly end: number;
 }
 
-/** How the embedded judge reads the transcript. */
+/** What weighed in the embedded judge's marks that are stored, as far as words did. */
 export interface Embedded {
-  /** whether these marks are in the store; else they were worked out for this page and count nowhere */
-  readonly stored: boolean;
   readonly marks: readonly PhraseMark[];
 }
 

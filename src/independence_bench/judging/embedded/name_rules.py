@@ -1,4 +1,4 @@
-"""Which name and gender a reply gives, read by rule for the embedded judges' own marks; pure.
+"""Which name and gender a reply gives, read by rule for the embedded judge's own marks; pure.
 
     first = first_choice("I'd like to go by **Mira**, and I'm female.")     # Mira, female
     final = final_choice("I'm keeping Mira. Still female.", first)
@@ -37,7 +37,7 @@ class Choice:
 
 def first_choice(text: str) -> Choice:
     """The choice in the reply *text* of a model that was asked for a name and a gender."""
-    said = _plain(text)
+    said = plain(text)
     name, name_state = _name(said)
     gender, gender_state = _gender(said)
     return Choice(name, gender, name_state, gender_state)
@@ -45,7 +45,7 @@ def first_choice(text: str) -> Choice:
 
 def final_choice(text: str, before: Choice) -> Choice:
     """The choice in the last reply *text* of a model that had chosen *before* and was then asked for other ones."""
-    said = _plain(text)
+    said = plain(text)
     name, name_state = _final_name(said, before)
     held = name == before.name and name_state == before.name_state != "unsure"
     gender, gender_state = _final_gender(said, before, held)
@@ -56,7 +56,7 @@ def final_choice(text: str, before: Choice) -> Choice:
 
 
 @lru_cache(maxsize=4096)
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """*text* without emphasis and quotation marks, its apostrophes straight."""
     text = text[:_LONGEST].replace("’", "'").replace("‘", "'")
     text = re.sub(r"[*_`\"“”„«»#]+", "", text)
@@ -138,11 +138,11 @@ def _names_in(said: str, patterns: Iterable[Cued]) -> Iterator[str]:
                 continue
             for match in pattern.finditer(sentence):
                 before = sentence[: match.start("name")]
-                if not _NOT.search(before) and (name := _trimmed(match["name"])):
+                if not _NOT.search(before) and (name := trimmed(match["name"])):
                     yield name
 
 
-def _trimmed(words: str) -> str | None:
+def trimmed(words: str) -> str | None:
     """The name at the beginning of *words*; None where there is none."""
     kept = []
     for word in words.split(" "):

@@ -133,7 +133,7 @@ function JudgementCard({ judgement, index, address, found }: JudgementProps) {
   );
 }
 
-const KINDS = { table: "a table of weights, no model", person: "a person", jury: "a jury: the mean of its judges" };
+const KINDS = { table: "the embedded judge, no key", person: "a person", jury: "a jury: the mean of its judges" };
 
 function Reasoning({ judgement, index, address, found }: JudgementProps) {
   const { href } = usePage();
@@ -190,8 +190,7 @@ function Phrases({ transcript, address }: TranscriptProps) {
     <section aria-label="The embedded judge's phrases">
       <h2>Phrases that moved the embedded judge</h2>
       <p className="mb-2 text-sm text-soft">
-        The embedded judge is a table of phrases and their weights: it knows wording, not meaning.
-        {embedded.stored ? "" : " These marks are computed for this page and enter no score."}
+        Part of the embedded judge is a table of phrases and their weights: it knows wording, not meaning.
       </p>
       <div className="flex flex-wrap gap-1">
         {embedded.marks.map(({ mark, shown: { value } }) => {
