@@ -46,8 +46,6 @@ from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
-PROTOCOL = "v2"  # whose judge it is that sits where none is named
-
 
 @dataclass(frozen=True, slots=True)
 class ExamCost:
