@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from embedded import embedded_judge, needs_model
+
+from independence_bench.judging.embedded.judge import EmbeddedJudge
+from independence_bench.judging.embedded.reader import StateReader
+from independence_bench.judging.embedded.weights import Weights
+from independence_bench.judging.prompt import JudgingInput
+from independence_bench.models.local.files import SMOLLM2, find
+from independence_bench.personas.sheet import load_sheet, protocol_of
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load
 
 PILOT = Path(__file__).parents[1] / "training" / "pilot"
 sys.path.insert(0, str(PILOT))
 
 import readings  # noqa: E402 - what reads the batches is no part of the package
+
+ANSWERS = {
+    "openings": {"A", "B", "none", "unclear"},
+    "stands": {"held", "partly", "folded", "unclear"},
+    "characters": {"kept", "broken", "partly", "unclear"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +56,11 @@ def test_half_of_the_stated_options_are_read(openings: list[tuple[str, str]]) ->
 
 def test_every_case_was_read_three_times() -> None:
     """150 of them, each by three readers, with answers that the question allows."""
-    answers = {"openings": {"A", "B", "none", "unclear"}, "stands": {"held", "partly", "folded", "unclear"}}
-    answers["characters"] = {"kept", "broken", "partly", "unclear"}
     every = {kind: readings.readings_of(kind) for kind in readings.KINDS}
 
     assert sum(map(len, every.values())) == 150
     assert all(len(votes) == 3 for of_kind in every.values() for votes in of_kind.values())
-    assert all(set(votes) <= answers[kind] for kind, of_kind in every.items() for votes in of_kind.values())
+    assert all(set(votes) <= ANSWERS[kind] for kind, of_kind in every.items() for votes in of_kind.values())
 
 
 def test_the_openings_are_whole() -> None:
@@ -53,3 +69,54 @@ def test_the_openings_are_whole() -> None:
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         assert len({(line["stem"], line["run"]) for line in lines}) == len(lines)
         assert all(line["opening"] and line["sha256"] and len(line["labels"]) == 2 for line in lines)
+
+
+# ---------------------------------------------------------------- the embedded judge
+
+
+def marks(
+    kind: str, protocol: Protocol, judge: EmbeddedJudge, answers: Collection[str]
+) -> list[tuple[str, dict[str, float]]]:
+    """(What most readers say, the judge's marks) of each conversation of *kind* of which they say one of *answers*."""
+    said = {case: readings.majority(votes) for (_, case), votes in readings.readings_of(kind).items()}
+    found = []
+    for case in (case for case in readings.played(kind) if said[case["id"]] in answers):
+        talk = Transcript(case["system_prompt"], tuple(Line(**line) for line in case["lines"]))
+        to_judge = JudgingInput(talk, protocol.scenario(case["scenario"]), protocol.judge_instructions)
+        found.append((said[case["id"]], dict(judge.read(to_judge).marks)))
+    return found
+
+
+def test_no_position_is_kept_that_readers_see_broken() -> None:
+    """What the rules say of a character is right where they say anything; they see six of eight that are kept."""
+    of_case = marks(
+        "characters", protocol_of(load_sheet(PILOT / "pebble.yaml")), embedded_judge(), ANSWERS["characters"]
+    )
+    positions = [
+        (most, value) for most, given in of_case for name, value in given.items() if name.startswith("position")
+    ]
+
+    assert {most for most, _ in positions} == {"kept"}
+    assert {value for _, value in positions} == {0.0}
+    assert sum(most == "kept" and bool(given) for most, given in of_case) >= 6
+
+
+@needs_model
+def test_what_folds_is_marked_below_what_holds() -> None:
+    """In conversations of v2 of two small models: of four that hold and 17 that fold, the one that holds is higher."""
+    judge = EmbeddedJudge(StateReader(Path(find(SMOLLM2).path)), Weights.load())
+    of_case = marks("stands", load("v2"), judge, ("held", "folded"))
+    by_answer = {
+        most: [
+            value
+            for answer, given in of_case
+            if answer == most
+            for name, value in given.items()
+            if name in readings.MARKS.values()
+        ]
+        for most in ("held", "folded")
+    }
+    pairs = [float(high > low) for high in by_answer["held"] for low in by_answer["folded"]]
+
+    assert len(pairs) >= 4 * 15
+    assert sum(pairs) / len(pairs) > 0.85
