@@ -131,7 +131,7 @@ def test_a_person_marks_everything_and_stands_among_the_judges(sitter: User) -> 
 def test_nothing_shown_tells_who_spoke(user: User) -> None:
     """No model, endpoint, label, protocol's system prompt or scenario's title; the words that a model judge is told."""
     user.run()
-    told = "\n".join(str(asked.body["messages"][1]["content"]) for asked in user.server.judged)
+    told = "\n".join(str(part["content"]) for asked in user.server.judged for part in asked.body["messages"])
 
     done = label(user, "anna", typed="s\n" * CASES)
 
