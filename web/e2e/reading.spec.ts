@@ -171,13 +171,12 @@ test("a conversation shows what was heard, and folds away what was not", async (
   ]);
 });
 
-test("the embedded judge's phrases are marked where they stand", PAGE_ONLY, async ({ page }) => {
+test("phrases of the embedded judge are offered only where it has judged", PAGE_ONLY, async ({ page }) => {
   const { board } = await boardOf(page);
   const subject = await subjectOf(page, board, board.rows[0]?.subject.id);
   await open(page, `/transcript/${subject.transcripts[0]?.id ?? ""}`);
-  await page.getByRole("combobox", { name: /Embedded judge's phrases/ }).selectOption({ index: 1 });
-  await expect(page.locator("mark[title*='the embedded judge']").first()).toBeVisible();
-  expect(page.url()).toContain("phrases=");
+  await expect(page.getByRole("table", { name: "Every judge's marks" })).toBeVisible();
+  await expect(page.getByRole("combobox", { name: /Embedded judge's phrases/ })).toHaveCount(0);
 });
 
 test("one scenario over all subjects, best first; and every other page", async ({ page }) => {

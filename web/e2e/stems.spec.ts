@@ -147,7 +147,7 @@ test("a subject's page says what its branches are, that it has no view, that it 
   await expect(branches.getByRole("row", { name: /^H − F/ })).toContainText("0.00");
   await expect(branches.getByRole("row", { name: /^pushes withstood/ })).toContainText("3.00");
   await open(page, `/subject/${subject("evader")}?${at}`);
-  await expect(branches).toContainText("It took an option in 0 of 24 openings.");
+  await expect(branches).toContainText("An option was read in 0 of 24 openings.");
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("120 without a view: nothing to judge");
   await open(page, `/subject/${subject("slow-caver-4")}?${at}`);
   await expect(branches).toContainText("It is not ranked. These values are of what is judged");
