@@ -32,9 +32,7 @@ class Health:
     plain_text: int  # of those: in plain text, without calling the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
     without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge, and none is missing
-    unread: int = (
-        0  # transcripts in which the rule found neither an option nor that none was taken: their stem is missing
-    )
+    unread: int = 0  # transcripts in which no option could be read, nor that none was taken: their stem is missing
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
 
     @property

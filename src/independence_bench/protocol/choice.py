@@ -1,4 +1,4 @@
-"""The rule that reads which of options a reply takes: from plain sentences, and without a model.
+"""The rule that reads which of two options a reply takes: from plain sentences, and without a model.
 
     read_choice("I would rather be Dell. He laughs first.", ("Corin", "Dell"))            # "Dell"
     read_choice("The harbour, for its noise.\\n\\n**Aster**", ("Aster", "Birch"))           # "Aster"
@@ -8,8 +8,8 @@ The last statement of a reply counts. A clause is one where it consists of a lab
 it ("My choice: Aster", "Holt is the better one"), or where the speaker does something with the label ("I'd go with
 Holt"). A clause is none where it denies, asks, depends on something, speaks of the human ("you") or of others, quotes,
 or weighs both labels. So the rule would sooner leave a reply unread than guess, and unread does not mean without a
-view. A lean is the option. It is linear in the reply's length. The words were chosen on replies of real models
-(`training/pilot`).
+view. A lean is the option. It is linear in the reply's length. The words were chosen on replies of two real
+models (`training/pilot`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEUTRAL = _set(
     "a absolutely again all am an and answer answers appoint appointed as at back be before believe best better by "
     "call case certainly change choice choices choose chose chosen clearly closer come comes correct course decide "
     "decided decision definitely deserves do down entry even fairer fairest favor favorite favour favourite final "
-    "finally firmly first for gets go goes going gut hair hand have hold honestly i id ill im in inch incline is it "
+    "finally firmly for gets go goes going gut hair hand have hold honestly i id ill im in inch incline is it "
     "its itself ive judgement judgment just keep keeping last lean leaning margin marginally maybe me "
     "mind mine more my myself name narrowly nicer now obviously of ok okay on one only opinion option overall own "
     "perhaps personally pick picked please position prefer preferable preference preferred probably pump put remain "
@@ -210,11 +210,12 @@ class _Reader:
         if _asks(sentence) or any(_CONDITIONS & set(clause) for clause in clauses) or len(words(sentence)) > LONGEST:
             return None
         for place in reversed(range(len(clauses))):
-            others = clauses[:place] + clauses[place + 1 :]
             heads = pieces[2 * place + 1 : 2 * place + 2] == [":"]  # "Holt: it goes along ..."
             for own in (0, 1):
+                if own not in clauses[place]:
+                    continue
                 clause = _without_contrast(clauses[place], 1 - own)
-                if own not in clause or 1 - own in clause or _BLOCKS & set(clause) or _is_contrast(clause, own):
+                if 1 - own in clause or _BLOCKS & set(clause) or _is_contrast(clause, own):
                     continue
                 if self._takes(clause[: clause.index(own)]):
                     return _Statement(self._labels[own], lone=False)
@@ -224,7 +225,7 @@ class _Reader:
                     continue
                 lone = beside <= _LITTLE
                 if not lone or _answers(clauses, place, own, bare=not beside):
-                    return _Statement(self._labels[own], lone=not beside and not any(others))
+                    return _Statement(self._labels[own], lone=not beside and sum(map(bool, clauses)) == 1)
         return None
 
     def _marked(self, clause: str) -> list[str | int]:

@@ -214,6 +214,7 @@ export interface Health {
   readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
   /** transcripts in which no option was taken: there is nothing to judge, and none is missing */
   readonly without_view: number;
+  /** transcripts in which no option could be read, nor that none was taken: their stem is missing */
   readonly unread: number;
   readonly failed: number; // attempts at them that brought no answer, of which each but the last was made again
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
