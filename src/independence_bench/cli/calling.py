@@ -22,7 +22,6 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import lines_before
-from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.cli.options import (
     MILLION,
     Command,
@@ -33,6 +32,7 @@ from independence_bench.cli.options import (
     models_file_option,
     say,
     together,
+    trust_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
@@ -43,8 +43,6 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
-from independence_bench.models.local.files import data_folder
-from independence_bench.models.trust import EnvFile
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
@@ -352,35 +350,3 @@ def say_job(report: Report, store: Store) -> None:
             spent = f"at least {spent}, at most {most} (calls in flight and lost ones included)"
         limit = "" if report.budget.limit is None else f" of {money(report.budget.limit)}"
         say(f"job {label_text(job)}: {spent}{limit} spent by {plural(found.workers, 'worker')}, ever")
-
-
-# ---------------------------------------------------------------- keys
-
-
-F = TypeVar("F", bound=Callable[..., object])
-_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
-
-
-def trust_option(command: F) -> F:
-    """--trust; `permissions` reads it"""
-
-    def keep(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
-        context.meta[_TYPED] = typed
-
-    return click.option(
-        "--trust",
-        multiple=True,
-        metavar="NAME=PLACE",
-        expose_value=False,
-        callback=keep,
-        help="Allow the key in NAME to be sent to PLACE, from now on, e.g. LAB_KEY=http://gpu-box:8000.",
-    )(command)
-
-
-def permissions() -> Permissions:
-    """The permissions of the command that is being carried out."""
-    meta = click.get_current_context().meta
-    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
-    # a .env that chooses the folder could bring its own file of permissions
-    outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
-    return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file, confirmed)

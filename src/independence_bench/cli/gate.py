@@ -25,12 +25,12 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
-from independence_bench.cli.calling import permissions
 from independence_bench.cli.options import (
     Number,
     command_line,
     configuration_options,
     legend_option,
+    permissions,
     say,
     show,
     weights_option,

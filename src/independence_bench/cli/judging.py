@@ -15,12 +15,13 @@ from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
-from independence_bench.cli.calling import Worker, permissions
+from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
     command_line,
     configuration_options,
     err,
     legend_option,
+    permissions,
     say,
     show,
     show_chosen,

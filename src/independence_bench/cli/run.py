@@ -13,7 +13,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, run_options
 from independence_bench.cli import calling, progress
-from independence_bench.cli.calling import Worker, permissions, price_option, trust_option
+from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
     Number,
     as_list,
@@ -23,9 +23,11 @@ from independence_bench.cli.options import (
     gathering,
     models_file_option,
     out,
+    permissions,
     runs_option,
     say,
     store_option,
+    trust_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, duration
