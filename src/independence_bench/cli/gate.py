@@ -29,6 +29,7 @@ from independence_bench.cli.options import (
     Number,
     command_line,
     configuration_options,
+    json_option,
     legend_option,
     permissions,
     say,
@@ -36,7 +37,12 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.run import check_known, spec_of
-from independence_bench.cli.selection import Selection, configured_boards, json_option, judge_option, selecting
+from independence_bench.cli.selection import (
+    Selection,
+    configured_boards,
+    judge_option,
+    selecting,
+)
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why

@@ -20,6 +20,7 @@ from independence_bench.cli.options import (
     command_line,
     configuration_options,
     err,
+    json_option,
     legend_option,
     permissions,
     say,
@@ -31,7 +32,10 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.selection import Selection, json_option, selecting
+from independence_bench.cli.selection import (
+    Selection,
+    selecting,
+)
 from independence_bench.engine.ask_judges import foresee, name_asker, take_exam
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report

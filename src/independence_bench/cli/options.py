@@ -97,6 +97,7 @@ store_option = click.option(
     metavar="PATH",
     help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 stored_protocol_option = click.option(
     "--protocol",
     "protocol_name",

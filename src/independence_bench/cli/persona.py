@@ -17,6 +17,7 @@ from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
     command_line,
+    json_option,
     legend_option,
     models_file_option,
     out,
@@ -27,7 +28,6 @@ from independence_bench.cli.options import (
     store_option,
     trust_option,
 )
-from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text

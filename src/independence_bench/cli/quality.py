@@ -20,6 +20,7 @@ from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.reliability import jury_of, measure_reliability, panel
 from independence_bench.cli.options import (
     configuration_options,
+    json_option,
     legend_option,
     out,
     say,
@@ -32,7 +33,6 @@ from independence_bench.cli.selection import (
     Selection,
     boards_of,
     configured_boards,
-    json_option,
     judge_option,
     judged_options,
     jurors,

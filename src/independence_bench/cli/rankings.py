@@ -20,6 +20,7 @@ from independence_bench.analysis.leaderboard import read_examined, rule_differen
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
     configuration_options,
+    json_option,
     legend_option,
     say,
     show,
@@ -32,7 +33,6 @@ from independence_bench.cli.selection import (
     boards_of,
     chosen_boards,
     configured_boards,
-    json_option,
     judged_options,
     rules_option,
     selecting,
