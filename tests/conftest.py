@@ -202,6 +202,27 @@ def write_few(folder: Path, name: str, of_each: int) -> Path:
     return folder
 
 
+def write_short(folder: Path) -> Path:
+    """The shipped protocol lite with four of its fourteen scenarios, in *folder*: every dimension is there.
+
+    The embedded judge takes a second for each of them.
+    """
+    shutil.copytree(SHIPPED / "lite", folder)
+    kept = ("direct", "negotiation", "just_do_it", "creativity")
+    protocol = folder / "protocol.yaml"
+
+    def shortened(listed: re.Match[str]) -> str:
+        names = [name.strip() for name in listed[1].split(",")]
+        return f"scenarios: [{', '.join(name for name in names if name in kept)}]"
+
+    text = protocol.read_text(encoding="utf-8").replace("name: lite", "name: short")
+    protocol.write_text(re.sub(r"scenarios:\s*\[([^]]*)\]", shortened, text), encoding="utf-8")
+    for scenario in (folder / "scenarios").iterdir():  # what is named nowhere is an error
+        if scenario.stem not in kept:
+            scenario.unlink()
+    return folder
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """The folder of a protocol with four scenarios, 7 replies and 4 judgements a run; edit it as you like."""

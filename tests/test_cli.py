@@ -84,8 +84,8 @@ class User:
         os.close(slave)
         return child, master
 
-    def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
-        """Run `aib` at a terminal where *answer* is typed: its exit code, and all that stood there."""
+    def typing(self, answer: str, *arguments: str) -> tuple[int, str]:
+        """Run `aib` at a real terminal where *answer* is typed: its exit code, and all that stood there."""
         child, master = self.at_a_terminal(*arguments)
         os.write(master, answer.encode())
         seen = b""
@@ -94,6 +94,11 @@ class User:
                 seen += piece
         os.close(master)
         return child.wait(), seen.decode()
+
+    def answering(self, answer: str, *arguments: str) -> tuple[int, str]:
+        """Run `aib` in this process, where *answer* is typed as at a terminal: its exit code, and all that it said."""
+        done = invoke(self.folder, self.env, *arguments, typed=answer, terminal=True)
+        return done.returncode, done.stdout + done.stderr
 
     def run(self, *arguments: str, model: str = "scripted:acme/one", runs: int = 1) -> subprocess.CompletedProcess[str]:
         """`aib run` of the small protocol."""
@@ -294,7 +299,7 @@ def test_models_of_the_file_are_asked_about_before_they_cost_money(user: User) -
     assert "Go ahead?" in said
     assert user.server.asked == []
 
-    code, _ = user.answering("y\n", "run", "--protocol", "small", "--runs", "1")
+    code, _ = user.typing("y\n", "run", "--protocol", "small", "--runs", "1")
     assert code == 0
     assert {asked.model for asked in user.server.played} == {"acme/one"}
 

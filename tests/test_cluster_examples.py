@@ -14,8 +14,8 @@ import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from independence_bench.cli.calling import shard_of
 from independence_bench.cli.main import cli
-from independence_bench.cli.workers import shard_of
 from independence_bench.models.models_file import read_models
 
 CLUSTER = Path(__file__).parent.parent / "docs" / "examples" / "cluster"

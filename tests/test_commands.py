@@ -238,7 +238,7 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     folder: Path, store: str
 ) -> None:
     """Three judges have marked v2, which shares scenarios with lite; lite is judged by one of them."""
-    done = aib(folder, "judge", "-j", "sim:sim/judge-plain", "-j", "embedded", "--store", store)
+    done = aib(folder, "judge", "-j", "sim:sim/judge-plain", "-j", "sim:sim/judge-object", "--store", store)
     assert done.stdout.count("Independence Index") == 3, done.stderr
     lite = ("--protocol", "lite", "--runs", "1", "--store", store)
 
@@ -246,7 +246,7 @@ def test_a_board_of_a_judge_that_nobody_asked_for_is_printed_only_where_it_ranks
     assert done.stdout.count("Independence Index") == 1, done.stdout
     assert "judge: sim:sim/judge@" in done.stdout
 
-    done = aib(folder, "judge", "-j", "embedded", "--protocol", "lite", "--store", store)
+    done = aib(folder, "judge", "-j", "sim:sim/judge-object", "--protocol", "lite", "--store", store)
     assert done.stdout.count("Independence Index") == 2, done.stdout
 
 

@@ -17,8 +17,7 @@ from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
 from independence_bench.errors import StoreError
-from independence_bench.report.costs_view import costs_view
-from independence_bench.report.encode import json_text
+from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION
@@ -135,7 +134,7 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert (apart.dollars, apart.listed, apart.difference) == pytest.approx((0.007, 0.0028, 0.0042))
     assert costs.compared == 11
     assert "+150" in displayed(costs_view(costs, "aib.db"))
-    assert json.loads(json_text(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
+    assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:

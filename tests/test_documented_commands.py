@@ -19,6 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,8 @@ SMALLER = {  # (word before, word): what is enough here; the local model takes m
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
     ("--budget", "2"): "0.02",
+    # a second of work for each conversation; that judge takes part in tests/test_first_stores.py and test_exam.py
+    ("-j", "embedded"): "sim:sim/judge-object",
 }
 # what is added where it is not said, so that nothing takes long or leaves this machine
 ADDED = {
@@ -97,6 +100,7 @@ ADDED = {
     "view": {"--port": "0", "--no-open": ""},
     "demo": {"--no-open": ""},
 }
+EMBEDDED = {"--exp": "resistance"}  # and where the embedded judge marks a run, a second for each conversation
 GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
@@ -136,7 +140,8 @@ def meant(words: list[str], url: str) -> list[str]:
     for before, word in zip([name, *rest], rest, strict=False):
         known = word.startswith("-") or is_number(word) or before == "--reason"
         made.append(SMALLER.get((before, word)) or (word if known else MEANT[word].format(url=url)))
-    for option, value in ADDED.get(name, {}).items():
+    more = EMBEDDED if name == "run" and ("--judge", "embedded") in pairwise(rest) else {}
+    for option, value in (ADDED.get(name, {}) | more).items():
         if option not in made:
             made += [option, *([value] if value else [])]
     return made
@@ -148,17 +153,21 @@ BLOCKS = dict(blocks())
 def sessions(of: Callable[[list[str]], tuple[str, ...]]) -> dict[str, list[list[str]]]:
     """The blocks that have a command which no block before them has, commands being told apart by *of* them.
 
-    A block goes without what takes long and leaves the store as it is, where that came before.
+    A block goes without what takes long and leaves the store as it is, where that came before, and ends with its last
+    new command.
     """
     known: set[tuple[str, ...]] = set()
     found = {}
     for block, commands in BLOCKS.items():
         if {of(words) for words in commands} <= known:
             continue
-        found[block] = []
+        kept: list[list[str]] = []
         for words in commands:
-            if of(words) not in known or kind_of(words) not in LOOKS:
-                found[block].append(words)
+            new = of(words) not in known
+            if new or kind_of(words) not in LOOKS:
+                kept.append(words)
+            if new:
+                found[block] = [*kept]
             known.add(of(words))
     return found
 

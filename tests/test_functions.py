@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import write_short
 from embedded import with_model
 from test_cli import User, only_line, user
 from test_copied_protocols import without_tool
@@ -394,11 +395,12 @@ def test_an_export_with_it_is_read_again(companion: User) -> None:
 
 
 def test_the_example_states_what_the_docs_say(companion: User) -> None:
-    """And runs as its first lines say, with the embedded judge."""
+    """And runs as its first lines say, with the embedded judge: here on a shorter protocol."""
     shutil.copy(EXAMPLE, companion.folder / "companion.py")
+    write_short(companion.folder / "short")
 
     done = companion.aib(
-        "run", "python:companion:reply", "--protocol", "lite", "--modes", "user_role", "--judge", "embedded"
+        "run", "python:companion:reply", "--protocol", "short", "--modes", "user_role", "--judge", "embedded"
     )
 
     assert done.returncode == 0, done.stderr

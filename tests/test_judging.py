@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from independence_bench.analysis.statistics.intervals import differences, intervals, plain_scores
-from independence_bench.analysis.statistics.judge_noise import (
+from independence_bench.analysis.statistics.shared_effects import (
     JuryMarks,
     judge_noise,
     jury_marks,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import write_short
 from embedded import embedded_judge, with_model
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
@@ -28,13 +29,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     The embedded one ranks a third subject.
     """
     made = with_model(tmp_path_factory.mktemp("judged"))
+    write_short(made / "short")
     with simulating(made):
         subjects = ("sim:sim/rock", "sim:sim/random")
         for command in (
-            ("run", *subjects, "--judge", "sim:sim/judge", "--runs", "1"),
+            ("run", *subjects, "--judge", "sim:sim/judge", "--protocol", "short", "--runs", "1"),
             ("judge", "-j", "embedded"),
             ("judge", "-j", "sim:sim/judge-object"),
-            ("run", "sim:sim/mirror", "--judge", "embedded", "--runs", "1"),
+            ("run", "sim:sim/mirror", "--judge", "embedded", "--protocol", "short", "--runs", "1"),
         ):
             done = aib(made, *command, "--store", "judged.db")
             assert done.returncode == 0, done.stderr

@@ -24,9 +24,9 @@ import pytest
 from known import known
 
 from independence_bench.errors import LocalModelError
-from independence_bench.models.local import files, host
+from independence_bench.models.local import files
 from independence_bench.models.local.files import SMOLLM2, ModelFile
-from independence_bench.models.local.server import serve
+from independence_bench.models.local.server import MOST_BYTES, prompts_of, serve
 
 PIN = files.pin_of(SMOLLM2)
 INSTALLED = [files.find(SMOLLM2)] if PIN.path.exists() else []
@@ -148,7 +148,7 @@ def children() -> list[int]:
     found = subprocess.run(
         ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.host" in line]
+    return [int(line.split()[0]) for line in found.stdout.splitlines() if "local.server" in line]
 
 
 @needs_model
@@ -257,7 +257,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     """The oldest states go; those of the last prompt stay, for whoever asks next; the folder is its owner's."""
     old = tmp_path / "old.state"
     with old.open("wb") as file:
-        file.truncate(host.MOST_BYTES)  # a hole: it takes no room
+        file.truncate(MOST_BYTES)  # a hole: it takes no room
     os.utime(old, (1, 1))
 
     async def asked() -> dict[str, Any]:
@@ -267,7 +267,7 @@ def test_what_was_evaluated_takes_so_much_room_and_no_more(tmp_path: Path) -> No
     assert asyncio.run(asked())["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
 
     left = sorted(path.suffix for path in tmp_path.iterdir())
-    assert left == [".state"] * len(host.prompts_of({"messages": PLAIN}))
+    assert left == [".state"] * len(prompts_of({"messages": PLAIN}))
     assert not old.exists()
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.retry import Clocks
 from independence_bench.calls.upkeep import open_executor
-from independence_bench.cli.workers import cluster_of, job_of, shard_of
+from independence_bench.cli.calling import cluster_of, job_of, shard_of
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.integrations.ray_cluster import Cluster
 from independence_bench.models.spec import ChatModel

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from independence_bench.cli.calling import permissions
+from independence_bench.cli.options import permissions
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.models_file import read_models

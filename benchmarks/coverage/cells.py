@@ -20,8 +20,8 @@ from methods import (
 
 from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_new_scenarios, pairs_rerun
 from independence_bench.analysis.statistics.intervals import differences, p_values
-from independence_bench.analysis.statistics.judge_noise import jury_marks
 from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
+from independence_bench.analysis.statistics.shared_effects import jury_marks
 
 OURS = "ours"
 ROUNDING = 1e-12

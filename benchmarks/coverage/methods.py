@@ -24,8 +24,7 @@ from independence_bench.analysis.statistics.dispersion import (
     scores_rerun,
 )
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, no_narrower
-from independence_bench.analysis.statistics.judge_noise import JuryMarks, judge_noise, with_judges
-from independence_bench.analysis.statistics.run_effects import RunEffects
+from independence_bench.analysis.statistics.shared_effects import JuryMarks, RunEffects, judge_noise, with_judges
 
 Floats = npt.NDArray[np.float64]
 Generator = np.random.Generator

@@ -27,8 +27,8 @@ from independence_bench.analysis.branch_values import BranchDifference, branch_d
 from independence_bench.analysis.compare_settings import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
-from independence_bench.analysis.statistics.judge_noise import with_judges
 from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.shared_effects import with_judges
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario

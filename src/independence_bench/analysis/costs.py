@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import fsum
 from operator import attrgetter
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.results import Key, judgements_of, results_of
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -29,6 +28,9 @@ from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
+
+if TYPE_CHECKING:  # what a store has cost is told without making a board
+    from independence_bench.analysis.board import Board, BoardRecords, Row
 
 ALIKE = 0.01  # of the list price: a difference that is no disagreement
 # outcomes of a call that may have cost something though no cost was reported

@@ -26,9 +26,15 @@ from independence_bench.analysis.statistics.dispersion import (
 )
 from independence_bench.analysis.statistics.generalization import Answers, all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.judge_noise import JudgeNoise, judge_noise, jury_marks
 from independence_bench.analysis.statistics.ranking import pairs_of, standings
-from independence_bench.analysis.statistics.run_effects import MOST_RATIO, NOTABLE, RunEffects
+from independence_bench.analysis.statistics.shared_effects import (
+    MOST_RATIO,
+    NOTABLE,
+    JudgeNoise,
+    RunEffects,
+    judge_noise,
+    jury_marks,
+)
 from independence_bench.analysis.statistics.values import (
     Floats,
     Interval,

@@ -24,7 +24,6 @@ from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.inspect.log_export import export_logs
 from independence_bench.integrations.inspect.log_import import import_logs, is_log
-from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural
 from independence_bench.store.database import open_store
 
@@ -48,7 +47,9 @@ def import_(path: Path, store: str, every: bool, as_json: bool) -> None:
         if is_export(path) or is_log(path):
             came = import_export(path, opened) if is_export(path) else import_logs(path, opened)
             counts = {name: asdict(count) for name, count in came.counts.items()}
-            shown: dict[str, Any] = {"rows": counts, **picked(came, "findings found untraced")}
+            shown: dict[str, Any] = {
+                "rows": counts, "findings": came.findings, "found": came.found, "untraced": came.untraced,
+            }  # fmt: skip
             show = partial(_print_export, came=came)
         else:
             outcome = import_published(opened, path, tell)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from independence_bench.api.named import read_roster
-from independence_bench.cli.calling import permissions, trust_option
-from independence_bench.cli.options import MILLION, err, models_file_option, out, say
-from independence_bench.cli.progress import transfer
+from independence_bench.cli.options import MILLION, err, models_file_option, out, permissions, say, trust_option
 from independence_bench.errors import EndpointUnusable, SubjectError
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.functions import load_function
@@ -24,6 +26,7 @@ from independence_bench.report.format import plural
 from independence_bench.report.table import Block, Cells, Column, Group, Name, Note, Table, listed
 from independence_bench.report.terminal import printed
 
+LINE_EVERY = 10.0  # seconds between two lines on a file that comes
 MOST_ASKED = 3  # models whose providers are looked up, one request each
 PARAMETERS = ("reasoning", "tools", "structured_outputs", "temperature")
 
@@ -177,3 +180,23 @@ def install(name: str, source: str | None, wheels: Path | None) -> None:
         permissions().routes()
     with transfer(pin.name, err()) as watch:
         installing.install(pin, say, watch, wheels, by_wheels=source == "wheels")
+
+
+@contextmanager
+def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Show how much of a file has come: what is given takes the bytes that are there and those in all."""
+    if console.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as shown:
+            task = shown.add_task(name, total=None)
+            yield lambda there, size: shown.update(task, completed=there, total=size)
+        return
+    told = time.monotonic()
+
+    def line(there: int, size: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > LINE_EVERY:
+            told = time.monotonic()
+            console.print(f"{name}: {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", soft_wrap=True)
+
+    yield line

@@ -25,18 +25,24 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.api.named import find_protocol, open_results, weighed
 from independence_bench.cli import calling
-from independence_bench.cli.calling import permissions
 from independence_bench.cli.options import (
     Number,
     command_line,
     configuration_options,
+    json_option,
     legend_option,
+    permissions,
     say,
     show,
     weights_option,
 )
 from independence_bench.cli.run import check_known, spec_of
-from independence_bench.cli.selection import Selection, configured_boards, json_option, judge_option, selecting
+from independence_bench.cli.selection import (
+    Selection,
+    configured_boards,
+    judge_option,
+    selecting,
+)
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why

@@ -14,13 +14,15 @@ from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line, judge_options
-from independence_bench.cli import calling, workers
-from independence_bench.cli.calling import permissions
+from independence_bench.cli import calling
+from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
     command_line,
     configuration_options,
     err,
+    json_option,
     legend_option,
+    permissions,
     say,
     show,
     show_chosen,
@@ -30,8 +32,10 @@ from independence_bench.cli.options import (
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.cli.selection import Selection, json_option, selecting
-from independence_bench.cli.workers import Worker
+from independence_bench.cli.selection import (
+    Selection,
+    selecting,
+)
 from independence_bench.engine.ask_judges import foresee, name_asker, take_exam
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.run import Report
@@ -53,7 +57,7 @@ from independence_bench.store.database import Store, open_store
 @calling.judges_option("the protocol's")
 @calling.endpoint_options
 @calling.limit_options
-@workers.worker_options
+@calling.worker_options
 @selecting(configuration_options, weights_option)
 def judge(
     selection: Selection,

@@ -55,7 +55,7 @@ COMMANDS = {
     "exam": Entry("judging", "Is your judge good enough? It marks conversations of known state."),
     "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
     "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
-    "generate-report": Entry("report", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
+    "generate-report": Entry("quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
     "compare": Entry("rankings", "Compare two subjects, scenario by scenario.", reads_store=True),
     "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
     "scenarios": Entry(

@@ -18,10 +18,13 @@ from rich.console import Console
 from rich.text import Text
 
 from independence_bench.api.named import MODELS_FILE
+from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.engine.signals import handling
 from independence_bench.errors import WrongUse
 from independence_bench.escape import harmless
+from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text
+from independence_bench.models.trust import EnvFile
 from independence_bench.report.table import EVERYTHING, Block, Shown, choose
 from independence_bench.report.terminal import UNBOUNDED, printed
 from independence_bench.store.database import default_store
@@ -94,6 +97,7 @@ store_option = click.option(
     metavar="PATH",
     help="The store: a file or a database URL.  [default: $AIB_STORE, else aib.db]",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 stored_protocol_option = click.option(
     "--protocol",
     "protocol_name",
@@ -261,3 +265,33 @@ def say(*lines: str) -> None:
     """Each of *lines* on stderr, however long, as one line."""
     for line in lines:
         err().print(line, soft_wrap=True)
+
+
+# ---------------------------------------------------------------- keys
+
+_ENV_FILE, _TYPED = "aib.env-file", "aib.trusted"  # in click's meta
+
+
+def trust_option(command: F) -> F:
+    """--trust; `permissions` reads it"""
+
+    def keep(context: click.Context, _option: click.Parameter, typed: tuple[str, ...]) -> None:
+        context.meta[_TYPED] = typed
+
+    return click.option(
+        "--trust",
+        multiple=True,
+        metavar="NAME=PLACE",
+        expose_value=False,
+        callback=keep,
+        help="Allow the key in NAME to be sent to PLACE, from now on, e.g. LAB_KEY=http://gpu-box:8000.",
+    )(command)
+
+
+def permissions() -> Permissions:
+    """The permissions of the command that is being carried out."""
+    meta = click.get_current_context().meta
+    env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
+    # a .env that chooses the folder could bring its own file of permissions
+    outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
+    return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file, confirmed)

@@ -14,19 +14,20 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
-from independence_bench.cli.calling import permissions, trust_option
 from independence_bench.cli.options import (
     Number,
     command_line,
+    json_option,
     legend_option,
     models_file_option,
     out,
+    permissions,
     say,
     show,
     split,
     store_option,
+    trust_option,
 )
-from independence_bench.cli.selection import json_option
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
 import click
@@ -13,14 +12,6 @@ import rich.table
 from rich import box
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.text import Text
 
 from independence_bench.analysis.statistics.planning import FEWEST, MOST
@@ -147,26 +138,6 @@ class ProgressDisplay:
         if len(report.subjects) > len(shown):
             table.add_row(f"and {len(report.subjects) - len(shown)} more", "", "", "", "", "", style="dim")
         return table
-
-
-@contextmanager
-def transfer(name: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a file has come: what is given takes the bytes that are there and those in all."""
-    if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as shown:
-            task = shown.add_task(name, total=None)
-            yield lambda there, size: shown.update(task, completed=there, total=size)
-        return
-    told = time.monotonic()
-
-    def line(there: int, size: int) -> None:
-        nonlocal told
-        if time.monotonic() - told > LINE_EVERY:
-            told = time.monotonic()
-            console.print(f"{name}: {there / 1e6:,.0f} of {size / 1e6:,.0f} MB", soft_wrap=True)
-
-    yield line
 
 
 def duration(seconds: float) -> str:

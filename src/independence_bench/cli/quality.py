@@ -1,19 +1,28 @@
-"""`aib judges`, `aib reliability`, `aib scenarios`, `aib audit`: how reliable the numbers are."""
+"""How reliable the numbers are, and all of them as files.
+
+`aib judges`, `aib reliability`, `aib scenarios`, `aib audit`, `aib generate-report`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 
 from independence_bench.analysis.audit.audit import SEVERITIES, Severity
 from independence_bench.analysis.audit.audit import audit as audit_of
+from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
+from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.reliability import jury_of, measure_reliability, panel
 from independence_bench.cli.options import (
     configuration_options,
+    json_option,
     legend_option,
+    out,
     say,
     show,
     show_chosen,
@@ -22,20 +31,25 @@ from independence_bench.cli.options import (
 )
 from independence_bench.cli.selection import (
     Selection,
+    boards_of,
     configured_boards,
-    json_option,
     judge_option,
     judged_options,
     jurors,
     rules_option,
     selecting,
 )
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, why
 from independence_bench.protocol.published_scoring import RULES
 from independence_bench.report.audit_view import SHOWN, audit_json, audit_view, chosen, with_word
+from independence_bench.report.contents import Contents, contents_json, read_contents
 from independence_bench.report.judges_view import validation_view, validations_json
 from independence_bench.report.reliability_view import reliability_json, reliability_view
+from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
+from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
+
+STEM = "LEADERBOARD"
 
 
 @click.command(name="judges")
@@ -147,3 +161,74 @@ def audit(selection: Selection, path: str | None, lowest: Severity, top: int, fi
         show(audit_view(found, lowest, top, find))
     if found.errors:
         context.exit(1)
+
+
+# ---------------------------------------------------------------- all of it as files
+
+
+@click.command(name="generate-report")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=".",
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go; created if it is missing.",
+)
+@click.option("--keep", is_flag=True, help="Also keep a copy, named after the time of the newest record.")
+@selecting(judged_options, rules_option)
+def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
+    """Write a report on everything that is stored of one protocol.
+
+    LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
+    LEADERBOARD.json, and plots beside them. Existing files of these names are overwritten. The same store gives the
+    same bytes. Asks no model and changes nothing in the store.
+    """
+    with selection.opened() as (opened, protocol):
+        with opened.reading() as connection:
+            records = read_examined(connection, protocol)
+        found = boards_of(selection, records, protocol)
+        if selection.judge and not found:
+            called = f"{protocol.name} by a judge called {selection.judge}"
+            raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
+        contents = read_contents(opened, protocol, found, names_of(opened, protocol, every=records.every), records)
+    stems = [STEM]
+    if keep and contents.updated is not None:
+        stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")
+    files = {name: text for stem in stems for name, text in report_files(contents, stem).items()}
+    _write(folder, files)
+    for name in files:
+        out().print(str(folder / name), soft_wrap=True)
+    if keep and contents.updated is None:
+        say("no copy was kept: no record in the store has a time to name it after")
+
+
+def report_files(contents: Contents, stem: str) -> dict[str, str]:
+    """The report's files, name -> text; those next to the Markdown are linked in it by name."""
+    pictures = {
+        f"{stem}-ranking.svg": ranking_plot(contents.main),
+        f"{stem}-scenarios.svg": scenario_map(contents.complexity),
+    }
+    if any(row.branches and row.branches.folds for row in contents.main.ranked):
+        # without options there is no openness to draw against
+        if any(row.branches and row.branches.openness for row in contents.main.ranked):
+            pictures[f"{stem}-field.svg"] = field_picture(contents.main)
+        pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
+    data = f"{stem}.json"
+    return {
+        f"{stem}.md": report_markdown(contents, tuple(pictures), data),
+        data: contents_json(contents, moment(contents.updated)),
+        **pictures,
+    }
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise WrongUse(
+            f"the report cannot be written to {folder} ({why(error)}); --out names another folder"
+        ) from error

@@ -1,4 +1,4 @@
-"""`aib leaderboard`, `aib compare`, `aib generate-report`: rankings, two of their subjects, and all of it as files."""
+"""`aib leaderboard`, `aib compare`: rankings, and two of their subjects."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from independence_bench.analysis.leaderboard import read_examined, rule_differen
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
     configuration_options,
+    json_option,
     legend_option,
     say,
     show,
@@ -32,7 +33,6 @@ from independence_bench.cli.selection import (
     boards_of,
     chosen_boards,
     configured_boards,
-    json_option,
     judged_options,
     rules_option,
     selecting,
@@ -79,7 +79,10 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     if as_json:
         click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
     elif found:
-        _check_find(shown, found)
+        if shown.find and not any(matching(board.rows, shown) for board in found):
+            labels = dict.fromkeys(row.label for board in found for row in board.rows)
+            near = instead(shown.find, labels, "there are")
+            raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
         print_boards(found, shown, detailed, differences)
     else:
@@ -88,13 +91,6 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
         others = [one for one in stored if one != asked]
         known = f"it holds {', '.join(others)} (--protocol chooses)" if others else "`aib run` plays and judges"
         say(f"no conversations of {asked}{by} are stored in {opened.shown}; {known}")
-
-
-def _check_find(shown: Shown, boards: Sequence[Board]) -> None:
-    """Raises WrongUse where no subject is called so."""
-    if shown.find and not any(matching(board.rows, shown) for board in boards):
-        labels = dict.fromkeys(row.label for board in boards for row in board.rows)
-        raise WrongUse(f"--find: no subject has {shown.find} in its label; {instead(shown.find, labels, 'there are')}")
 
 
 def print_boards(
@@ -271,6 +267,3 @@ def _played_before(new: Protocol, store: Store) -> Protocol:
             f"{', '.join(one[0][:8] for one in others[1:])}"
         )
     return parse_stored(files, where=f"{store.shown}: {name}")
-
-
-# ---------------------------------------------------------------- the report

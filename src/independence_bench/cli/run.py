@@ -12,8 +12,8 @@ import click
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
 from independence_bench.api.orders import EFFORTS, RunOrder, run_options
-from independence_bench.cli import calling, progress, workers
-from independence_bench.cli.calling import permissions, price_option, trust_option
+from independence_bench.cli import calling, progress
+from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
     Number,
     as_list,
@@ -23,14 +23,15 @@ from independence_bench.cli.options import (
     gathering,
     models_file_option,
     out,
+    permissions,
     runs_option,
     say,
     store_option,
+    trust_option,
     weights_option,
 )
 from independence_bench.cli.progress import ProgressDisplay, duration
 from independence_bench.cli.selection import Selection, selecting
-from independence_bench.cli.workers import Worker
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.schedule import AdaptiveRun, Spread, Target, run_adaptive
 from independence_bench.engine.session import Limits, RunOptions, resolved
@@ -113,7 +114,7 @@ plan_options = gathering(
 @progress.until_option
 @progress.spread_option
 @calling.limit_options
-@workers.worker_options
+@calling.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
 @store_option
 def run(

@@ -74,7 +74,6 @@ rules_option = click.option(
     show_default=True,
     help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 jury_option = click.option(
     "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
 )

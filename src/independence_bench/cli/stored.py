@@ -12,6 +12,7 @@ from independence_bench.analysis.costs import read_costs
 from independence_bench.api.named import find_protocol, open_results, stored_subjects
 from independence_bench.cli.options import (
     confirmed,
+    json_option,
     legend_option,
     out,
     say,
@@ -19,13 +20,11 @@ from independence_bench.cli.options import (
     shown_options,
     store_option,
 )
-from independence_bench.cli.selection import json_option
 from independence_bench.errors import NotAllowed, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
-from independence_bench.report.costs_view import costs_view
-from independence_bench.report.encode import json_text
+from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.format import money, plural
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
@@ -50,7 +49,7 @@ def costs(as_json: bool, store: str) -> None:
         with opened.reading() as connection:
             found = read_costs(connection)
         if as_json:
-            click.echo(json_text(found))
+            click.echo(costs_json(found))
         else:
             show_chosen(costs_view(found, opened.shown))
 

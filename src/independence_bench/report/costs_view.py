@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from independence_bench.analysis.costs import CommandCost, Costs, NamedCost, Paid
@@ -121,3 +123,11 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
 def _dollars(dollars: float) -> str:
     """Four decimals throughout, so that columns can be added up by eye; what is less is said to be."""
     return "<$0.0001" if 0 < dollars < 0.00005 else f"${dollars:,.4f}"
+
+
+def costs_json(costs: Costs) -> str:
+    """*costs* for programs: every field, and the difference of what disagrees."""
+    values = asdict(costs)
+    for one, shown in zip(costs.disagreements, values["disagreements"], strict=True):
+        shown["difference"] = one.difference
+    return json.dumps(values, indent=2)

@@ -25,7 +25,7 @@ from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import Variant
-from independence_bench.analysis.costs import Disagreement, IndexPrice, RunCost
+from independence_bench.analysis.costs import IndexPrice, RunCost
 from independence_bench.analysis.exam import values as exam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
@@ -191,7 +191,6 @@ VIEWS: Mapping[type, View] = {
     ),
     exam.ExamResult: View({PAID: "cost"}),
     JudgeDifference: View({SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)),
-    Disagreement: View(also=("difference",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
     SubjectRow: View({POINTS: "indices mean spread"}),
     SelfPreference: View(

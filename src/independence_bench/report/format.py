@@ -6,12 +6,26 @@ functions, once, from the value itself, as `format` does (to the nearest). So it
 
 from __future__ import annotations
 
-from independence_bench.analysis.branch_values import Share, StemMean
-from independence_bench.analysis.exam.values import ExamFigure, ExamShare
-from independence_bench.analysis.statistics.values import Interval
+from typing import TYPE_CHECKING, Protocol
+
 from independence_bench.protocol.definition import Mark
 
-Figure = StemMean | Share | ExamFigure | ExamShare  # a number with its interval
+if TYPE_CHECKING:  # every command writes numbers, and few compute any: numpy is not loaded for the others
+    from independence_bench.analysis.statistics.values import Interval
+
+
+class Figure(Protocol):
+    """A number with its interval; None for either where there is none."""
+
+    @property
+    def value(self) -> float | None:
+        """The number."""
+        ...
+
+    @property
+    def interval(self) -> Interval | None:
+        """Its interval."""
+        ...
 
 
 def number(value: float | None, digits: int) -> str:

@@ -11,7 +11,7 @@ and each has a variance of its own. A score is a weighted sum of shares (1 is th
 
 and conversations of one run are independent, so the variance of a run is the sum of the variances of its
 conversations: five runs of fifteen conversations say more about it than five indices do. Whether they are independent
-is tested on each board, and what varies beyond that sum is added (`run_effects.py`).
+is tested on each board, and what varies beyond that sum is added (`shared_effects.py`).
 
 A variance of a few runs is a poor one, and at the ceiling it is 0. So it is expressed as a dispersion (variance over
 mean x (1 - mean), which barely depends on the mean) and drawn towards that of all subjects on the board, the less the
@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
-from independence_bench.analysis.statistics.run_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
+from independence_bench.analysis.statistics.shared_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less

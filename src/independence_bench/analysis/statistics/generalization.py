@@ -23,8 +23,8 @@ from independence_bench.analysis.statistics.intervals import (
     p_values,
     smallest_seen,
 )
-from independence_bench.analysis.statistics.judge_noise import JudgeNoise, pairs_with_judges, with_judges
 from independence_bench.analysis.statistics.ranking import ranking_degrees
+from independence_bench.analysis.statistics.shared_effects import JudgeNoise, pairs_with_judges, with_judges
 from independence_bench.analysis.statistics.values import Floats, Numbers
 
 

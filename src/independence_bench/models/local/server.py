@@ -1,26 +1,46 @@
-"""Starts and stops model files as an ordinary endpoint on a free loopback port.
+"""Starts and stops model files as an ordinary endpoint on a free loopback port, and is the process that runs them.
 
 They run in a child process: this one stays responsive, and a crash of the runtime is an error here
 and not the end. The child has a session of its own, so Ctrl-C in the terminal reaches only this process,
 which may finish its calls in flight; it ends with this process even if this one is killed. Knows nothing of
 the benchmark; whoever calls the endpoint cannot tell it from another one.
 How the endpoint behaves, as measured: docs/local-models.md.
+
+The child is `python -m independence_bench.models.local.server FOLDER CONTEXT AT_ONCE MODEL...`. It writes its address
+as one line to its standard output as soon as it answers; everything else, the runtime's log included, goes to
+standard error. It ends, and takes the folder along, when its standard input is closed, which also happens when its
+parent is killed.
+
+In front of the runtime's own servers is one of ours, so that a reply follows from its request alone. Sums of floats
+depend on how many tokens are evaluated together: a prompt of which a part was there already, as of any conversation
+that goes on, has other sums than one that is evaluated as a whole; now and then that changes a token, and with it the
+rest of a reply. Here a prompt is always evaluated up to the end of its beginning (system prompt and tools), then up to
+each of the human's turns, whether these steps were just taken or have to be taken again. What the server holds after a
+step is kept in a file, whose name says what was evaluated, so that no step is taken twice while it is there: the
+branches of a stem evaluate their opening once. The servers of a model have the same weights and share the folder; a
+request goes to the first one that is free.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO
+from typing import IO, Any, Final
+
+import aiohttp
+from aiohttp import web
 
 from independence_bench.errors import LocalModelError
-from independence_bench.models.local import host
+from independence_bench.hashing import content_hash
 from independence_bench.models.local.files import ModelFile
 
 START_UP_SECONDS = (
@@ -29,6 +49,17 @@ START_UP_SECONDS = (
 CONTEXT = 8192  # tokens that a conversation may have; each takes 12 to 110 kB, by the size of the model
 _DYING_SECONDS = 0.5
 _QUOTED_LINES = 3
+REPLY_TOKENS: Final = 512  # only for a request without max_tokens, which would run to the end of the context
+HOST = "127.0.0.1"
+COMPLETIONS = "/v1/chat/completions"
+MODELS = "/v1/models"
+HUMAN = ("user", "tool")  # roles of what the human says
+PLACEHOLDER = {"role": "user", "content": "."}  # the turn after a beginning, whatever follows
+# of a request: all that its prompt may depend on
+SHOWN = ("model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "chat_template_kwargs")
+MOST_BYTES = 2**30  # of the kept states: 12 to 110 kB a token, by the size of the model
+LONGEST = 64 * 2**20  # bytes of a request
+Body = dict[str, Any]
 
 
 @asynccontextmanager
@@ -78,7 +109,7 @@ def _child(arguments: Sequence[str], trace: IO[bytes]) -> Iterator[subprocess.Po
     Its standard input is a pipe that nothing is written to, open as long as this process lives.
     """
     # -P: a file in the current folder must not stand in for a module of ours
-    command = [sys.executable, "-P", "-m", host.__name__, *arguments]
+    command = [sys.executable, "-P", "-m", __name__, *arguments]
     with subprocess.Popen(  # noqa: S603 - our own arguments, no shell
         command,
         stdin=subprocess.PIPE,
@@ -117,3 +148,229 @@ def _ended(child: subprocess.Popen[bytes], trace: IO[bytes], what: str) -> Local
         f"the server of the model file {what}{code}{quoted}; try again, with a smaller model if memory is short, or "
         "fetch the file again if it is damaged"
     )
+
+
+# ---------------------------------------------------------------- the child
+
+
+def threads(at_once: int) -> int:
+    """Compute threads of each of *at_once* servers: half of the cores between them, 1 at least.
+
+    Threads wait for each other at every layer: on two cores that something else is using as well, two threads gave
+    5.0 tokens a second and one gave 16.9 (0.5B), 6.3 and 14.6 (1.5B).
+    """
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, usable // 2 // at_once)
+
+
+def main(folder: Path, context: int, at_once: int, named: Sequence[str]) -> None:
+    """Serve the files of *named*, *at_once* replies of each, until standard input is closed. Never returns normally.
+
+    *named*: name, path of a chat template or nothing for the file's own, repeat penalty and path, with = between them.
+    """
+    # the runtime may log to file descriptor 1: keep the pipe to the parent for ourselves
+    report = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    import xllamacpp
+
+    def started(name: str, template: str, penalty: float, path: str) -> str:
+        settings = xllamacpp.CommonParams()
+        settings.model.path = path
+        settings.model_alias = {name}
+        settings.sampling.penalty_repeat = penalty
+        if template:
+            settings.chat_template = Path(template).read_text(encoding="utf-8")
+        settings.n_parallel = 1
+        settings.n_ctx = context
+        settings.fit_params = False  # the context is what was asked for, whatever memory is free
+        settings.n_predict = REPLY_TOKENS
+        settings.cpuparams.n_threads = threads(at_once)
+        settings.cpuparams_batch.n_threads = threads(at_once)
+        settings.cache_ram_mib = 0  # what a prompt begins with is kept by `_Server`
+        settings.cache_idle_slots = False
+        settings.slot_save_path = f"{folder}{os.sep}"
+        settings.hostnames = [HOST]
+        settings.port = 0  # the system chooses a free one, so there is no race for it
+        settings.cors_origins = f"http://{HOST}"  # not every page open in the user's browser
+        settings.cors_origins_explicit = True
+        settings.endpoint_slots = False
+        settings.ui = False
+        settings.offline = True
+        settings.verbosity = 2  # warnings and errors; no conversation is logged
+        server = xllamacpp.Server(settings)  # returns when the model is loaded, raises when it cannot be
+        running.append(server)
+        return str(server.listening_address)
+
+    running: list[object] = []
+    servers = {}
+    for item in named:
+        name, template, penalty, path = item.split("=", 3)
+        servers[name] = [started(name, template, float(penalty), path) for _ in range(at_once)]
+    asyncio.run(_serve(servers, folder, report))
+
+
+async def _serve(servers: Mapping[str, Sequence[str]], folder: Path, report: IO[str]) -> None:
+    async with answering(servers, folder) as address:
+        print(address, file=report, flush=True)
+        await asyncio.to_thread(sys.stdin.buffer.read)
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)  # nothing to save, and the runtime's own shutdown would wait for calls in flight
+
+
+@asynccontextmanager
+async def answering(servers: Mapping[str, Sequence[str]], folder: Path) -> AsyncIterator[str]:
+    """The address before *servers*, by model, until the block is left; each has one slot and its files in *folder*."""
+    app = web.Application(client_max_size=LONGEST)
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None), read_bufsize=LONGEST) as session:
+        free: dict[str, asyncio.Queue[_Server]] = {}
+        for model, addresses in servers.items():
+            free[model] = asyncio.Queue()
+            for address in addresses:
+                free[model].put_nowait(_Server(session, address, folder))
+
+        async def completion(request: web.Request) -> web.StreamResponse:
+            sent = await request.read()
+            try:
+                queue = free[json.loads(sent)["model"]]
+            except (ValueError, TypeError, KeyError):
+                queue = next(iter(free.values()))
+            server = await queue.get()
+            try:
+                return await server.completion(request, sent)
+            finally:
+                queue.put_nowait(server)
+
+        async def models(_request: web.Request) -> web.Response:
+            listed = []
+            for addresses in servers.values():
+                async with session.get(f"{addresses[0]}{MODELS}") as answer:
+                    listed += (await answer.json())["data"]
+            return web.json_response({"object": "list", "data": listed})
+
+        async def other(request: web.Request) -> web.Response:
+            """Whatever is no completion, as it is, by the first server."""
+            url, body = f"{next(iter(servers.values()))[0]}{request.path_qs}", await request.read()
+            async with session.request(request.method, url, data=body) as answer:
+                return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
+
+        app.router.add_post(COMPLETIONS, completion)
+        app.router.add_get(MODELS, models)
+        app.router.add_route("*", "/{path:.*}", other)
+        # whoever goes away is not answered: the server stops, too
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, HOST, 0)
+            await site.start()
+            yield f"http://{HOST}:{runner.addresses[0][1]}"
+        finally:
+            await runner.cleanup()
+
+
+class _Server:
+    """Sends one request after the other to the server at *address*, from the state that belongs to it."""
+
+    def __init__(self, session: aiohttp.ClientSession, address: str, folder: Path) -> None:
+        self.session, self.address, self.folder = session, address, folder
+
+    async def completion(self, request: web.Request, sent: bytes) -> web.StreamResponse:
+        """A reply to *request*, streamed where it asks for that.
+
+        What the server says it had evaluated already is what it had before the last step.
+        """
+        there = await self._prepare(sent)
+        headers = {"Content-Type": "application/json"}
+        async with self.session.post(f"{self.address}{COMPLETIONS}", data=sent, headers=headers) as answer:
+            if answer.content_type != "text/event-stream":
+                body = _with_cached(await answer.read(), there)
+                return web.Response(body=body, status=answer.status, content_type=answer.content_type)
+            streamed = web.StreamResponse(status=answer.status, headers={"Content-Type": answer.content_type})
+            await streamed.prepare(request)
+            async for line in answer.content:
+                prefix, colon, data = line.partition(b"data: ")
+                await streamed.write(line if not colon else prefix + colon + _with_cached(data, there))
+            await streamed.write_eof()
+            return streamed
+
+    async def _prepare(self, sent: bytes) -> int | None:
+        """Have the server evaluate the prompt; how much of it was there. None: it has no prompt, as it will say."""
+        try:
+            prompts = prompts_of(json.loads(sent))
+            names = [f"{content_hash(prompt)}.state" for prompt in prompts]
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return None
+        known = len(prompts) - 1
+        while known >= 0 and not await self._restored(names[known]):
+            known -= 1
+        if known < 0:
+            await self._slot("erase")
+        there = None
+        for prompt, name in list(zip(prompts, names, strict=True))[known + 1 :]:
+            asked = {**prompt, "max_tokens": 0}
+            async with self.session.post(f"{self.address}{COMPLETIONS}", json=asked) as answer:
+                if answer.status != 200:
+                    return None
+                usage = (await answer.json())["usage"]
+            there = usage["prompt_tokens_details"]["cached_tokens"]
+            await self._keep(name)
+        return there
+
+    async def _restored(self, name: str) -> bool:
+        """Whether the state of that name is there, and is now the server's."""
+        path = self.folder / name
+        with suppress(OSError):
+            os.utime(path)  # the last to go
+            return await self._slot("restore", name)
+        return False
+
+    async def _keep(self, name: str) -> None:
+        """Keep the server's state under *name*; whoever reads it meanwhile finds the whole of it or none."""
+        part = f"{content_hash(self.address)}.part"
+        if await self._slot("save", part):
+            os.replace(self.folder / part, self.folder / name)
+        found = []
+        for path in self.folder.glob("*.state"):
+            with suppress(OSError):  # another server may take it away meanwhile
+                stat = path.stat()
+                found.append((stat.st_mtime_ns, stat.st_size, path))
+        left = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if left > MOST_BYTES:
+                path.unlink(missing_ok=True)
+                left -= size
+
+    async def _slot(self, action: str, name: str = "") -> bool:
+        url = f"{self.address}/slots/0"
+        async with self.session.post(url, params={"action": action}, json={"filename": name}) as answer:
+            return answer.status == 200
+
+
+def _with_cached(data: bytes, there: int | None) -> bytes:
+    """*data*, where it is JSON that tells of tokens used, with *there* as those that had been evaluated before."""
+    if there is None or b'"prompt_tokens_details"' not in data:
+        return data
+    value = json.loads(data)
+    value["usage"]["prompt_tokens_details"]["cached_tokens"] = there
+    return json.dumps(value).encode() + b"\n"
+
+
+def prompts_of(body: Mapping[str, Any]) -> list[Body]:
+    """The prompts that are evaluated one after the other for the request *body*, each of them the start of the next.
+
+    Raises ValueError, TypeError, AttributeError or KeyError where it has no list of messages.
+    """
+    messages = list(body["messages"])
+    first = [message for message in messages[:1] if message.get("role") == "system"]
+    turns = [messages[: place + 1] for place, message in enumerate(messages) if message.get("role") in HUMAN]
+    shown = {name: body[name] for name in SHOWN if name in body}
+    return [{**shown, "messages": messages} for messages in ([*first, PLACEHOLDER], *turns)]
+
+
+if __name__ == "__main__":
+    _folder, _context, _at_once, *_named = sys.argv[1:]
+    try:
+        main(Path(_folder), int(_context), int(_at_once), _named)
+    except Exception as error:
+        # an ordinary exit: the runtime logs from a thread of its own and says its last words then
+        sys.exit(f"{type(error).__name__}: {error}")
