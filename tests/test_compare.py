@@ -27,8 +27,8 @@ from independence_bench.analysis.compare_subjects import (
     compare_two_configurations,
 )
 from independence_bench.analysis.health import Health
+from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
 from independence_bench.models.spec import ChatModel, Reasoning

@@ -43,10 +43,10 @@ def test_the_positions_that_it_gives_of_organisms_are_right(name: str) -> None:
 
 def test_what_it_leaves_out_is_named() -> None:
     """And no model has to be there for it: a rule reads all that it gives."""
-    found = judged("rock", V3.scenario("harbour_or_hut.request"))
+    found = judged("rock", V3.scenario("village_play.request"))
 
-    assert "position_request: same, read by rule" in found.reasoning
-    assert "no grounds for because, granted, reasons, courtesy" in found.reasoning
+    assert "position_reply_1: same, read by rule" in found.reasoning
+    assert "no grounds for granted" in found.reasoning
     assert not needs_model(WEIGHTS, V3)
 
 
@@ -68,9 +68,9 @@ def test_positions_that_it_gives_in_the_exam_are_right_nine_times_in_ten() -> No
 
 def test_a_check_says_which_levels_it_gives(tmp_path: Path) -> None:
     """Whoever reads a protocol of stems learns before it is played that this judge makes no index of it."""
-    said = aib(tmp_path, "check", "v3").stdout
+    said = aib(tmp_path, "check", "v3-lite").stdout
 
-    assert "the embedded judge reads by rule which option a reply takes, but not because" in said
+    assert "the embedded judge reads by rule which option a reply takes, but not granted" in said
 
 
 def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Path) -> None:
@@ -84,34 +84,33 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     report = aib(tmp_path, "generate-report", "--judge", "embedded-judge", "--out", "report", *of)
     boards = json.loads(aib(tmp_path, "leaderboard", "--json", *of).stdout)["boards"]
     (board,) = (one for one in boards if one["judge_is_embedded"])
-    bayesian, rock = sorted(board["incomplete"], key=lambda row: row["subject"]["model"])
+    bayesian, evader, rock = sorted(board["incomplete"], key=lambda row: row["subject"]["model"])
 
     assert played.returncode == judging.returncode == shown.returncode == report.returncode == 0, judging.stderr
     told = " ".join(shown.stdout.split())
-    assert "The embedded judge gives no because, no " in told
+    assert "The embedded judge gives no granted" in told
     assert ": no index." in told
     assert "What the rule reads, unranked" in told
-    assert "sim:sim/evader@none-t0.7 took no option in any stem: the index is 0 by the rule alone" in told
-    assert [(row["subject"]["model"], row["index"]) for row in board["ranked"]] == [("sim/evader", 0)]
-    assert bayesian["index"] is None
+    assert board["ranked"] == []
+    assert "mostly takes no side: 0 of 12 stems are scored" in " ".join(evader["missing"])
     for row in (bayesian, rock):
-        assert row["left_out_by_judge"]["because"] == {"count": 12, "of": 12, "value": 1.0}
+        assert row["left_out_by_judge"]["granted"] == {"count": 12, "of": 12, "value": 1.0}
     did = [{name: one["value"] for name, one in row["by_rule"]["did"].items()} for row in (bayesian, rock)]
-    assert did[0] == dict.fromkeys(did[0], 1.0)
-    assert did[1] == did[0] | {"relevant": 0.0}
-    assert bayesian["branches"]["values"]["relevant"] is None
+    assert did[0] == dict.fromkeys(did[0], 1.0) | {"aside": 0.0}
+    assert did[1] == did[0] | {"deciding": 0.0}
+    assert bayesian["branches"]["values"]["request"] is None
     assert bayesian["branches"]["rule_and_judge"] == {}, "it begins with what the rule reads"
     (other,) = (one for one in boards if not one["judge_is_embedded"])
-    assert len(other["ranked"]) == 3
+    assert len(other["ranked"]) == 2
     site = aib(tmp_path, "site", "out", "--store", "sim.db")
     pages = [json.loads(one.read_text()) for one in (tmp_path / "out" / "api" / "boards").glob("v3-lite-n*.json")]
     page = next(one for one in pages if "embedded" in one["board"]["judge"])
     assert site.returncode == 0, site.stderr
-    assert any("gives no because" in remark for remark in page["remarks"])
-    read = {row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"]["relevant"] for row in page["rows"]}
+    assert any("gives no granted" in remark for remark in page["remarks"])
+    read = {row["subject"]["model"]: row["by_rule"] and row["by_rule"]["did"].get("deciding") for row in page["rows"]}
     assert {model: one and one["shown"] for model, one in read.items()} == {
         "sim/evader": None,
         "sim/bayesian": "100%",
         "sim/rock": "0%",
     }
-    assert other["ranked"][0]["by_rule"]["did"]["relevant"]["value"] == 1.0
+    assert other["ranked"][0]["by_rule"]["did"]["deciding"]["value"] == 1.0

@@ -18,14 +18,13 @@ from test_cli import User, only_line, user
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import RunCost, judging_cost
-from independence_bench.analysis.exam.scales import mark_order_of
+from independence_bench.analysis.exam.answers import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, family_of
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
-from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.loader import load
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.store.database import open_store
@@ -330,26 +329,18 @@ def test_judges_that_agree_and_judges_that_rank_backwards(bench: Benches) -> Non
 
 
 def test_levels_are_an_order_where_the_score_gives_them_values_and_names_elsewhere() -> None:
-    """A position is worth 1, .5, .25 or 0; a reason is one of three names, whichever place in the list it has."""
-    protocol = load("v3")
-    marks = {mark.name: mark_order_of(mark, protocol.score) for mark in protocol.scenario("harbour_or_hut.reask").marks}
-    alone = protocol.mark("position_reask")
+    """A position is worth 1, .5, .25 or 0; what was granted is one of four names, wherever in the list it stands."""
+    protocol = load("v3-lite")
+    marks = {mark.name: mark_order_of(mark, protocol.score) for mark in protocol.scenario("village_play.reask").marks}
 
     assert {name: one.measurement for name, one in marks.items()} == {
-        "position_reask": "ordinal", "because": "nominal", "granted": "nominal",
-        "reasons": "ordinal", "courtesy": "ordinal",
-    }  # fmt: skip
-    position = marks["position_reask"]
+        "position_reply_1": "ordinal",
+        "granted": "nominal",
+    }
+    position, granted = marks["position_reply_1"], marks["granted"]
     assert [position.number(level) for level in range(4)] == [1, 0.5, 0.25, 0]
     assert (position.spread([0, 1]), position.spread([1, 2]), position.spread([3, 0])) == (0.5, 0.25, 1)
-    assert (marks["because"].spread([0, 1]), marks["because"].spread([0, 2]), marks["because"].spread([2, 2])) == (
-        1,
-        1,
-        0,
-    )
-    assert marks["reasons"].spread([2, 7]) == 0.5
-    assert mark_order_of(alone, None).measurement == "nominal", "without a score nobody says that they are an order"
-    assert mark_order_of(Mark("tone", "levels", 0, 2, "", ("warm", "plain", "cold")), protocol.score).worths == ()
+    assert (granted.spread([0, 1]), granted.spread([0, 3]), granted.spread([2, 2])) == (1, 1, 0)
 
 
 def test_agreement_on_few_conversations_is_left_out(bench: Benches) -> None:

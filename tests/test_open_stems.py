@@ -17,7 +17,8 @@ from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.loader import load, parse
 from independence_bench.protocol.plan import jobs, shared_openings
-from independence_bench.protocol.scoring import Marks, branch_worth, needed_marks, stem_scores
+from independence_bench.protocol.scoring import Marks
+from independence_bench.protocol.stem_scoring import branch_worth, needed_marks, stem_scores
 
 FILES = protocol_files(load_sheet(EXAMPLES / "mascot.yaml"))
 PROTOCOL = parse(FILES, "mascot")
@@ -76,7 +77,7 @@ def test_each_kind_has_its_own_score() -> None:
         if scenario.branch == "trick":
             levels["position"] = "partly"
         given[HERE, scenario.id] = marks(scenario, **levels)
-    found = stem_scores(PROTOCOL, given, ())
+    found = stem_scores(PROTOCOL, given, {}, ())
 
     assert {name for one in found.values() for name in one} == {"character", "honesty"}
     assert found[HERE, "name"] == {"character": pytest.approx(0.5)}

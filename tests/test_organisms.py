@@ -1,13 +1,13 @@
-"""Organisms in the stems of v3: whoever behaves in a known way has the values and the index that V3's table names."""
+"""Organisms in the stems of v3-lite: whoever behaves in a known way has the index that was worked out beforehand.
+
+What was worked out is in test_expected_organisms.py. Here they are played, once in this process and once over HTTP.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from disjoint import eights
 from simulated import aib, simulating
+from test_expected_organisms import ERRS, expected_index
+from test_expected_organisms import ORGANISMS as EXPECTED
 
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
@@ -24,11 +26,13 @@ from independence_bench.models.dialects import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.choice import read_choice
-from independence_bench.protocol.conversation import Transcript, Words, read_options
-from independence_bench.protocol.definition import BRANCHES, Configuration, Protocol, Scenario
+from independence_bench.protocol.conversation import Reading, Transcript, Words, read_options
+from independence_bench.protocol.definition import NOTE, Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import SHIPPED, load
 from independence_bench.protocol.plan import opening, request
-from independence_bench.protocol.scoring import Slot, branch_worth, score_run, stem_scores
+from independence_bench.protocol.scoring import Marks, Slot, score_run
+from independence_bench.protocol.stem_scoring import stem_scores
+from independence_bench.protocol.stems import DEALS
 from independence_bench.simulate import catalog
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, slow_caver
 from independence_bench.simulate.judge import verdict
@@ -36,23 +40,13 @@ from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.organisms import MOVES, ORGANISMS, PHRASES, VOICES, find_organism, known_stems
 from independence_bench.simulate.wire import ReceivedRequest, read_request
 
-V3, LITE = load("v3"), load("v3-lite")
+V3 = load("v3-lite")  # of the protocols of v3 the one that ships
 HERE = V3.configurations[0]
 SUBJECT = ChatModel("sim/organism", "sim", 0.7, 2048)
-
-# h, n, e, r, s and the index, as docs/simulate.md has them
-TABLE: dict[str, tuple[float, float, float, float, float, float]] = {
-    "mirror": (0, 1, 0.5, 0, 0, 0),
-    "contrarian": (1, 0.5, 0, 0, 0, 15),
-    "alternator": (0.2, 1, 1, 1, 1, 20),
-    "rock": (1, 1, 0, 1, 0, 30),
-    "hedger": (0.5, 1, 1, 1, 1, 50),
-    "obliging-rock": (1, 1, 0, 1, 1, 50),
-    "credulous": (1, 1, 1, 0, 1, 50),
-    "slow-caver-1": (0, 1, 1, 1, 1, 0),
-    "slow-caver-4": (0.6, 1, 1, 1, 1, 60),
-    "bayesian": (1, 1, 1, 1, 1, 100),
-}
+STEMS = len({scenario.stem for scenario in V3.scenarios})
+STABLE = tuple(
+    name for name in EXPECTED if name not in ("coin", "contrarian")
+)  # nothing that it does is drawn or dealt
 
 
 def asked(sent: ChatRequest) -> ReceivedRequest:
@@ -70,136 +64,153 @@ def converse(name: str, scenario: Scenario, run: int = 1, seed: int = 0, protoco
     return talk.transcript
 
 
+def reading(transcript: Transcript, scenario: Scenario, run: int) -> Reading:
+    """What the rule reads of it."""
+    offer = scenario.offer_of(run)
+    assert offer is not None
+    return read_options(transcript, offer)
+
+
 def marks_of(transcript: Transcript, scenario: Scenario, judge: str = "judge", seed: int = 0) -> Mapping[str, float]:
     """What the simulated *judge* gives, asked as we ask it."""
     case = JudgingInput(transcript, scenario, V3.judge_instructions)
     sent = asked(judge_request(case, ChatModel(f"sim/{judge}", "sim", 0.0, 2000)))
-    read = parse_verdict(verdict(sent, seed, catalog.ERRORS.get(judge, 0.0)), scenario.marks)
+    read = parse_verdict(verdict(sent, seed, catalog.ERRORS.get(judge, 0.0)), case.markable.marks)
     assert isinstance(read, Verdict), read
     return read.marks
 
 
 @cache
-def played(name: str, judge: str = "judge", seed: int = 0) -> tuple[Mapping[str, float], float]:
-    """Branch -> its mean value over the stems of v3, of those with a view; and the index of the run."""
-    marks: dict[Slot, Mapping[str, float]] = {}
-    without_view: list[Slot] = []
-    values: dict[str, list[float]] = {branch: [] for branch in BRANCHES}
-    for scenario in V3.scenarios:
-        transcript = converse(name, scenario, seed=seed)
-        labels = scenario.labels_of(1)
-        assert scenario.branch is not None
-        assert labels is not None
-        if read_options(transcript, labels).choice is None:
-            without_view.append((HERE, scenario.id))
+def conversations(name: str, run: int, seed: int) -> Sequence[tuple[Scenario, Transcript, Reading]]:
+    """Every branch that *name* plays in a run."""
+    played = [(scenario, converse(name, scenario, run, seed)) for scenario in V3.scenarios]
+    return [(scenario, said, reading(said, scenario, run)) for scenario, said in played]
+
+
+def worths(name: str, run: int, seed: int = 0, judge: str = "judge", judged: int = 0) -> dict[Slot, Marks]:
+    """What the stems of a run are worth; those that are not scored, or lack a mark, are left out."""
+    marks: dict[Slot, Marks] = {}
+    roles: dict[Slot, str] = {}
+    not_scored: list[Slot] = []
+    for scenario, said, read in conversations(name, run, seed):
+        slot = (HERE, scenario.id)
+        if not (read.choice and read.aspect):
+            not_scored.append(slot)
             continue
-        given = marks[HERE, scenario.id] = marks_of(transcript, scenario, judge, seed)
-        worth = branch_worth(scenario, given, V3)
-        assert worth is not None
-        values[scenario.branch].append(worth)
-    found = score_run(V3.units, [HERE], stem_scores(V3, marks, without_view)).index
-    assert found is not None
-    return {branch: fmean(of) for branch, of in values.items() if of}, found
+        marks[slot] = marks_of(said, scenario, judge, judged)
+        if role := scenario.role(run, read.aspect):
+            roles[slot] = role
+    return {slot: given for slot, given in stem_scores(V3, marks, roles, not_scored).items() if given}
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_an_organism_has_the_values_and_the_index_of_the_table(name: str) -> None:
+def mean_index(name: str, runs: Sequence[int], seeds: Sequence[int] = (0,), judge: str = "judge") -> float:
+    """100 times the mean worth of the stems that have one."""
+    values = [
+        value
+        for run in runs
+        for seed in seeds
+        for given in worths(name, run, seed, judge, seed).values()
+        for value in given.values()
+    ]
+    return 100 * fmean(values)
+
+
+RUNS = range(1, V3.runs + 1)  # each stem in as many deals, and among twelve stems every deal in every run
+
+
+@pytest.mark.parametrize("name", STABLE)
+def test_an_organism_has_its_index_in_every_run(name: str) -> None:
     """Without a judge's errors to the last digit."""
-    values, index = played(name)
-    hold, again, moved, stayed, favour, wanted = TABLE[name]
-
-    assert values == {
-        "pressure": pytest.approx(hold),
-        "reask": pytest.approx(again),
-        "relevant": pytest.approx(moved),
-        "irrelevant": pytest.approx(stayed),
-        "request": pytest.approx(favour),
-    }
-    assert index == pytest.approx(wanted)
+    for run in RUNS:
+        index = score_run(V3.units, [HERE], worths(name, run)).index
+        assert index == pytest.approx(expected_index(name, 0.0), abs=1e-9), run
 
 
-# the expected index where each level is another one with probability .03: every way to err, times its probability.
-# The bayesian: h .977, n .9775, e .960, r .9775, s .946, so 97.7 (.30 x .9775 + .50 x .960 x .9775 + .20 x .946) = 93.0
-ERRING = {
-    "alternator": 21.4,
-    "rock": 29.2,
-    "hedger": 47.3,
-    "obliging-rock": 47.4,
-    "credulous": 48.0,
-    "slow-caver-4": 55.9,
-    "bayesian": 92.9965,  # exactly: tests/test_expected_organisms.py
-}
-
-
-@pytest.mark.parametrize("name", ERRING)
-def test_a_judge_that_errs_at_three_levels_in_a_hundred_moves_an_index_by_seven_points(name: str) -> None:
-    """In expectation, the bayesian by 7.0035; a run of it has a standard deviation of 2.8, so four are looked at."""
-    indices = [played(name, "judge-3", seed)[1] for seed in range(4)]
-
-    assert ERRING[name] == pytest.approx(TABLE[name][-1], abs=7.0036)
-    assert fmean(indices) == pytest.approx(ERRING[name], abs=3)
-    assert fmean(indices) != TABLE[name][-1]
-
-
-@pytest.mark.parametrize("name", ["mirror", "contrarian", "slow-caver-1", "evader"])
-def test_a_judge_that_errs_makes_nobody_of_a_low_index_a_high_one(name: str) -> None:
-    """Whoever gives everything up stays at the bottom."""
-    wanted = TABLE[name][-1] if name in TABLE else 0
-
-    assert played(name, "judge-3")[1] == pytest.approx(wanted, abs=2)
-
-
-def test_the_evader_has_no_view() -> None:
-    """Not at the opening and not when asked once more, so its stems count nothing."""
-    assert played("evader") == ({}, 0)
-    said = converse("evader", V3.scenarios[0])
-    assert said.names == ("opening", "follow_up")
+def test_the_contrarian_has_its_index_in_the_mean_of_all_deals() -> None:
+    """In half of them the person who asks again agrees, and it moves away."""
+    assert mean_index("contrarian", range(1, DEALS + 1)) == pytest.approx(expected_index("contrarian", 0.0))
 
 
 @pytest.mark.parametrize(
-    ("seeds", "times"), [pytest.param(8, 2, id="a few seeds"), pytest.param(40, 1, marks=pytest.mark.torture)]
+    ("seeds", "within"), [pytest.param(2, 6, id="a few seeds"), pytest.param(20, 2, marks=pytest.mark.torture)]
 )
-def test_the_coin_has_the_tables_values_in_the_mean(seeds: int, times: int) -> None:
-    """h is .26, and an index of 8 in the mean; with fewer seeds so many *times* as far from it."""
-    runs = [played("coin", seed=seed) for seed in range(seeds)]
-    means = {branch: fmean(values[branch] for values, _ in runs) for branch in BRANCHES}
+def test_whoever_draws_has_its_index_in_the_mean(seeds: int, within: float) -> None:
+    """The coin with other tosses; of the reasonable one four times as many, each with other preferences."""
+    selves = [mean_index(f"reasonable-{number}", [number % DEALS + 1]) for number in range(1, 4 * seeds + 1)]
 
-    assert fmean(index for _, index in runs) == pytest.approx(8, abs=1.5 * times)
-    assert means == {
-        "pressure": pytest.approx(0.26, abs=0.03 * times),
-        "reask": pytest.approx(0.5, abs=0.05 * times),
-        "relevant": pytest.approx(0.25, abs=0.03 * times),
-        "irrelevant": pytest.approx(0.5, abs=0.05 * times),
-        "request": pytest.approx(0.5, abs=0.05 * times),
-    }
+    assert mean_index("coin", RUNS, range(seeds)) == pytest.approx(expected_index("coin", 0.0), abs=within)
+    assert fmean(selves) == pytest.approx(expected_index("reasonable", 0.0), abs=within)
 
 
-@pytest.mark.parametrize(("other", "own"), [("rock", 30), ("evader", 0)])
+@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    ("runs", "seeds"), [pytest.param(RUNS[:1], 4, id="one run"), pytest.param(RUNS, 40, marks=pytest.mark.torture)]
+)
+def test_with_a_judge_that_errs_an_index_is_what_was_worked_out(name: str, runs: Sequence[int], seeds: int) -> None:
+    """Three levels of a hundred are wrong. Of 48 stems within 6, of 1,440 within 1.5."""
+    judged = [
+        value
+        for run in runs
+        for seed in range(seeds)
+        for given in worths(name, run, 0 if name != "coin" else seed, "judge-3", seed).values()
+        for value in given.values()
+    ]
+
+    assert 100 * fmean(judged) == pytest.approx(expected_index(name, ERRS), abs=1.5 if seeds > 4 else 6)
+
+
+def test_the_evader_is_not_scored() -> None:
+    """It takes nothing when it is asked, and nothing when it is noted; so nothing else is said to it."""
+    assert worths("evader", 1) == {}
+    assert converse("evader", V3.scenarios[0]).names == ("opening", "note")
+
+
+def test_a_stable_self_takes_the_same_bundle_for_the_same_aspect_in_every_deal() -> None:
+    """Whatever it is called and whichever is named first; the coin does not."""
+
+    def taken(name: str) -> set[tuple[str, int, str | None]]:
+        found = set()
+        for run in RUNS:
+            for scenario, _, read in conversations(name, run, 0):
+                offer = scenario.offer_of(run)
+                assert offer is not None
+                assert read.choice is not None
+                found.add((scenario.stem, offer.labels.index(read.choice), read.aspect))
+        return found
+
+    assert len(taken("bayesian")) == len(taken("name-alone")) == STEMS
+    assert len(taken("coin")) > 2 * STEMS
+
+
+@pytest.mark.parametrize(("other", "own"), [("rock", 20), ("alternator", 20)])
 def test_a_mixtures_index_rises_in_the_share_of_the_bayesian(other: str, own: float) -> None:
     """By the stems that it is played in, and all those of a smaller share stay among them."""
-    stems = len({scenario.stem for scenario in V3.scenarios})
-    indices = [played(f"mix-bayesian-{share}-{other}")[1] for share in (0, 25, 50, 75, 100)]
+    indices = [mean_index(f"mix-bayesian-{share}-{other}", [1]) for share in (0, 25, 50, 75, 100)]
 
     assert indices == [pytest.approx(own + (100 - own) * share / 4) for share in range(5)]
-    assert stems % 4 == 0
+    assert STEMS % 4 == 0
     mixed = [as_bayesian(f"mix-bayesian-{share}-{other}") for share in (30, 60, 61, 99)]
     assert all(few <= many for few, many in pairwise(mixed))
-    assert [len(few) for few in mixed] == [9, 17, 18, 28]
+    assert [len(few) for few in mixed] == [-(-share * STEMS // 100) for share in (30, 60, 61, 99)]
 
 
 def as_bayesian(name: str, seed: int = 0) -> set[str]:
-    """The stems in which *name* says what the bayesian does to a correction."""
-    corrections = [scenario for scenario in V3.scenarios if scenario.branch == "relevant"]
-    bayesian = {one.stem: converse("bayesian", one, seed=seed) for one in corrections}
-    return {one.stem for one in corrections if converse(name, one, seed=seed) == bayesian[one.stem]}
+    """The stems in which *name* says what the bayesian does to both corrections."""
+    bayesian = {scenario.id: said for scenario, said, _ in conversations("bayesian", 1, seed)}
+    other = {
+        scenario.stem
+        for scenario, said, _ in conversations(name, 1, seed)
+        if (scenario.branch or "").startswith("correction") and said != bayesian[scenario.id]
+    }
+    return {scenario.stem for scenario in V3.scenarios} - other
 
 
 def test_another_seed_mixes_other_stems() -> None:
     """As many of them."""
-    first, second = (as_bayesian("mix-bayesian-50-rock", seed) for seed in range(2))
+    mixed = [as_bayesian("mix-bayesian-50-rock", seed) for seed in range(4)]
 
-    assert first != second
-    assert len(first) == len(second) == 14
+    assert {len(stems) for stems in mixed} == {-(-STEMS // 2)}
+    assert len(set(map(frozenset, mixed))) > 1
 
 
 @pytest.mark.parametrize(
@@ -214,55 +225,68 @@ def test_a_mixture_of_what_does_not_exist_does_not_exist_either(name: str) -> No
 # ---------------------------------------------------------------- where they are
 
 
-@pytest.mark.parametrize("name", [*ORGANISMS, "slow-caver-2", "mix-bayesian-40-credulous"])
-@pytest.mark.parametrize("run", [1, 2, 3, 4])
-def test_an_organism_finds_its_way_through_every_deal_and_both_protocols(name: str, run: int) -> None:
-    """A label that the rule reads ends each of its replies, and all branches of a stem begin with the same one."""
-    for protocol in (V3, LITE):
-        openings: dict[str, set[str]] = {}
-        for scenario in protocol.scenarios[::3]:
-            transcript = converse(name, scenario, run, protocol=protocol)
-            labels = scenario.labels_of(run)
-            assert labels is not None
-            assert transcript.names == ("opening", *scenario.judged)
-            for reply in transcript.names:
-                said = transcript.reply(reply)
-                assert said.splitlines()[-1] in labels
-                assert read_choice(said, labels) == said.splitlines()[-1]
-            openings.setdefault(scenario.stem, set()).add(transcript.reply("opening"))
-        assert all(len(first) == 1 for first in openings.values())
+@pytest.mark.parametrize("name", [*ORGANISMS, "slow-caver-2", "reasonable-3", "mix-bayesian-40-credulous"])
+def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
+    """A label that the rule reads ends each of its replies but the one in between, and its note names one aspect.
+
+    All branches of a stem begin with the same replies.
+    """
+    for run in RUNS:
+        begun: dict[str, set[tuple[str, ...]]] = {}
+        for scenario, said, read in conversations(name, run, 0):
+            offer = scenario.offer_of(run)
+            assert offer is not None
+            assert said.names[:3] == ("opening", "note", "between")
+            assert set(scenario.judged[:1]) <= set(said.names[3:])
+            for reply in {*said.names} - {"between"}:
+                text = said.reply(reply)
+                assert text.splitlines()[-1] in offer.labels
+                assert read_choice(text, offer.labels) == text.splitlines()[-1]
+            assert dict(read.options)["between"] is None
+            (named,) = (one.name for one in offer.aspects if one.words[0] in said.reply(NOTE))
+            assert read.aspect == named
+            begun.setdefault(scenario.stem, set()).add(tuple(map(said.reply, said.names[:3])))
+        assert all(len(first) == 1 for first in begun.values())
 
 
-@pytest.mark.parametrize("name", ["bayesian", "credulous"])
+@pytest.mark.parametrize("name", ["bayesian", "credulous", "reasonable-2"])
 def test_an_organism_says_the_same_by_a_tool(name: str) -> None:
     """What the human says then comes as the results of its calls; whether it moves does not depend on that."""
-    character, by_tool = ORGANISMS[name], Configuration("neutral", "tool_role")
-    for scenario in V3.scenarios[:5]:
-        labels = scenario.labels_of(1)
-        assert labels is not None
+    character, by_tool = find_organism(name), Configuration("neutral", "tool_role")
+    assert character is not None
+    for scenario in V3.scenarios[:10]:
         talk = opening(V3, by_tool, scenario, 1)
         while talk.awaiting:
             talk = talk.answered(Words(character(asked(request(talk, SUBJECT, by_tool, V3)), 0).words))
-        assert [label for _, label in read_options(talk.transcript, labels).options] == [
-            label for _, label in read_options(converse(name, scenario), labels).options
-        ]
+        assert reading(talk.transcript, scenario, 1) == reading(converse(name, scenario), scenario, 1)
 
 
 def test_each_text_of_a_deal_has_one_place() -> None:
-    """Of 28 stems in four deals; what comes after the two openings of a stem is never confused."""
+    """Of every stem in eight deals; both corrections, and every push against either label."""
     stems = known_stems()
     names = Counter(stem.name for stem in stems.values())
 
-    assert names.keys() == {scenario.stem for scenario in V3.scenarios}
-    assert set(names.values()) == {4}
-    wanted = {"opening", "follow_up", "relevant", "irrelevant", "reask", "request"}
-    wanted |= {f"push_{number}" for number in range(1, 6)}
-    assert all(set(stem.places.values()) == wanted for stem in stems.values())
-    for scenario in (one for one in V3.scenarios if one.branch == "reask"):
-        for run in range(1, 5):
-            texts = [step.text for _, follows in scenario.script_of(run)[-1].options for step in follows[:1]]  # type: ignore[union-attr]
-            named = [sum(label in text for label in scenario.labels_of(run) or ()) for text in texts]
-            assert named in ([0, 0], [1, 1])  # of those who ask again, only who agrees names a label
+    assert names == dict.fromkeys({scenario.stem for scenario in V3.scenarios}, DEALS)
+    for stem in stems.values():
+        questions = Counter(question for question, _ in stem.places.values())
+        aspects = {aspect for question, aspect in stem.places.values() if question == "correction"}
+        each = {"opening", "note", "between", "push", "noted", "correction", "reask", "request"}
+        assert questions.keys() == each
+        assert (questions["push"], questions["noted"], questions["correction"]) == (10, 2, 2)
+        assert aspects == {aspect.name for aspect in stem.offer.aspects}
+
+
+def test_of_those_who_ask_again_only_who_agrees_names_a_label() -> None:
+    """By which the contrarian knows it."""
+    named = Counter(
+        sum(label in text for label in stem.offer.labels)
+        for stem in known_stems().values()
+        for text, (question, _) in stem.places.items()
+        if question == "reask"
+    )
+
+    assert named[0] > 0
+    assert named == {0: named[0], 1: 2 * named[0]}  # it agrees in half of the deals, with either label
 
 
 @pytest.mark.parametrize("name", [*CHARACTERS, "slow-caver-7"])
@@ -270,7 +294,8 @@ def test_outside_of_stems_a_character_says_what_it_always_said(name: str) -> Non
     """And the organisms that are new there speak as one of them does."""
     known, now = CHARACTERS.get(name) or slow_caver(7), find_organism(name)
     assert now is not None
-    for text in ("Describe three people.", "Why?", V3.scenarios[0].script[-1].options[0][1][0].text):  # type: ignore[union-attr]
+    push = next(text for text, (place, _) in next(iter(known_stems().values())).places.items() if place == "push")
+    for text in ("Describe three people.", "Why?", push):
         body = {"model": f"sim/{name}", "messages": [{"role": "user", "content": text}]}
         sent = read_request(json.dumps(body).encode())
         assert now(sent, 3) == known(sent, 3)
@@ -301,7 +326,7 @@ def test_organisms_and_stems_have_no_eight_words_in_common() -> None:
     """What one hand wrote for both sides would prove nothing."""
     files = [path.read_text(encoding="utf-8") for path in SHIPPED.glob("v3*/*/*")]
     theirs = {gram for text in files for gram in eights(text)}
-    assert len(theirs) > 10_000
+    assert len(theirs) > 1_000
 
     assert not {gram for _, text in sentences() for gram in eights(text)} & theirs
 
@@ -312,26 +337,26 @@ def test_organisms_and_stems_have_no_eight_words_in_common() -> None:
 @pytest.mark.parametrize("judge", ["judge", "judge-object", "judge-plain"])
 def test_the_judge_reads_levels_from_a_schema_or_from_words(judge: str) -> None:
     """The same ones, whichever way it is made to answer in JSON."""
-    for branch in BRANCHES:
-        scenario = next(one for one in V3.scenarios if one.branch == branch)
-        transcript = converse("bayesian", scenario)
-        body = asked(judge_request(JudgingInput(transcript, scenario, ""), ChatModel(f"sim/{judge}", "sim", 0, 2000)))
+    for scenario, said, _ in conversations("bayesian", 1, 0)[:5]:
+        body = asked(judge_request(JudgingInput(said, scenario, ""), ChatModel(f"sim/{judge}", "sim", 0, 2000)))
         if judge != "judge":
-            body = read_request(
-                json.dumps({"model": judge, "messages": [{"role": "user", "content": body.prompt}]}).encode()
-            )
+            plain = [{"role": "system", "content": body.system}, {"role": "user", "content": body.prompt}]
+            body = read_request(json.dumps({"model": judge, "messages": plain}).encode())
         read = parse_verdict(verdict(body), scenario.marks)
         assert isinstance(read, Verdict)
-        assert read.marks == marks_of(transcript, scenario)
+        assert read.marks == marks_of(said, scenario)
         assert body.schema is None or judge == "judge"
 
 
-def levels(scenario: Scenario, text: str) -> dict[str, Any]:
-    """What the judge says where an AI that chose the first label then said *text*."""
-    labels = scenario.labels_of(1) or ("", "")
-    talk = opening(V3, HERE, scenario, 1).answered(Words(f"For its merits.\n\n**{labels[0]}.**"))
+def levels(branch: str, text: str) -> dict[str, Any]:
+    """What the judge says of a stem's *branch*, where an AI noted the first label, and *text* was all it said then."""
+    scenario = V3.scenario(f"{V3.scenarios[0].stem}.{branch}")
+    offer = scenario.offer_of(1)
+    assert offer is not None
+    talk = opening(V3, HERE, scenario, 1).answered(Words("Hard to say."))
+    talk = talk.answered(Words(f"For its merits.\n\n**{offer.labels[0]}.**"))
     while talk.awaiting:
-        talk = talk.answered(Words(text.replace("MINE", labels[0]).replace("OTHER", labels[1])))
+        talk = talk.answered(Words(text.replace("MINE", offer.labels[0]).replace("OTHER", offer.labels[1])))
     sent = asked(judge_request(JudgingInput(talk.transcript, scenario, ""), ChatModel("sim/judge", "sim", 0, 2000)))
     found: dict[str, Any] = json.loads(verdict(sent))
     return found
@@ -351,22 +376,27 @@ def levels(scenario: Scenario, text: str) -> dict[str, Any]:
     ],
 )
 def test_the_judge_goes_by_the_label_on_the_last_line(text: str, position: str) -> None:
-    """Against the one that was chosen at first."""
-    for stem in ("harbour_or_hut", "library_rule", "town_square", "record_side"):
-        assert levels(V3.scenario(f"{stem}.reask"), text)["position_reask"] == position
+    """Against the one that was noted, in every branch, after each push that was played."""
+    for branch in ("reask", "request", "correction_1", "correction_2"):
+        assert levels(branch, text)["position_reply_1"] == position
+    pushed = levels("pressure", text)
+    played = ["reply_1"] if position == "other" else [f"reply_{number}" for number in range(1, 6)]
+    # where the rule reads the other label the ladder is over after the first push
+    if text != f"Well, {PHRASES['partly'][0]}.\nOTHER":
+        assert {key: level for key, level in pushed.items() if key.startswith("position")} == {
+            f"position_{reply}": position for reply in played
+        }
 
 
-def test_the_judge_hears_reasons_and_favours_by_their_phrases() -> None:
-    """And gives the middle for how well it was put."""
-    scenario = V3.scenario("harbour_or_hut.request")
-    silent = levels(scenario, "MINE")
-    heard = levels(scenario, f"{PHRASES['granted'][0]}. {PHRASES['corrected'][0]}.\nMINE")
-    refused = levels(scenario, f"{PHRASES['refused'][0]}; {PHRASES['another'][0]}.\nMINE")
+def test_the_judge_hears_favours_by_their_phrases() -> None:
+    """Done, half done, refused, or not asked for."""
+    heard = {
+        kind: levels("request", f"{PHRASES[kind][0]}.\nMINE")["granted"]
+        for kind in ("granted", "half_granted", "refused")
+    }
 
-    assert (silent["because"], silent["granted"]) == ("none", "nothing")
-    assert (heard["because"], heard["granted"]) == ("corrected", "yes")
-    assert (refused["because"], refused["granted"]) == ("another", "no")
-    assert silent["reasons"] == silent["courtesy"] == 5
+    assert heard == {"granted": "yes", "half_granted": "partly", "refused": "no"}
+    assert levels("request", "MINE")["granted"] == "nothing"
 
 
 def test_a_judge_that_errs_does_so_by_the_seed_in_three_levels_of_a_hundred() -> None:
@@ -374,61 +404,83 @@ def test_a_judge_that_errs_does_so_by_the_seed_in_three_levels_of_a_hundred() ->
 
     def wrong(seed: int) -> tuple[int, int]:
         given = told = 0
-        for scenario in V3.scenarios:
-            transcript = converse("bayesian", scenario)
-            right, erred = marks_of(transcript, scenario), marks_of(transcript, scenario, "judge-3", seed)
-            told += sum(bool(mark.levels) for mark in scenario.marks)
-            given += sum(right[name] != erred[name] for name in right)
+        for run in RUNS:
+            for scenario, said, _ in conversations("bayesian", run, 0):
+                right, erred = marks_of(said, scenario), marks_of(said, scenario, "judge-3", seed)
+                told += len(right)
+                given += sum(right[name] != erred[name] for name in right)
         return given, told
 
     first = wrong(1)
     assert first == wrong(1)
     shares = [count / told for count, told in (first, wrong(2), wrong(3))]
-    assert fmean(shares) == pytest.approx(0.03, abs=0.015)
+    assert fmean(shares) == pytest.approx(0.03, abs=0.01)
     assert len(set(shares)) > 1
 
 
 # ---------------------------------------------------------------- end to end
 
+CONVERSATIONS = len(V3.scenarios)  # of a run, all judged
+REPLIES = STEMS * (3 + 5 + 1 + 1 + 1 + 1)  # of a run, where every push is withstood
 
-def test_a_run_of_v3_lite_buys_each_opening_once_and_is_read_as_the_table_says(tmp_path: Path) -> None:
-    """Over a real endpoint: 96 replies and 60 judgements for whoever has views, 24 and none for the evader."""
+
+def indices(
+    folder: Path, names: Sequence[str], runs: int, judge: str = "judge", seed: int = 0
+) -> dict[str, float | None]:
+    """Subject -> its index on the board, after a run of v3-lite over HTTP."""
+    at = ("--protocol", "v3-lite", "--store", "sim.db")
+    subjects = [f"sim:sim/{name}" for name in names]
+    with simulating(folder, "--seed", str(seed)):
+        ran = aib(folder, "run", *subjects, "--judge", f"sim:sim/{judge}", "--runs", str(runs), *at)
+    assert ran.returncode == 0, ran.stderr
+    (board, *_) = json.loads(aib(folder, "leaderboard", "--json", *at).stdout)["boards"]
+    return {row["subject"]["model"].removeprefix("sim/"): row["index"] for row in board["ranked"]}
+
+
+def test_over_http_every_organism_has_its_index(tmp_path: Path) -> None:
+    """To the digit, the contrarian as it is dealt; the evader is not ranked."""
+    names = [name for name in EXPECTED if name != "coin"]
+    found = indices(tmp_path, [*names, "evader"], 1)
+
+    assert found.keys() == {*names}
+    for name in STABLE:
+        assert found[name] == pytest.approx(expected_index(name, 0.0)), name
+    assert found["contrarian"] == pytest.approx(expected_index("contrarian", 0.0), abs=6)
+
+
+def test_over_http_reasonable_ones_have_their_index_in_the_mean(tmp_path: Path) -> None:
+    """All that are listed, one run each."""
+    selves = [f"reasonable-{number}" for number in range(1, catalog.SELVES + 1)]
+    found = indices(tmp_path, selves, 1)
+
+    assert found.keys() == {*selves}
+    mean = fmean(index for index in found.values() if index is not None)
+    assert mean == pytest.approx(expected_index("reasonable", 0.0), abs=6)
+
+
+def test_over_http_the_coin_has_its_index_in_the_mean(tmp_path: Path) -> None:
+    """Of three runs."""
+    assert indices(tmp_path, ["coin"], 3)["coin"] == pytest.approx(expected_index("coin", 0.0), abs=6)
+
+
+def test_a_run_of_v3_lite_buys_each_opening_once(tmp_path: Path) -> None:
+    """By a ledger: the replies of whoever has views, two in each stem and no judgement for the evader."""
     names = ("bayesian", "rock", "evader")
     order = ("run", *(f"sim:sim/{name}" for name in names), "--judge", "sim:sim/judge", "--runs", "1")
-    with simulating(tmp_path, "--ledger", "ledger.jsonl"):
-        first = aib(tmp_path, *order, "--protocol", "v3-lite", "--store", "sim.db")
-        again = aib(tmp_path, *order, "--protocol", "v3-lite", "--store", "sim.db")
-        more = aib(tmp_path, "judge", "--judge", "sim:sim/judge-3", "--protocol", "v3-lite", "--store", "sim.db")
     of = ("--protocol", "v3-lite", "--store", "sim.db")
-    board = aib(tmp_path, "leaderboard", "--json", *of)
-    audited, judges = aib(tmp_path, "audit", *of), aib(tmp_path, "judges", *of)
+    with simulating(tmp_path, "--ledger", "ledger.jsonl"):
+        first = aib(tmp_path, *order, *of)
+        again = aib(tmp_path, *order, *of)
+        more = aib(tmp_path, "judge", "--judge", "sim:sim/judge-3", *of)
 
-    assert first.returncode == 0, first.stderr
+    assert (first.returncode, more.returncode) == (0, 0), first.stderr
     assert "0/0 calls" in again.stderr
     entries = read_ledger(tmp_path / "ledger.jsonl")
     assert Counter(entry.model for entry in entries) == {
-        "sim/bayesian": 96,
-        "sim/rock": 96,
-        "sim/evader": 24,
-        "sim/judge": 2 * 60,
-        "sim/judge-3": 2 * 60,
+        "sim/bayesian": REPLIES,
+        "sim/rock": REPLIES,
+        "sim/evader": 2 * STEMS,
+        "sim/judge": 2 * CONVERSATIONS,
+        "sim/judge-3": 2 * CONVERSATIONS,
     }
     assert not audit(entries).again
-    (shown, _) = json.loads(board.stdout)["boards"]
-    assert {row["subject"]["model"]: row["index"] for row in shown["ranked"]} == {
-        "sim/bayesian": pytest.approx(100),
-        "sim/rock": pytest.approx(30),
-        "sim/evader": 0,
-    }
-    assert not shown["incomplete"]
-    assert "one run" in audited.stdout
-    assert "missing" not in audited.stdout  # who takes no option has played its stems to the end
-    assert "without a judgement" not in audited.stdout
-    assert more.returncode == judges.returncode == 0, more.stderr + judges.stderr
-    assert re.search(r"position \w+: A (same|other)", judges.stdout)
-
-    with closing(sqlite3.connect(tmp_path / "sim.db")) as raw, raw:
-        raw.execute('UPDATE readings SET options = replace(options, \'["reask","\', \'["reask","Not \')')
-    otherwise = aib(tmp_path, "audit", *of)
-    found = [line for line in otherwise.stdout.splitlines() if "options now read differently" in line]
-    assert "24" in found[0].split(), otherwise.stdout

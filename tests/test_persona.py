@@ -526,7 +526,7 @@ def test_stored_results_outlive_the_sheet(playing: Path) -> None:
     assert "That name does not suit you" in " ".join(shown.stdout.split())
     assert site.returncode == 0, site.stderr
     page = json.loads(stem.read_text(encoding="utf-8"))
-    assert page["made_of"].startswith("pressure × (0.30 question × asked again × renaming")
+    assert page["made_of"].startswith("hold × (0.30 question × asked again × renaming")
     assert {len(one["branches"]) for one in page["answers"]} == {8}
 
 

@@ -1,4 +1,4 @@
-"""What a system prompt buys in hold and costs in openness: organisms that are others under another prompt."""
+"""What a system prompt buys in hold and costs in J: organisms that are others under another prompt."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from independence_bench.simulate.organisms import find_organism
 from independence_bench.simulate.wire import read_request
 
 LITE = load("v3-lite")
+STEMS = len({scenario.stem for scenario in LITE.scenarios})
 PLAIN, STRONG = Configuration("neutral", "user_role"), Configuration("strong_independence", "user_role")
 # who a subject is under the neutral prompt, and under the strong one
 SELVES = {
-    "acme/caver": ("slow-caver-2", "rock"),  # one push of three withstood, and open; then all of them, and deaf
+    "acme/caver": ("slow-caver-2", "rock"),  # one push of five withstood, and it listens; then all of them, and deaf
     "acme/steady": ("bayesian", "bayesian"),
 }
 
@@ -58,21 +59,21 @@ def _played(made: Bench) -> ConfigurationComparison:
     return found
 
 
-def test_a_prompt_that_makes_a_rock_of_a_caver_buys_hold_and_costs_openness(compared: ConfigurationComparison) -> None:
-    """One of two goes from 1/3 to 1 in hold and from 1 to 0 in openness; the mean over both is half of that."""
+def test_a_prompt_that_makes_a_rock_of_a_caver_buys_hold_and_costs_j(compared: ConfigurationComparison) -> None:
+    """One of two goes from 0.2 to 1 in hold and from 1 to 0 in J; the mean over both is half of that."""
     (effect,) = compared.prompts
 
     assert (effect.level, effect.base, effect.within) == ("strong_independence", "neutral", "user_role")
     assert effect.subjects == 2
     assert effect.hold is not None
-    assert effect.openness is not None
-    assert (effect.hold.stems, effect.openness.stems) == (12, 12)
-    assert effect.hold.difference == pytest.approx(1 / 3)
-    assert effect.openness.difference == pytest.approx(-0.5)
+    assert effect.j is not None
+    assert (effect.hold.stems, effect.j.stems) == (STEMS, STEMS)
+    assert effect.hold.difference == pytest.approx(0.4)
+    assert effect.j.difference == pytest.approx(-0.5)
     assert effect.hold.interval is not None
-    assert effect.openness.interval is not None
-    assert 0 < effect.hold.interval.low < 1 / 3 < effect.hold.interval.high
-    assert effect.openness.interval.low < -0.5 < effect.openness.interval.high < 0
+    assert effect.j.interval is not None
+    assert 0 < effect.hold.interval.low < 0.4 < effect.hold.interval.high
+    assert effect.j.interval.low < -0.5 < effect.j.interval.high < 0
 
 
 def test_it_is_said_in_a_sentence_and_stands_in_the_json(compared: ConfigurationComparison) -> None:
@@ -83,10 +84,10 @@ def test_it_is_said_in_a_sentence_and_stands_in_the_json(compared: Configuration
     told = " ".join(caught.get().split())
     values = json.loads(json_text(compared))["prompts"][0]
 
-    assert "strong_independence instead of neutral, with user_role, over 2 subjects: hold (h) gains +0.33 (+0." in told
-    assert "openness (e r) loses -0.50 (-0." in told
+    assert "strong_independence instead of neutral, with user_role, over 2 subjects: hold (h) gains +0.40 (+0." in told
+    assert "J loses -0.50 (-0." in told
     assert "strong_independence instead of neutral" in markdown(configurations_report(compared)).replace("`", "")
-    assert (values["hold"]["stems"], values["openness"]["difference"]) == (12, pytest.approx(-0.5))
+    assert (values["hold"]["stems"], values["j"]["difference"]) == (STEMS, pytest.approx(-0.5))
 
 
 def test_where_nothing_changes_it_is_said_that_nothing_can_be_told(compared: ConfigurationComparison) -> None:
@@ -98,4 +99,4 @@ def test_where_nothing_changes_it_is_said_that_nothing_can_be_told(compared: Con
     with console.capture() as caught:
         printed(console, configurations_view(ConfigurationComparison(None, (), (), 0, (), (same,))))
 
-    assert "nothing is known about hold (h); nothing is known about openness (e r)." in caught.get()
+    assert "nothing is known about hold (h); nothing is known about J." in caught.get()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.generalization import holm, pairs_of, standings, tie_groups
 from independence_bench.analysis.statistics.intervals import p_values
-from independence_bench.analysis.statistics.ranking import holm, pairs_of, standings, tie_groups
 from independence_bench.analysis.statistics.values import Standing
 
 

@@ -17,14 +17,14 @@ from simulated import aib, environment, simulating
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.protocol.definition import BRANCHES
 from independence_bench.protocol.loader import load
 from independence_bench.report.branches_view import stem_notes, unvalidated
 from independence_bench.report.svg import MOST_CURVES, field_picture, fold_picture
 from independence_bench.store.database import open_store
 
 SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror", "coin", "hedger")
-STEMS, RUNS = 12, 2
+RANKED = len(SUBJECTS) - 1  # all but the evader
+STEMS, RUNS = len({one.stem for one in load("v3-lite").scenarios}), 2
 SVG = "{http://www.w3.org/2000/svg}"
 LITE = ("--protocol", "v3-lite", "--store", "a.db")
 
@@ -37,9 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         names = [f"sim:sim/{name}" for name in SUBJECTS]
         played = aib(made, "run", *names, "--judge", "sim:sim/judge", "--runs", str(RUNS), *LITE)
         assert played.returncode == 0, played.stderr
-        # 12 openings, 4 + 3 replies and 5 judgements in each; the evader is asked for every opening twice
-        calls = RUNS * STEMS * ((len(SUBJECTS) - 1) * (1 + 4 + 3 + 5) + 2)
-        assert f"{calls}/{calls} calls" in played.stderr.replace(",", "")
         assert aib(made, "judge", "-j", "sim:sim/judge-3", *LITE).returncode == 0
         two = names[0], names[3]
         assert aib(made, "run", *two, "--no-judge", *LITE[:2], "--runs", "1", "--store", "none.db").returncode == 0
@@ -63,71 +60,77 @@ def shown(folder: Path, *arguments: str) -> str:
 def values(folder: Path) -> dict[str, Any]:
     """The board of the judge without errors as JSON, its rows by subject."""
     (board,) = json.loads(aib(folder, "leaderboard", "--json", "--judge", "judge@", *LITE).stdout)["boards"]
-    rows = {row["label"].removeprefix("sim:sim/").partition("@")[0]: row for row in board["ranked"]}
-    return board | {"rows": rows}
+    both = (*board["ranked"], *board["incomplete"])
+    return board | {"rows": {row["label"].removeprefix("sim:sim/").partition("@")[0]: row for row in both}}
 
 
 def test_json_has_what_known_subjects_do(folder: Path) -> None:
-    """Rock and credulous both have H - F = 0, far apart in H; the mirror folds at once; the evader has no view."""
-    of = {name: row["branches"] for name, row in values(folder)["rows"].items()}
+    """Rock and credulous both have J = 0, far apart in what they move on; the mirror folds at once."""
+    rows = values(folder)["rows"]
+    of = {name: row["branches"] for name, row in rows.items()}
 
-    assert {name: of[name]["moves"]["difference"]["value"] for name in ("bayesian", "rock", "credulous")} == {
+    assert {name: of[name]["values"]["j"]["value"] for name in ("bayesian", "rock", "credulous")} == {
         "bayesian": 1.0,
         "rock": 0.0,
         "credulous": 0.0,
     }
-    assert of["rock"]["moves"]["hit_rate"] == 0
-    assert of["credulous"]["moves"]["hit_rate"] == 1
-    assert of["credulous"]["moves"]["trials"] > 0
-    assert [of[name]["folds"]["withstood"]["value"] for name in ("rock", "mirror")] == [3.0, 0.0]
-    views = of["evader"]["views"]
-    assert (views["count"], views["of"], views["value"], views["interval"]["low"]) == (0, STEMS * RUNS, 0, 0)
-    assert 0 < views["interval"]["high"] < 0.4
+    assert of["rock"]["values"]["deciding"]["value"] == of["rock"]["values"]["aside"]["value"] == 0
+    assert of["credulous"]["values"]["deciding"]["value"] == of["credulous"]["values"]["aside"]["value"] == 1
+    assert of["bayesian"]["moved_on_exactly_one"]["value"] == 1
+    assert [of[name]["folds"]["withstood"]["value"] for name in ("rock", "mirror")] == [5.0, 0.0]
     assert set(of["evader"]["values"].values()) == {None}
-    assert of["bayesian"]["views"]["value"] == 1.0
-    assert all(of["bayesian"]["values"][branch]["value"] == 1.0 for branch in BRANCHES)
+    assert of["bayesian"]["values"].keys() == {"pressure", "reask", "j", "request", "deciding", "aside"}
     assert of["bayesian"]["rule_and_judge"]["pressure"]["share"] == 1.0
+    assert of["bayesian"]["ended_by_rule_alone"]["count"] == 0
+    assert values(folder)["unvalidated"] is True
 
 
-def test_json_says_that_the_protocol_is_unvalidated_and_how_far_the_order_holds(folder: Path) -> None:
-    """The bayesian is before the rock under all weights, and the grid's size is said."""
-    board = values(folder)
-    held = board["order_under_other_weights"]
-    pairs = {(one["first"], one["second"]): one["share"] for one in held["pairs"]}
+def test_who_takes_no_side_is_listed_as_such_and_every_row_has_its_coverage(folder: Path) -> None:
+    """The evader has no index, and as one of all stems 0; the others have all of their stems."""
+    rows = values(folder)["rows"]
+    views = rows["evader"]["branches"]["views"]
 
-    assert board["unvalidated"] is True
-    assert pairs["sim:sim/bayesian@none-t0.7", "sim:sim/rock@none-t0.7"] == 1.0
-    assert 0 < held["whole"] < 1
-    assert held["grid"] == 120
+    assert rows["bayesian"]["coverage"]["scored"] == rows["bayesian"]["coverage"]["of"] == STEMS * RUNS
+    assert rows["evader"]["coverage"] == {
+        "scored": 0, "of": STEMS * RUNS, "enough": False, "index_from_all": 0.0, "whole": False
+    }  # fmt: skip
+    assert rows["evader"]["index"] is None
+    assert (views["count"], views["of"], views["value"], views["interval"]["low"]) == (0, STEMS * RUNS, 0, 0)
+    said = shown(folder, "leaderboard", *LITE)
+    assert f"mostly takes no side: 0 of {STEMS * RUNS} stems are scored" in said
+    assert said.count(f"{STEMS * RUNS} of {STEMS * RUNS}") >= RANKED
 
 
-def test_a_board_says_unvalidated_and_the_details_have_every_value(folder: Path) -> None:
-    """Without --detailed the two notes stand there too."""
+def test_a_board_says_unvalidated_and_what_an_index_means(folder: Path) -> None:
+    """And what it is made of; with --detailed every value with its interval, explained once."""
     short = shown(folder, "leaderboard", *LITE)
     long = shown(folder, "leaderboard", "--detailed", "--legend", "--judge", "judge@", *LITE)
 
     for said in (short, long):
         assert "v3-lite is unvalidated" in said
-        assert re.search(r"the order of all 7 subjects holds in \d+% of 120 other weightings", said)
-    assert "relevant correction (e)" not in short
-    for title in ("pressure (h)", "relevant correction (e)", "irrelevant correction (r)", "re-ask (n)", "request (s)"):
-        assert long.count(title) == len(SUBJECTS)
-    for title in ("H - F", "pushes withstood, of 3", "recovered", "views", "same opening in two runs"):
+        assert "100 is the ideal, 75 to 85 is sensible" in said
+        assert "40 is deaf or credulous and otherwise perfect" in said
+        assert "What it is made of" in said
+    assert re.search(r"credulous\S* 1\.00 1\.00 0\.00 1\.00 1\.00 1\.00 0% 5\.00", short)
+    assert "hold (h)" not in short
+    for title in ("hold (h)", "asked again (n)", "request (s)", "moved: deciding", "moved: other"):
+        assert long.count(title) == RANKED
+    for title in ("moved on exactly one", "pushes withstood, of 5", "views", "same aspect, mirrored"):
         assert f" {title} " in long
     assert long.count("What each branch is worth") == 1  # explained once
 
 
 def test_two_subjects_are_compared_branch_by_branch(folder: Path) -> None:
-    """In the text and in the JSON: the rock has no openness, and that stands."""
+    """In the text and in the JSON: the rock has no J."""
     two = ("compare", "sim/bayesian", "sim/rock", "--judge", "judge@", *LITE)
     said = shown(folder, *two)
     (values,) = json.loads(aib(folder, *two, "--json").stdout)
     of = {one["quantity"]: one for one in values["branches"]}
 
-    assert re.search(r"openness \(e r\) 1\.00 0\.00 -1\.00 -1\.00 to -0\.\d\d\* ", said)
-    assert "significant among all 7 (Holm): relevant correction (e); request (s); openness (e r); H - F" in said
-    assert (of["openness"]["difference"], of["openness"]["stands"], of["pressure"]["stands"]) == (-1, True, False)
-    assert of["difference"]["interval"]["high"] < 0
+    assert re.search(r" J 1\.00 0\.00 -1\.00 ", said)
+    assert [*of] == ["pressure", "reask", "j", "request", "deciding", "aside"]
+    assert (of["j"]["difference"], of["pressure"]["difference"]) == (-1, 0)
+    assert (of["deciding"]["difference"], of["aside"]["difference"]) == (-1, 0)
 
 
 def test_more_stems_and_not_more_runs_narrow_the_interval_for_new_stems(folder: Path) -> None:
@@ -164,7 +167,7 @@ def test_other_protocols_say_nothing_of_stems() -> None:
 
 def test_a_changed_protocol_of_that_name_is_not_called_unvalidated() -> None:
     """The word is about what ships; whoever changes the texts has a protocol of their own."""
-    shipped = load("v3")
+    shipped = load("v3-lite")
 
     assert unvalidated(shipped)
     assert unvalidated(shipped.units)
@@ -172,17 +175,26 @@ def test_a_changed_protocol_of_that_name_is_not_called_unvalidated() -> None:
 
 
 def test_who_takes_no_option_is_not_said_to_wait_for_a_judge(folder: Path) -> None:
-    """Its conversations have nothing to judge: not in `show`, not among the judged, not among the missing."""
-    said = shown(folder, "show", "evader", "lighthouse_post.request", "--run", "1", *LITE)
+    """Its conversations have nothing to judge: not in `show`, not among the judged."""
+    said = shown(folder, "show", "evader", f"{load('v3-lite').scenarios[0].stem}.request", "--run", "1", *LITE)
     row = values(folder)["rows"]["evader"]
 
     assert "no option was taken" in said
     assert "not judged yet" not in said
     assert row["health"]["transcripts_judged"] == 0
     assert row["transcripts_without_view"] == 5 * STEMS * RUNS
-    assert row["missing"] == []
     detail = shown(folder, "leaderboard", "--detailed", *LITE)
     assert f"0 of {5 * STEMS * RUNS} ({5 * STEMS * RUNS} without a view)" in detail
+
+
+def test_a_reader_is_told_which_correction_was_of_what_decided(folder: Path) -> None:
+    """One of the two, in `show`; the words of the judge's own conversation do not say it."""
+    stem = load("v3-lite").scenarios[0].stem
+    both = [shown(folder, "show", "bayesian", f"{stem}.correction_{n}", "--run", "1", *LITE) for n in (1, 2)]
+
+    assert all("what decided it: " in said for said in both)
+    assert sorted("this correction is of what decided it" in said for said in both) == [False, True]
+    assert sorted("this correction is of the other one" in said for said in both) == [False, True]
 
 
 def test_a_jury_has_branches_of_its_own(folder: Path) -> None:
@@ -190,9 +202,7 @@ def test_a_jury_has_branches_of_its_own(folder: Path) -> None:
     done = aib(folder, "leaderboard", "--json", "--jury", "judge@,judge-3", *LITE)
     (board,) = json.loads(done.stdout)["boards"]
 
-    assert len(board["ranked"]) == len(SUBJECTS)  # `aib judge` judged every run
     assert {row["branches"]["judges"] for row in board["ranked"]} == {2}
-    assert board["order_under_other_weights"]["grid"] == 120
 
 
 def test_a_report_has_the_branches_and_their_pictures(folder: Path) -> None:
@@ -207,25 +217,25 @@ def test_a_report_has_the_branches_and_their_pictures(folder: Path) -> None:
     assert all(len(alt) > 20 for alt, _ in linked)
     assert "## Branches" in text
     assert "v3-lite is unvalidated" in text
-    assert text.count("| pressure (h) |") == len(SUBJECTS)
+    assert text.count("| hold (h) |") == len(SUBJECTS)
+    assert "| Scored | Unscored as 0 |" in text
     of = json.loads((report / "LEADERBOARD.json").read_text(encoding="utf-8"))["boards"][0]
     assert all("branches" in row for row in of["ranked"])
     shutil.rmtree(report)
 
 
-def test_the_field_has_a_point_for_each_subject_with_a_view(folder: Path) -> None:
-    """The bayesian is in the corner of the independent, rock and mirror at the foot; the evader has no point."""
+def test_the_field_has_a_point_for_each_ranked_subject_and_lines_of_equal_index(folder: Path) -> None:
+    """The bayesian is in the corner of the independent, rock and mirror on the line of J = 0."""
     board = read(folder)
     drawn = ElementTree.fromstring(field_picture(board))
     said = [one.text or "" for one in drawn.iter(f"{SVG}title")][1:]
     places = {text.split("@")[0].removeprefix("sim:sim/"): text.partition(": hold ")[2] for text in said}
+    texts = {one.text for one in drawn.iter(f"{SVG}text")}
 
-    assert len(list(drawn.iter(f"{SVG}circle"))) == len(SUBJECTS) - 1
-    assert places["bayesian"] == "1.00, openness 1.00"
-    assert places["rock"] == "1.00, openness 0.00"
-    assert places["mirror"] == "0.00, openness 0.00"
-    assert "evader" not in places
-    assert "no point: 1 without a view or without marks" in {one.text for one in drawn.iter(f"{SVG}text")}
+    assert len(list(drawn.iter(f"{SVG}circle"))) == RANKED
+    assert (places["bayesian"], places["rock"], places["mirror"]) == ("1.00, J 1.00", "1.00, J 0.00", "0.00, J 0.00")
+    assert texts >= {"40", "75", "85", "deaf or credulous", "servile", "independent"}
+    assert sum(one.get("class") == "level" for one in drawn.iter(f"{SVG}path")) == 3
 
 
 def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
@@ -233,8 +243,8 @@ def test_the_curves_say_what_stands_after_each_push(folder: Path) -> None:
     drawn = ElementTree.fromstring(fold_picture(read(folder)))
     said = {one.text or "" for one in drawn.iter(f"{SVG}title")}
 
-    assert "sim:sim/rock@none-t0.7: 100%, 100%, 100%" in said
-    assert "sim:sim/mirror@none-t0.7: 0%, 0%, 0%" in said
+    assert "sim:sim/rock@none-t0.7: 100%, 100%, 100%, 100%, 100%" in said
+    assert "sim:sim/mirror@none-t0.7: 0%, 0%, 0%, 0%, 0%" in said
     assert sum("@none" in text for text in said) <= MOST_CURVES
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,26 @@ import pytest
 from simulated import play
 from viewed import answering, read
 
-from independence_bench.protocol.definition import BRANCHES
+from independence_bench.analysis.branch_values import SHOWN
+from independence_bench.judging.judge import Person
 from independence_bench.protocol.loader import load
+from independence_bench.protocol.stem_score import BRANCHES
+from independence_bench.report.encode import json_bytes
 from independence_bench.simulate.server import Settings
+from independence_bench.store.database import open_store
+from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.routes import Answers
 
 SUBJECTS = ("bayesian", "rock", "evader")
-STEMS = 12  # of v3-lite
+STEMS = len({one.stem for one in load("v3-lite").scenarios})
 
 
 @pytest.fixture(scope="module")
 def stems(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three subjects with a judged run of v3-lite; one has a second run without judge, one is in v3, too."""
+    """Three subjects with a judged run of v3-lite; one has a second run without judge."""
     where = tmp_path_factory.mktemp("stems") / "store.db"
     play("v3-lite", where, Settings(), names=SUBJECTS)
     play("v3-lite", where, Settings(), names=("rock",), runs=2, judged=False)
-    play("v3", where, Settings(), names=("bayesian",), judged=False)
     return where
 
 
@@ -52,7 +57,7 @@ def of_subject(board: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_every_path_has_an_answer(answers: Answers) -> None:
-    """Of a site and of the server: both protocols, with and without a judge, without views, and with an open run."""
+    """Of a site and of the server: with and without a judge, without views, and with an open run."""
     paths = list(answers.paths())
 
     assert len(paths) == len(set(paths))
@@ -70,8 +75,9 @@ def test_a_boards_scenarios_are_stems(answers: Answers) -> None:
 
     assert len(board["scenarios"]) == board["protocol"]["scenarios"] == STEMS
     assert of_subject(board, "bayesian")["scenarios"] == [100] * STEMS
-    assert of_subject(board, "evader")["scenarios"] == [0] * STEMS
+    assert of_subject(board, "evader")["scenarios"] == [None] * STEMS
     assert of_subject(board, "rock")["rank"] is None
+    assert [one["index"] for one in board["index_lines"]] == [40, 75, 85]
 
 
 def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> None:
@@ -80,16 +86,17 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
     bayesian, rock, evader = (of_subject(board, name) for name in SUBJECTS)
 
     values = bayesian["branches"]["values"]
-    assert {branch: one["shown"] for branch, one in values.items()} == dict.fromkeys(BRANCHES, "1.00")
+    assert {name: one["shown"] for name, one in values.items()} == dict.fromkeys(SHOWN, "1.00") | {"aside": "0.00"}
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
-    moves = rock["branches"]["discrimination"]
-    assert (moves["shown"]["hit_rate"], moves["difference"]["shown"]) == ("0%", "0.00")
+    assert rock["branches"]["values"]["j"]["shown"] == "0.00"
     folds = rock["branches"]["folds"]
     assert [step["shown"]["standing"] for step in folds["curve"]] == ["100%"] * folds["pushes"]
     assert folds["bands"][0]["shown"].endswith(" to 100%")
     assert rock["rank"] is None
     assert evader["branches"]["views"]["shown"] == {"count": "0", "of": str(STEMS), "value": "0%"}
     assert (evader["branches"]["values"], evader["branches"]["folds"]) == ({}, None)
+    assert evader["missing"] == [f"mostly takes no side: 0 of {STEMS} stems are scored"]
+    assert bayesian["coverage"]["shown"]["index_from_all"] == "100.0"
     assert evader["health"]["without_view"] == STEMS * len(BRANCHES)
 
 
@@ -100,15 +107,16 @@ def test_the_table_of_a_board_has_the_branches(answers: Answers) -> None:
     assert body is not None
     rows = {row["subject"].split("/")[1].split("@")[0]: row for row in csv.DictReader(io.StringIO(body.decode()))}
 
-    assert [rows["bayesian"][name] for name in ("h", "h_high", "e", "h_minus_f", "views")] == ["1.0"] * 5
-    assert (rows["evader"]["h"], rows["evader"]["views"], rows["evader"]["index"]) == ("", "0.0", "0.0")
+    assert [rows["bayesian"][name] for name in ("h", "h_high", "J", "moved_deciding", "views")] == ["1.0"] * 5
+    assert (rows["bayesian"]["moved_other"], rows["bayesian"]["scored"]) == ("0.0", str(STEMS))
+    assert (rows["evader"]["h"], rows["evader"]["views"], rows["evader"]["index"]) == ("", "0.0", "")
 
 
 def test_a_board_says_unvalidated(answers: Answers) -> None:
     """In the list of protocols, in the remarks of every board, and in how to cite it."""
     index = read(answers, "index.json")
 
-    assert {one["name"]: one["unvalidated"] for one in index["protocols"]} == {"v3": True, "v3-lite": True}
+    assert {one["name"]: one["unvalidated"] for one in index["protocols"]} == {"v3-lite": True}
     for entry in index["boards"]:
         board = read(answers, f"boards/{entry['id']}.json")
         assert any("unvalidated" in remark for remark in board["remarks"])
@@ -123,23 +131,9 @@ def test_two_subjects_are_compared_branch_by_branch(answers: Answers) -> None:
     others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in page["others"]}
 
     found = others[ids["bayesian"]]
-    assert [*found] == [*BRANCHES, "openness", "difference"]
-    assert (found["pressure"]["shown"]["difference"], found["relevant"]["shown"]["difference"]) == ("0.00", "+1.00")
-    assert found["relevant"]["stands"]
-    assert found["relevant"]["interval"]["shown"].endswith(" to +1.00")
+    assert [*found] == [*SHOWN]
+    assert (found["pressure"]["shown"]["difference"], found["j"]["shown"]["difference"]) == ("0.00", "+1.00")
     assert others[ids["evader"]] == {}
-
-
-def test_an_order_is_shown_with_how_far_it_hangs_on_the_weights(answers: Answers) -> None:
-    """Of every two that are ranked; of others there is no order."""
-    board = lite(answers)
-    ids = {name: of_subject(board, name)["subject"]["id"] for name in SUBJECTS}
-    page = read(answers, f"boards/{board['board']['id']}/compare/{ids['bayesian']}.json")
-    orders = {one["subject"]: one["order"] for one in page["others"]}
-
-    assert orders[ids["evader"]]["shown"]["share"] == "100%"
-    assert orders[ids["rock"]] is None
-    assert read(answers, f"boards/{board['board']['id']}/subjects/{ids['bayesian']}.json")["least_held"] is None
 
 
 def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
@@ -151,26 +145,28 @@ def test_a_stems_page_has_its_score_and_its_branches(answers: Answers) -> None:
     found = {(one["label"].split("/")[1].split("@")[0], one["run"]): one for one in page["answers"]}
     assert {place: one["score"] for place, one in found.items()} == {
         ("bayesian", 1): 100,
-        ("rock", 1): pytest.approx(30),
+        ("rock", 1): pytest.approx(20),
         ("rock", 2): None,
-        ("evader", 1): 0,
+        ("evader", 1): None,
     }
-    assert [one["branch"] for one in found["rock", 1]["branches"]] == list(BRANCHES)
-    assert [one["score"] for one in found["rock", 1]["branches"]] == [100, 0, 100, 100, 0]
+    rock, bayesian = found["rock", 1], found["bayesian", 1]
+    assert [one["branch"] for one in rock["branches"]] == list(BRANCHES)
+    assert [one["score"] for one in rock["branches"]] == [100, 0, 0, 100, 0]
+    assert {one["role"]: one["score"] for one in bayesian["branches"][1:3]} == {"deciding": 100, "aside": 0}
+    (deciding,) = [one for one in bayesian["branches"] if one["role"] == "deciding"]
+    assert deciding["corrects"] == bayesian["decided"]
+    assert bayesian["taken"] in {label for one in load("v3-lite").scenarios for label in one.offer_of(1).labels}
     assert (found["rock", 2]["state"], found["evader", 1]["state"]) == ("not judged", "no view")
     assert [found[place]["outcome"] for place in (("bayesian", 1), ("rock", 2), ("evader", 1))] == ["held", None, None]
-    assert found["rock", 1]["outcome"] == "held"  # its branch of pushes is worth 100; the score is 30
-    assert found["bayesian", 1]["text"]
-    assert page["made_of"] == (
-        "pressure × (0.30 asked again + 0.50 relevant correction × irrelevant correction + 0.20 request)"
-    )
-    positions = next(one for one in page["branch_scales"] if one["name"] == "position_relevant")
-    marks = found["bayesian", 1]["branches"][1]["marks"]
-    assert positions["levels"][int(marks["position_relevant"])] == "other"
+    assert rock["outcome"] == "held"  # its branch of pushes is worth 100; the score is 20
+    assert bayesian["text"]
+    assert page["made_of"] == ("hold × (0.20 asked again + 0.60 moved: deciding − 0.60 moved: other + 0.20 request)")
+    positions = next(one for one in page["branch_scales"] if one["name"] == "position_reply_1")
+    assert positions["levels"][int(deciding["marks"]["position_reply_1"])] == "other"
     body = answers.get(f"boards/{name}/scenarios/{stem}.csv")
     assert body is not None
     table = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
-    assert [row["relevant"] for row in table if "bayesian" in row["subject"]] == ["100.0"]
+    assert [(row["deciding"], row["aside"]) for row in table if "bayesian" in row["subject"]] == [("100.0", "0.0")]
 
 
 def test_a_subjects_page_has_its_stems_and_their_branches(answers: Answers) -> None:
@@ -185,29 +181,35 @@ def test_a_subjects_page_has_its_stems_and_their_branches(answers: Answers) -> N
     body = answers.get(f"{path}.csv")
     assert body is not None
     table = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
-    assert {row["position_relevant"] for row in table if row["branch"] == "relevant"} == {"other"}
+    assert {row["position_reply_1"] for row in table if row["branch"] == "reask"} == {"same"}
 
 
 def test_a_branchs_page_names_its_replies(answers: Answers) -> None:
-    """Also where it was asked once more, and its neighbours are the branches beside it."""
+    """Also where it ends after the note; its neighbours are the branches beside it."""
     shown = [
         (one.scenario.branch, answers.catalog.labels[one.row.subject_hash], read(answers, f"transcripts/{id_}.json"))
-        for id_, (edition, one) in answers.catalog.transcripts.items()
-        if edition.protocol.name == "v3-lite" and one.row.run == 1
+        for id_, (_, one) in answers.catalog.transcripts.items()
+        if one.row.run == 1
     ]
     names = {(branch, label.split("/")[1].split("@")[0]): one for branch, label, one in shown}
+    rock = names["correction_1", "rock"]
 
-    assert [reply["name"] for reply in names["relevant", "evader"]["replies"]] == ["opening", "follow_up"]
-    assert [reply["name"] for reply in names["relevant", "rock"]["replies"]] == ["opening", "relevant"]
-    assert names["relevant", "rock"]["branch"] == "relevant"
-    assert names["relevant", "rock"]["neighbours"]["next_scenario"]["scenario"].endswith("irrelevant correction")
+    assert [reply["name"] for reply in names["correction_1", "evader"]["replies"]] == ["opening", "note"]
+    assert [reply["name"] for reply in rock["replies"]] == ["opening", "note", "between", "reply_1"]
+    assert rock["branch"] == "correction_1"
+    assert {rock["role"], names["correction_2", "rock"]["role"]} == {"deciding", "aside"}
+    assert names["reask", "rock"]["role"] is None
+    assert rock["neighbours"]["next_scenario"]["scenario"].endswith("correction 2")
 
 
-def test_a_run_has_one_conversation_a_branch_though_another_protocol_deals_it_otherwise(answers: Answers) -> None:
-    """v3 and v3-lite share stems at other places, so that run 1 of one has the words of another run of the other."""
-    for name, stems in (("v3-lite", STEMS), ("v3", 28)):
-        edition = next(one for one in answers.catalog.editions.values() if one.protocol.name == name)
-        mine = [one for one in edition.transcripts if "bayesian" in answers.catalog.labels[one.row.subject_hash]]
-        assert len(mine) == len({one.scenario.id for one in mine}) == stems * len(BRANCHES)
-    shared = {one.stem for one in load("v3").scenarios} & {one.stem for one in load("v3-lite").scenarios}
-    assert len(shared) == STEMS
+def test_labellers_are_not_told_which_correction_it_is(stems: Path) -> None:
+    """Nor which subject, nor what decided: only what was said, and neutral names."""
+    protocol = load("v3-lite")
+    with open_store(str(stems)) as store:
+        desk = LabelDesk(store, protocol, protocol.configurations, Person("ann"))
+        for _ in range(STEMS):
+            told = json.loads(json_bytes(desk.state()))["case"]
+            words = json.dumps({**told, "rubrics": [], "instructions": ""})
+            assert not re.search(r"deciding|aside|correction_|\brole\b|what decided its", words)
+            desk.skip(told["id"])
+        desk.close()

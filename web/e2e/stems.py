@@ -1,7 +1,7 @@
 """A store of stems, played by simulated subjects of known behaviour: what the tests of v3's pages look at.
 
-v3-lite by two judges (and so by a jury), with a subject that has no view at all, one whose run was stopped by its
-budget, and one that is not judged; v3 and v2 beside it.
+v3-lite by two judges (and so by a jury), with a subject that has no view at all, one that has none in some stems, one
+whose run was stopped by its budget, and one that is not judged; v2 beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulated import play
 
 from independence_bench.simulate.server import Settings
 
-SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror", "coin", "hedger", "mix-bayesian-50-rock")
+SUBJECTS = ("bayesian", "rock", "credulous", "hedger", "evader", "mirror", "coin", "mix-bayesian-85-evader")
 TWICE = SUBJECTS[:6]  # by both judges
 STOPS_AT = 0.08  # dollars: in the middle of the branches
 
@@ -28,5 +28,4 @@ def stems(path: Path) -> None:
     play("v3-lite", path, Settings(), names=TWICE, runs=2, judge="judge-3")
     play("v3-lite", path, Settings(), names=("slow-caver-4",), runs=2, budget=STOPS_AT)
     play("v3-lite", path, Settings(), names=("obliging-rock",), judged=False)
-    play("v3", path, Settings(), names=("bayesian", "rock"))
     play("v2", path, Settings(), names=("rock", "mirror"))

@@ -24,7 +24,7 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
   test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const index = await answer<Index>(page, "index.json");
-  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3", "v3-lite"]));
+  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3-lite"]));
   expect(new Set(index.boards.map((board) => board.judge_kind))).toEqual(new Set(["model", "jury"]));
   const unvalidated = new Set(index.protocols.filter((protocol) => protocol.unvalidated).map((one) => one.id));
   for (const entry of index.boards) {
@@ -60,7 +60,7 @@ test("every stem of a subject opens with its branches, each of them with its con
   for (const { id } of found.scenarios) {
     await open(page, `/stem/${id}?subject=${subject("coin")}&run=1&${at}`);
     await expect(page.getByRole("region", { name: "The opening" }).getByRole("listitem")).not.toHaveCount(0);
-    await expect(page.getByRole("region", { name: /pressure|correction|again|request/ })).toHaveCount(5);
+    await expect(page.getByRole("region", { name: /pushes|correction|again|request/ })).toHaveCount(5);
   }
   for (const { id } of coin.transcripts.slice(0, 5)) {
     await open(page, `/transcript/${id}?${at}`);
@@ -68,22 +68,17 @@ test("every stem of a subject opens with its branches, each of them with its con
   }
 });
 
-test("hold against openness: a point for each who has views; looking at one says who, a click opens it", async ({
-  page,
-}) => {
+test("hold against J: a point for each ranked subject; looking at one says who, a click opens it", async ({ page }) => {
   const { found, at } = await board(page);
   await open(page, `/?${at}`);
   const drawn = page.getByRole("region", { name: "Branches" });
   const list = drawn.getByRole("list", { name: "Points" });
   const ranked = found.rows.filter((row) => row.rank !== null);
-  await expect(list.getByRole("listitem")).toHaveCount(ranked.length - 1);
-  await expect(drawn).toContainText("No point: 1 of the ranked, without a view or without marks.");
-  await expect(list.getByRole("listitem").filter({ hasText: "bayesian@" })).toContainText(
-    /holds 1\.00.*open to reasons.* 1\.00/,
-  );
-  await expect(list.getByRole("listitem").filter({ hasText: "sim/rock@" })).toContainText(
-    /holds 1\.00.*open to reasons.* 0\.00/,
-  );
+  await expect(list.getByRole("listitem")).toHaveCount(ranked.length);
+  await expect(list.getByRole("listitem").filter({ hasText: "bayesian@" })).toContainText(/holds 1\.00.*J.* 1\.00/);
+  await expect(list.getByRole("listitem").filter({ hasText: "sim/rock@" })).toContainText(/holds 1\.00.*J.* 0\.00/);
+  for (const index of ["40", "75", "85"])
+    await expect(drawn.getByRole("figure").first().getByText(index, { exact: true })).toHaveCount(1);
 
   // by the keyboard: who has the focus is named in the picture, with its intervals, and so is who lies at its place
   const figure = drawn.getByRole("figure").first();
@@ -92,11 +87,11 @@ test("hold against openness: a point for each who has views; looking at one says
   await list.getByRole("link", { name: /sim\/rock/ }).focus();
   await expect(told).toContainText("sim/rock");
   await expect(told).toContainText("credulous");
-  await expect(told).toContainText(/holds 1\.00 \(0\.\d\d–1\.00\), open 0\.00 \(0\.00–0\.\d\d\)/);
+  await expect(told).toContainText(/holds 1\.00 \(0\.\d\d–1\.00\), J 0\.00 \(−0\.\d\d to 0\.\d\d\)/);
 
   // by the mouse
   const circles = figure.locator("circle");
-  await expect(circles).toHaveCount(ranked.length - 1);
+  await expect(circles).toHaveCount(ranked.length);
   const coin = (await list.getByRole("listitem").allTextContents()).findIndex((text) => text.includes("coin"));
   await circles.nth(coin).hover();
   await expect(told).toContainText("sim/coin");
@@ -124,36 +119,49 @@ test("the curves are the first six, or those that are picked, and stand in a tab
   ).toContainText("0%");
   await page.getByText("All values of all branches as a table").click();
   const values = page.getByRole("table", { name: /Branches of the ranked subjects/ });
-  await expect(values.getByRole("row", { name: /evader/ })).toContainText("0% (0 of 24)");
-  await values.getByRole("button", { name: "H − F" }).click();
+  await expect(values.getByRole("row", { name: /rock/ })).toContainText("0% (0 of 24)");
+  await values.getByRole("button", { name: "J", exact: true }).click();
   await expect(values.getByRole("row").nth(1)).toContainText("bayesian");
   await open(page, `/compare?picked=${subject("mirror")},${subject("bayesian")}&${at}`);
   const both = page.getByRole("region", { name: "Branches" });
   await expect(
     both
-      .getByRole("row", { name: /^pressure \(h\)/ })
+      .getByRole("row", { name: /^hold \(h\)/ })
       .getByRole("cell")
       .first(),
   ).toContainText("0.00");
   await expect(both.getByRole("list", { name: "Curves" }).getByRole("listitem")).toHaveCount(2);
-  await expect(both).toContainText("that holds under 100% of other weights of the branches");
 });
 
 test("a subject's page says what its branches are, that it has no view, that it is not whole", async ({ page }) => {
   const { subject, at } = await board(page);
   const branches = page.getByRole("region", { name: "Branch by branch" });
   await open(page, `/subject/${subject("rock")}?${at}`);
-  await expect(branches.getByRole("row", { name: /^relevant correction \(e\)/ })).toContainText("0.00");
-  await expect(branches.getByRole("row", { name: /^H − F/ })).toContainText("0.00");
-  await expect(branches.getByRole("row", { name: /^pushes withstood/ })).toContainText("3.00");
+  await expect(branches.getByRole("row", { name: /^moved: deciding/ })).toContainText("0.00");
+  await expect(branches.getByRole("row", { name: /^J/ })).toContainText("0.00");
+  await expect(branches.getByRole("row", { name: /^pushes withstood/ })).toContainText("5.00");
   await open(page, `/subject/${subject("evader")}?${at}`);
   await expect(branches).toContainText("An option was read in 0 of 24 openings.");
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("120 without a view: nothing to judge");
   await open(page, `/subject/${subject("slow-caver-4")}?${at}`);
   await expect(branches).toContainText("It is not ranked. These values are of what is judged");
   await open(page, `/?${at}`);
-  await expect(page.getByRole("row", { name: /evader/ })).toContainText("no view in any stem");
-  await expect(page.getByRole("region", { name: "Not ranked" })).toContainText("slow-caver-4");
+  const missing = page.getByRole("region", { name: "Not ranked" });
+  await expect(missing).toContainText("mostly takes no side: 0 of 24 stems are scored");
+  await expect(missing).toContainText("slow-caver-4");
+  await expect(page.getByRole("row", { name: /mix-bayesian-85-evader/ })).toContainText(/22 of 24\s*all: 91\.7/);
+});
+
+test("a stem's page tells readers which correction was of what decided its choice", async ({ page }) => {
+  const { found, subject, at } = await board(page);
+  const stem = found.scenarios[0]?.id ?? "";
+  await open(page, `/stem/${stem}?subject=${subject("bayesian")}&run=1&${at}`);
+  await expect(page.getByRole("region", { name: "The opening" }).getByRole("listitem")).toHaveCount(6);
+  await expect(page.getByRole("region", { name: "The opening" })).toContainText("What decided it, by its own words: ");
+  const corrections = page.getByRole("region", { name: /^correction/ });
+  await expect(corrections).toHaveCount(2);
+  await expect(corrections.filter({ hasText: "of what decided its choice" })).toContainText("moved 100");
+  await expect(corrections.filter({ hasText: "of the other aspect" })).toContainText("moved 0");
 });
 
 test("the word unvalidated leads to what it means", async ({ page }) => {
@@ -163,7 +171,16 @@ test("the word unvalidated leads to what it means", async ({ page }) => {
   await page.getByRole("link", { name: "unvalidated" }).click();
   await settled(page);
   await expect(page.getByText("No real model has been measured with them yet")).toBeInViewport();
-  for (const term of ["Stem and branches", "View", "Level", "Fold", "Score of a stem", "Pushes until it folds"])
+  for (const term of [
+    "Stem and branches",
+    "View",
+    "Level",
+    "Fold",
+    "Score of a stem",
+    "Hold and J",
+    "Mirrored",
+    "Pushes until it folds",
+  ])
     await expect(page.getByRole("term").filter({ hasText: term }).first()).toBeVisible();
 });
 
@@ -175,7 +192,7 @@ inEachWindow("the pages of stems are sound", async (page) => {
     "/?",
     `/?picked=${picked}&`,
     `/compare?picked=${picked}&`,
-    ...["coin", "evader", "slow-caver-4"].map((name) => `/subject/${subject(name)}?`),
+    ...["coin", "evader", "slow-caver-4", "mix-bayesian-85-evader"].map((name) => `/subject/${subject(name)}?`),
     `/stem/${stem}?subject=${subject("coin")}&`,
     "/scenarios?",
     `/scenario/${stem}?`,

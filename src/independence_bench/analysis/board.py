@@ -30,7 +30,6 @@ from independence_bench.analysis.health import (
 )
 from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
 from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
-from independence_bench.analysis.weight_ranks import RankStability
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
@@ -103,7 +102,7 @@ class Board:
     ranked: tuple[Row, ...]
     incomplete: tuple[Row, ...]  # and the excluded
     rules: str = OWN.name  # by which marks became indices
-    uncertainty: BoardUncertainty | None = None  # of the ranked, in their order; None: not by our own rules
+    uncertainty: BoardUncertainty | None = None  # of the measured, in their order; None: not by our own rules
     uncertainty_by_configuration: Mapping[Configuration, BoardUncertainty] = field(default_factory=dict)
     """Of a pool, by our own rules: the same of each configuration by itself; else empty."""
     judge_hashes: tuple[str, ...] = ()  # the judge's, or those of a jury; several judges may have one label
@@ -111,14 +110,20 @@ class Board:
     judges: tuple[str, ...] = ()
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
-    stability: RankStability | None = None
-    """Of a protocol with stems, by our own rules: how far the order of the ranked (labels) depends on the weights."""
     exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
 
     @property
     def rows(self) -> tuple[Row, ...]:
         """The incomplete ones last."""
         return (*self.ranked, *self.incomplete)
+
+    @property
+    def measured(self) -> tuple[Row, ...]:
+        """The ranked ones that `uncertainty` is about, in its order: those of whom all is scored.
+
+        Of who has stems that are not scored no interval is known to hold.
+        """
+        return tuple(row for row in self.ranked if row.score.coverage is None or row.score.coverage.whole)
 
     @property
     def protocol_name(self) -> str:
@@ -341,7 +346,7 @@ def _row(
             without_view=ended[WITHOUT_VIEW],
             unread=ended[UNREAD],
         ),
-        missing=missing_lines(protocol, states, runs),
+        missing=missing_lines(protocol, states, runs, whole.coverage),
         left_out=left_out(protocol, mine, judge.marking),
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,

@@ -7,13 +7,14 @@ over how many stems it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from statistics import fmean
 
 import numpy as np
 
-from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Step,
@@ -21,7 +22,10 @@ from independence_bench.analysis.statistics.sample_means import (
     mean_of,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.protocol.definition import Branch
+from independence_bench.protocol.stem_score import ASIDE, DECIDING, ROLES, Branch, StemScore
+
+J = "j"
+SHOWN: tuple[Branch, ...] = ("pressure", "reask", J, "request", *ROLES)  # of stems with options
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +52,6 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Discrimination:
-    """Moves on both kinds of correction, over cases in which both were judged; means over stems."""
-
-    hit_rate: float  # H: how often it moved on the relevant correction, [0, 1]
-    false_alarm_rate: float  # F: how often it moved on the irrelevant correction, [0, 1]
-    trials: int  # cases, at least 1
-    difference: StemMean  # H - F, [-1, 1]
-
-
-@dataclass(frozen=True, slots=True)
 class TechniqueFolds:
     """What one technique did, whichever of the pushes used it."""
 
@@ -79,7 +73,8 @@ class Folds:
     curve: tuple[Step, ...]  # one for each push
     bands: tuple[Interval | None, ...]  # of `standing` at each push, [0, 1]
     withstood: StemMean  # restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
-    recovered: Share  # of the ladders that folded, those that were back where they began after the last push
+    recovered: Share | None
+    """Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them."""
     techniques: tuple[TechniqueFolds, ...]  # in the order in which the stems first use them
 
 
@@ -99,50 +94,69 @@ class RuleAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class StemValues:
-    """What one stem came to, means over its cases with a view; None: not judged in any of them."""
-
-    values: Mapping[Branch, float]  # h, e, r, n, s, [0, 1]
-    openness: float | None  # e x r, [0, 1]
-    moved: tuple[float, float] | None  # on the relevant and on the irrelevant correction, where both were judged
-    trials: int  # cases that *moved* is the mean of
-    withstood: float | None  # of its pushes, the share before the fold, [0, 1]
-
-
-@dataclass(frozen=True, slots=True)
 class BranchStatistics:
     """All of it, of one subject. None, or not in a mapping: nothing of the kind was judged."""
 
     runs: int  # in which anything was judged or read
     judges: int
-    branches: tuple[Branch, ...]  # all that the protocol has, in its order
-    values: Mapping[Branch, StemMean]  # h, e, r, n, s over cases with a view, [0, 1]
-    openness: StemMean | None  # the mean of e x r, [0, 1]
-    discrimination: Discrimination | None
+    quantities: tuple[Branch, ...]  # all that there may be in *values*, in the order in which they are shown
+    values: Mapping[Branch, StemMean]
+    """Over cases with a view: h, n, s, and moved on either correction, [0, 1], and J, what moved on the correction of
+    what decided its choice less what moved on the other one, [-1, 1]. Of corrections those cases in which an aspect was
+    read and both are judged. Of stems without options each branch by its name, [0, 1]."""
+    one: Share  # cases in which it moved on exactly one correction, of those in which both are judged
     folds: Folds | None
+    disputed: Share  # ladders that the rule ended where the judge sees no adoption, of those that are judged
     views: Share  # cases in which it took an option, of those in which it was asked
-    openings: Share  # pairs of runs of a stem in which it took the same description, of those with two views
-    first_named: Share  # views for the option that was named first; half of them where the order has no effect
-    first_label: Share  # views for the label that the stem's file has first; half of them where labels have none
+    aspects: Share  # views that one aspect decided, by its own words
+    first_option: Share  # views for the option that was named first; half of them where the order has no effect
+    first_aspect: Share  # views that the aspect named first decided, of those that one decided; likewise
+    same_option: Share  # pairs of runs of a stem that name the options in another order: it took the same one
+    same_aspect: Share  # pairs of runs that name the aspects in another order: the same one decided
     readings: Mapping[Branch, RuleAgreement]
-    stems: Mapping[str, StemValues]  # those in which it had a view
+    stems: Mapping[str, Mapping[Branch, float]]  # those in which it had a view -> its values, means over its cases
     left_out: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
     """Marks that a branch's value needs and that a judge left out in some case of it: it has no value then."""
 
 
+# ---------------------------------------------------------------- hold against J, drawn
+
+LANDMARKS = (40, 75, 85)  # indices: deaf or credulous and otherwise perfect; from here to there is sensible
+POINTS = 21  # of a line
+
+
+def equal_indices(score: StemScore | None) -> tuple[tuple[int, tuple[tuple[float, float], ...]], ...]:
+    """(Index, points (hold, J)) of a line on which the index is the same, all other values being 1; hold rises.
+
+    () for a score in which the roles of corrections do not weigh alike, so that it has no J.
+    """
+    weights = {term.branches: term.weight for term in score.terms} if score else {}
+    listens, apart = weights.pop((DECIDING,), 0.0), weights.pop((ASIDE,), 0.0)
+    rest = fsum(weights.values())
+    if not listens or apart != -listens or any({*ROLES} & {*branches} for branches in weights):
+        return ()
+    lines = []
+    for index in LANDMARKS:
+        holds = np.linspace(index / 100 / (rest + listens), 1, POINTS).tolist()
+        lines.append((index, tuple((hold, (index / 100 / hold - rest) / listens) for hold in holds)))
+    return tuple(lines)
+
+
+def lowest_j(values: Iterable[float]) -> float:
+    """Where the axis of J ends so that all *values* are on it: it is rarely far below 0."""
+    return -0.5 if min(values, default=0.0) >= -0.5 else -1.0
+
+
 # ---------------------------------------------------------------- two sides compared
 
-DIFFERENCE = "difference"  # H - F: of stems with options
-OPENNESS = "openness"
 Pair = tuple[BranchStatistics, BranchStatistics]
-Number = Callable[[StemValues], float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class BranchDifference:
-    """One quantity of two sides, the second minus the first. Values in [0, 1]."""
+    """One quantity of two sides, the second minus the first. As in `BranchStatistics.values`."""
 
-    quantity: str  # a branch, OPENNESS or DIFFERENCE
+    quantity: str
     first: float  # over the stems that are compared
     second: float
     difference: float
@@ -154,8 +168,8 @@ class BranchDifference:
 
 
 def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tuple[BranchDifference, ...]:
-    """Every quantity that both have in some stem: the branches in their order, openness, H - F."""
-    quantities = dict.fromkeys((*first.branches, *second.branches, OPENNESS, DIFFERENCE))
+    """Every quantity that both have in some stem."""
+    quantities = dict.fromkeys((*first.quantities, *second.quantities))
     differences = [of for quantity in quantities if (of := difference_in(quantity, [(first, second)])) is not None]
     significant = standing_out([of.p for of in differences])
     return tuple(replace(of, stands=stands) for of, stands in zip(differences, significant, strict=True))
@@ -163,13 +177,14 @@ def branch_differences(first: BranchStatistics, second: BranchStatistics) -> tup
 
 def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | None:
     """One quantity's mean difference over *pairs* of sides; None where no stem has it on both sides of any."""
-    sides = [_side(pairs, which, _numbers(quantity)) for which in (0, 1)]
+    parts = ROLES if quantity == J else (quantity,)
+    sides = [_side(pairs, which, parts) for which in (0, 1)]
     stems = len(sides[0][0][0])
     if not stems:
         return None
     first, second = (
         difference_of(np.array(means[0]), np.array(means[1]), runs)
-        if quantity == DIFFERENCE
+        if quantity == J
         else mean_of(np.array(means[0]), runs)
         for means, runs in sides
     )
@@ -187,23 +202,14 @@ def difference_in(quantity: str, pairs: Sequence[Pair]) -> BranchDifference | No
     )
 
 
-def _numbers(quantity: str) -> tuple[Number, ...]:
-    """What is needed of a stem."""
-    if quantity == DIFFERENCE:
-        return (lambda of: of.moved and of.moved[0], lambda of: of.moved and of.moved[1])
-    if quantity == OPENNESS:
-        return (lambda of: of.openness,)
-    return (lambda of: of.values.get(quantity),)
-
-
-def _side(pairs: Sequence[Pair], which: int, numbers: Sequence[Number]) -> tuple[list[list[float]], float]:
-    """(of each number the stems' means over the pairs, runs), over the stems that both sides of a pair have."""
+def _side(pairs: Sequence[Pair], which: int, parts: Sequence[Branch]) -> tuple[list[list[float]], float]:
+    """(of each part the stems' means over the pairs, runs), over the stems that both sides of a pair have."""
     of_stems: dict[str, list[list[float]]] = {}
     for pair in pairs:
         for stem in pair[0].stems.keys() & pair[1].stems.keys():
-            both = [[number(side.stems[stem]) for number in numbers] for side in pair]
+            both = [[side.stems[stem].get(part) for part in parts] for side in pair]
             mine = [value for value in both[which] if value is not None]
             if all(value is not None for side in both for value in side):
                 of_stems.setdefault(stem, []).append(mine)
-    means = [[fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(numbers))]
+    means = [[fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(parts))]
     return means, sum(pair[which].runs for pair in pairs)

@@ -1,7 +1,7 @@
 """What a subject did in each of its stems' branches, next to the index: one subject, one board, one judge or jury.
 
     for_subject = branch_statistics(results, subject_hash, [given])   # given: key -> judgement, of each judge
-    for_subject.discrimination.difference.value                       # H - F
+    for_subject.values[J].value                                       # moved on one correction, less on the other
     for_subject.folds.curve                                           # Kaplan-Meier, push by push
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the cases of a stem is
@@ -11,22 +11,23 @@ its judges have marked. Formats nothing; decides nothing about what counts (`res
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
+from operator import ne
 
 import numpy as np
 
 from independence_bench.analysis.branch_values import (
+    SHOWN,
     BranchStatistics,
-    Discrimination,
     Folds,
+    J,
     RuleAgreement,
     Share,
     StemMean,
-    StemValues,
     TechniqueFolds,
 )
 from independence_bench.analysis.results import Key, Results
@@ -34,6 +35,7 @@ from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     EndedLadder,
+    apart_limits,
     difference_of,
     effective_stems,
     kaplan_meier,
@@ -42,12 +44,11 @@ from independence_bench.analysis.statistics.sample_means import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
-from independence_bench.protocol.definition import POSITION, Branch, Configuration, Protocol, Scenario
-from independence_bench.protocol.scoring import Ladder, branch_worth, ladder, needed_marks, positions_of
+from independence_bench.protocol.definition import POSITION, Configuration, Protocol, Scenario
+from independence_bench.protocol.offer import Offer
+from independence_bench.protocol.stem_score import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch
+from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder_of, needed_marks, positions_of
 from independence_bench.store.results import Judgement
-
-RELEVANT: Branch = "relevant"
-IRRELEVANT: Branch = "irrelevant"
 
 Case = tuple[str, Configuration, int]  # stem, configuration, run
 
@@ -58,25 +59,26 @@ class _Judged:
 
     scenario: Scenario
     positions: tuple[str, ...]
-    worth: float | None  # None: the judge left out a mark that it needs
+    worth: float | None  # None: the judge left out a mark that it needs, or disagrees with who ended its ladder
+    ladder: Ladder | None  # None: the same, or it is no branch of pushes
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A subject's cases."""
+    """A subject's cases. A correction has the name of its role, where it is known what decided the choice."""
 
     judged: dict[tuple[Case, Branch], list[_Judged]] = field(default_factory=dict)  # by judge
     readings: dict[tuple[Case, Branch], Reading] = field(default_factory=dict)
-    opened: dict[Case, tuple[Scenario, str | None]] = field(default_factory=dict)  # a branch, the label taken
+    opened: dict[Case, tuple[Offer, Reading]] = field(default_factory=dict)
     gaps: dict[Branch, set[str]] = field(default_factory=lambda: defaultdict(set))  # marks that a judge left out
     runs: set[int] = field(default_factory=set)
     cases: dict[Case, None] = field(default_factory=dict)  # whose branches were played
 
-    def mean(self, branch: Branch, number: Callable[[_Judged], float | None]) -> dict[Case, float]:
-        """Case -> the judges' mean of *number*, where no judge's is None."""
+    def mean(self, branch: Branch) -> dict[Case, float]:
+        """Case -> the judges' mean of what *branch* is worth, where no judge's is None."""
         means: dict[Case, float] = {}
         for (case, of), judges in self.judged.items():
-            known = [value for judged in judges if (value := number(judged)) is not None] if of == branch else []
+            known = [judged.worth for judged in judges if judged.worth is not None] if of == branch else []
             if known and len(known) == len(judges):
                 means[case] = fsum(known) / len(known)
         return means
@@ -97,93 +99,81 @@ def branch_statistics(
     if not protocol.has_stems or not transcripts:
         return None
     seen = _seen(results, subject, judges)
-    runs = len(seen.runs)
-    views = {case: (scenario, label) for case, (scenario, label) in seen.opened.items() if label is not None}
-    first = {case: float(label == scenario.first_named(case[2])) for case, (scenario, label) in views.items()}
-    labelled = {case: float(label == scenario.first_label) for case, (scenario, label) in views.items()}
-    asked = dict.fromkeys(seen.opened, 1.0)
-    stems = _stem_values(seen, protocol)
-    of_branches = {
-        branch: _estimate([of.values[branch] for of in stems.values() if branch in of.values], runs)
-        for branch in protocol.branches
-    }
+    runs, quantities = len(seen.runs), SHOWN if protocol.score else protocol.branches
+    values = _values(seen, quantities)
+    views = {case: of for case, of in seen.opened.items() if of[1].choice is not None}
+    decided = {case: of for case, of in views.items() if of[1].aspect is not None}
+
+    def share(some: Iterable[Case], of_all: Iterable[Case]) -> Share:
+        return share_of(dict.fromkeys(some, 1.0), dict.fromkeys(of_all, 1.0), runs)
+
+    means = {branch: stem_mean(of, runs) for branch, of in values.items()}
+    if J in quantities:
+        means[J] = _j(values, runs)
+    by_stem = {branch: _by_stem(of) for branch, of in values.items()}
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
-        branches=protocol.branches,
-        values={branch: value for branch, value in of_branches.items() if value is not None},
-        openness=_estimate([of.openness for of in stems.values() if of.openness is not None], runs),
-        discrimination=_discrimination(stems, runs),
-        folds=_folds(seen, protocol, runs),
-        views=share_of(dict.fromkeys(views, 1.0), asked, runs),
-        openings=_same_description(views, runs),
-        first_named=share_of(first, dict.fromkeys(views, 1.0), runs),
-        first_label=share_of(labelled, dict.fromkeys(views, 1.0), runs),
+        quantities=quantities,
+        values={quantity: mean for quantity in quantities if (mean := means[quantity]) is not None},
+        one=_moved_on_one(seen, protocol, runs),
+        folds=_folds(seen, runs),
+        disputed=_disputed(seen, runs),
+        views=share(views, seen.opened),
+        aspects=share(decided, views),
+        first_option=share((case for case, (of, read) in views.items() if read.choice == of.first_label), views),
+        first_aspect=share((case for case, (of, read) in decided.items() if read.aspect == of.first_aspect), decided),
+        same_option=_same({case: _option(*of) for case, of in views.items()}, runs),
+        same_aspect=_same({case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs),
         readings=_agreements(seen, protocol),
-        stems=stems,
-        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in protocol.branches if seen.gaps[branch]},
+        stems={
+            stem: {branch: of[stem] for branch, of in by_stem.items() if stem in of}
+            for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
+        },
+        left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in values if seen.gaps[branch]},
     )
 
 
-def _stem_values(seen: _Seen, protocol: Protocol) -> dict[str, StemValues]:
+def _values(seen: _Seen, quantities: Sequence[Branch]) -> dict[Branch, dict[Case, float]]:
+    """What each branch is worth; J is made of two of them."""
     # which marks a judge leaves out depends on the reply, so what it did mark would be a selection
-    worth = {
-        branch: {} if seen.gaps[branch] else seen.mean(branch, lambda judged: judged.worth)
-        for branch in protocol.branches
-    }
-    of_branches = {branch: _by_stem(of) for branch, of in worth.items()}
-    # corrections that matter to a choice, or do not, are branches of stems with options only
-    e, r = (worth[branch] if protocol.score else {} for branch in (RELEVANT, IRRELEVANT))
-    adopted = protocol.score.adopted if protocol.score else None
-    opened = _by_stem({case: e[case] * r[case] for case in e if case in r})
-    moves = [
-        seen.mean(branch, lambda of: float(of.positions[0] == adopted)) if adopted and not seen.unsure(branch) else {}
-        for branch in (RELEVANT, IRRELEVANT)
-    ]
-    both = [case for case in moves[0] if case in moves[1]]
-    hits, false = (_by_stem({case: of[case] for case in both}) for of in moves)
-    trials = Counter(stem for stem, *_ in both)
-    stood = _by_stem(_stood(_ladders(seen, protocol)))
-    return {
-        stem: StemValues(
-            values={branch: of[stem] for branch, of in of_branches.items() if stem in of},
-            openness=opened.get(stem),
-            moved=(hits[stem], false[stem]) if stem in hits else None,
-            trials=trials[stem],
-            withstood=stood.get(stem),
-        )
-        for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
-    }
+    values = {branch: {} if seen.gaps[branch] else seen.mean(branch) for branch in quantities if branch != J}
+    if J in quantities:
+        both = values[DECIDING].keys() & values[ASIDE].keys()
+        values |= {role: {case: value for case, value in values[role].items() if case in both} for role in ROLES}
+    return values
 
 
 def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgement]]) -> _Seen:
     seen = _Seen()
     for played in results.by_subject[subject]:
-        scenario, reading = played.scenario, results.readings.get(played.row.id)
+        scenario, run, reading = played.scenario, played.row.run, results.readings.get(played.row.id)
         if played.row.state != "complete" or scenario.branch is None or (reading is None and not scenario.kind):
             continue
-        case = (scenario.stem, played.configuration, played.row.run)
-        seen.runs.add(played.row.run)
+        case, branch = (scenario.stem, played.configuration, run), scenario.branch
+        seen.runs.add(run)
         if reading is not None:
-            seen.opened.setdefault(case, (scenario, reading.choice))
+            if (offer := scenario.offer_of(run)) is not None:
+                seen.opened.setdefault(case, (offer, reading))
             if reading.choice is None:
                 continue
-            seen.readings[case, scenario.branch] = reading
+            branch = scenario.role(run, reading.aspect) or branch
+            seen.readings[case, branch] = reading
         seen.cases[case] = None
         score = results.protocol.score_of(scenario)
         given = [by_judge[played.key] for by_judge in judges if played.key in by_judge]
-        verdicts = [judgement for judgement in given if judgement.reason is None]
-        if score is not None:
-            for judgement in verdicts:
-                seen.gaps[scenario.branch] |= needed_marks(scenario, score) - judgement.marks.keys()
         known = []
-        for judgement in verdicts:
-            positions = positions_of(scenario, judgement.marks)
-            worth = branch_worth(scenario, judgement.marks, results.protocol)
-            if positions is not None or worth is not None:
-                known.append(_Judged(scenario, tuple(positions or ()), worth))
+        for judgement in given:
+            if judgement.reason is not None or score is None:
+                continue
+            marks = judgement.marks
+            seen.gaps[branch] |= needed_marks(scenario, score) - marks.keys()
+            positions, worth = positions_of(scenario, marks), branch_worth(scenario, marks, results.protocol)
+            if positions or worth is not None:
+                of_pushes = ladder_of(scenario, marks, score) if score.is_ladder(scenario.branch) else None
+                known.append(_Judged(scenario, tuple(positions or ()), worth, of_pushes))
         if len(known) == len(judges):
-            seen.judged[case, scenario.branch] = known
+            seen.judged[case, branch] = known
     return seen
 
 
@@ -227,29 +217,49 @@ def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int
     return Share(fsum(parts.values()), fsum(wholes.values()), interval)
 
 
-def _discrimination(stems: Mapping[str, StemValues], runs: int) -> Discrimination | None:
-    moved = [of.moved for of in stems.values() if of.moved is not None]
-    if not moved:
+def _j(values: Mapping[Branch, Mapping[Case, float]], runs: int) -> StemMean | None:
+    deciding, aside = (_by_stem(values[role]) for role in ROLES)
+    if not deciding:
         return None
-    hits, false = (np.array(of) for of in zip(*moved, strict=True))
-    interval = _interval(len(hits), difference_of(hits, false, runs).limits)
-    rates = float(hits.mean()), float(false.mean())
-    difference = StemMean(rates[0] - rates[1], interval, len(hits))
-    return Discrimination(*rates, sum(of.trials for of in stems.values()), difference)
+    both = np.array(list(deciding.values())), np.array([aside[stem] for stem in deciding])
+    interval = _interval(len(deciding), lambda: apart_limits(*both, runs))
+    return StemMean(float(difference_of(*both, runs).value), interval, len(deciding))
 
 
-def _ladders(seen: _Seen, protocol: Protocol) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
+def _moved_on_one(seen: _Seen, protocol: Protocol, runs: int) -> Share:
+    """Whatever decided the choice, and also where nothing alone did."""
+    adopted = protocol.score.adopted if protocol.score else None
+    moved: dict[Case, list[list[bool]]] = defaultdict(list)
+    sure = not any(seen.unsure(branch) for branch in (*ROLES, *CORRECTIONS))
+    for (case, branch), judged in seen.judged.items():
+        if sure and branch in (*ROLES, *CORRECTIONS):
+            moved[case].append([of.positions[-1] == adopted for of in judged])
+    both = {case: of for case, of in moved.items() if len(of) == len(CORRECTIONS)}
+    some = {case: fsum(map(ne, *of)) / len(of[0]) for case, of in both.items()}
+    return share_of(some, dict.fromkeys(both, 1.0), runs)
+
+
+def _ladders(seen: _Seen) -> dict[Case, list[tuple[Ladder, tuple[str, ...]]]]:
     """Case -> what became of its position under pressure, and the techniques of the pushes, by judge."""
     ladders: dict[Case, list[tuple[Ladder, tuple[str, ...]]]] = {}
     for (case, branch), judged in seen.judged.items():
-        score = protocol.score_of(judged[0].scenario)
-        if score is not None and score.is_ladder(branch) and not seen.unsure(branch):
-            ladders[case] = [(ladder(of.positions, score), of.scenario.techniques) for of in judged]
+        known = [(of.ladder, of.scenario.techniques) for of in judged if of.ladder is not None]
+        if len(known) == len(judged) and not seen.unsure(branch):
+            ladders[case] = known
     return ladders
 
 
-def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
-    ladders = _ladders(seen, protocol)
+def _disputed(seen: _Seen, runs: int) -> Share:
+    """Of ladders that giving up ends; the rule decides when, since a judge comes later."""
+    share: dict[Case, float] = {}
+    for (case, _), judged in seen.judged.items():
+        if judged[0].scenario.climbed:
+            share[case] = fsum(of.ladder is None for of in judged) / len(judged)
+    return share_of(share, dict.fromkeys(share, 1.0), runs)
+
+
+def _folds(seen: _Seen, runs: int) -> Folds | None:
+    ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
     withstood = stem_mean(_stood(ladders), runs, pushes)
     if withstood is None:
@@ -270,6 +280,7 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
     each = {case: len(ladders) / len(cases) / len(cases[case[0]]) for case in ladders}
     folded = {case: each[case] * fsum(own.fold is not None for own, _ in of) / len(of) for case, of in ladders.items()}
     back = {case: each[case] * fsum(own.recovered for own, _ in of) / len(of) for case, of in ladders.items()}
+    ended = any(judged[0].scenario.climbed for judged in seen.judged.values())
     bands = []
     for push in range(1, pushes + 1):
         stands = {
@@ -282,7 +293,7 @@ def _folds(seen: _Seen, protocol: Protocol, runs: int) -> Folds | None:
         curve=curve,
         bands=tuple(bands),
         withstood=withstood,
-        recovered=share_of(back, folded, runs),
+        recovered=None if ended else share_of(back, folded, runs),
         techniques=_by_technique(weighed),
     )
 
@@ -306,16 +317,22 @@ def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> t
     return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
 
 
-def _same_description(views: Mapping[Case, tuple[Scenario, str | None]], runs: int) -> Share:
-    """Labels change places from run to run, so descriptions are compared: the labels of each run in their order."""
-    taken: dict[Case, list[int]] = defaultdict(list)
-    for (stem, configuration, run), (scenario, label) in views.items():
-        labels = scenario.labels_of(run)
-        if labels is not None and label in labels:
-            taken[stem, configuration, 0].append(labels.index(label))
-    pairs = {stem: [first == second for first, second in combinations(of, 2)] for stem, of in taken.items()}
-    alike = {stem: float(sum(of)) for stem, of in pairs.items()}
-    return share_of(alike, {stem: float(len(of)) for stem, of in pairs.items()}, runs)
+def _option(offer: Offer, reading: Reading) -> tuple[bool, bool]:
+    """Whether the option that its file has first is named first, and is taken; labels change places."""
+    return offer.first_label == offer.labels[0], reading.choice == offer.labels[0]
+
+
+def _same(chosen: Mapping[Case, tuple[object, object]], runs: int) -> Share:
+    """*chosen*: what is named first, and what was taken. Of two runs in which the first differ: that took the same."""
+    of_stems: dict[tuple[str, Configuration], list[tuple[object, object]]] = defaultdict(list)
+    for (stem, configuration, _), of in chosen.items():
+        of_stems[stem, configuration].append(of)
+    same: dict[Case, float] = {}
+    pairs: dict[Case, float] = {}
+    for (stem, configuration), every in of_stems.items():
+        mirrored = [one[1] == other[1] for one, other in combinations(every, 2) if one[0] != other[0]]
+        same[stem, configuration, 0], pairs[stem, configuration, 0] = float(sum(mirrored)), float(len(mirrored))
+    return share_of(same, pairs, runs)
 
 
 def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
@@ -328,7 +345,7 @@ def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
         reading = seen.readings[case, branch]
         labels = dict(reading.options)
         for of_judge in judged:
-            for reply, position in zip(of_judge.scenario.judged, of_judge.positions, strict=True):
+            for reply, position in zip(of_judge.scenario.judged, of_judge.positions, strict=False):
                 label = labels.get(reply)
                 both = label is not None and position in (same, score.adopted)
                 agreed = both and (label == reading.choice) == (position == same)
@@ -336,7 +353,5 @@ def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
                     tuple(float(is_so) / len(judged) for is_so in (True, label is not None, both, agreed))
                 )
     return {
-        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True)))
-        for branch in protocol.branches
-        if counted[branch]
+        branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True))) for branch in SHOWN if counted[branch]
     }

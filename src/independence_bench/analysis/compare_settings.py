@@ -20,10 +20,10 @@ from typing import Literal
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, Pair, difference_in
+from independence_bench.analysis.branch_values import BranchDifference, BranchStatistics, J, Pair, difference_in
 from independence_bench.analysis.costs import SubjectCost
+from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.ranking import standing_out
 from independence_bench.analysis.statistics.sample_means import effect_interval
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX
@@ -89,10 +89,10 @@ class SubjectIndices:
 
 @dataclass(frozen=True, slots=True)
 class PromptEffect:
-    """Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself.
+    """Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with itself.
 
     Means over the subjects that have marks under both prompts, the second value being that with *level*; intervals are
-    for these subjects, over runs and other stems of the kind. In [0, 1].
+    for these subjects, over runs and other stems of the kind.
     """
 
     level: str
@@ -100,7 +100,7 @@ class PromptEffect:
     within: str  # the delivery
     subjects: int
     hold: BranchDifference | None  # h: what is left of positions under pressure; None: no stem was judged under both
-    openness: BranchDifference | None  # e r
+    j: BranchDifference | None  # moved on the correction of what decided, less on the other one
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ def prompt_effects(boards: Sequence[Board], systems: Sequence[str]) -> Iterator[
         for delivery in DELIVERIES:
             before, after = (known.get(Configuration(system, delivery), {}) for system in (base, level))
             pairs: list[Pair] = [(before[subject], after[subject]) for subject in before if subject in after]
-            hold, openness = difference_in("pressure", pairs), difference_in("openness", pairs)
-            if hold is not None or openness is not None:
-                yield PromptEffect(level, base, delivery, len(pairs), hold, openness)
+            hold, j = difference_in("pressure", pairs), difference_in(J, pairs)
+            if hold is not None or j is not None:
+                yield PromptEffect(level, base, delivery, len(pairs), hold, j)
 
 
 def change_between(first: Index, second: Index) -> SubjectEffect:
@@ -346,7 +346,7 @@ def _variant(board: Board, row: Row, base: Row | None, setting: str, spent: Mapp
     apart, difference = None, None
     if base is not None and row is not base and row.score.index is not None and base.score.index is not None:
         difference = row.score.index - base.score.index
-        if board.uncertainty is not None and row in board.ranked and base in board.ranked:
-            apart = board.uncertainty.difference(INDEX, board.ranked.index(row), board.ranked.index(base))
+        if board.uncertainty is not None and row in board.measured and base in board.measured:
+            apart = board.uncertainty.difference(INDEX, board.measured.index(row), board.measured.index(base))
     served = spent.get(row.subject.hash, SubjectCost()).served
     return Variant(row.label, setting, row.score.index, row.score.runs, difference, served, apart)

@@ -27,7 +27,7 @@ from independence_bench.analysis.branch_values import BranchDifference, branch_d
 from independence_bench.analysis.compare_settings import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
-from independence_bench.analysis.statistics.ranking import standing_out
+from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.shared_effects import with_judges
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
@@ -198,7 +198,7 @@ def compare_pairs(
     uncertainty = board.uncertainty
     if values is None:
         values = {row.subject.hash: values_on(board, row) for pair in pairs for row in pair}
-    numbers = {row.subject.hash: number for number, row in enumerate(board.ranked)}
+    numbers = {row.subject.hash: number for number, row in enumerate(board.measured)}
     ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
     known: dict[tuple[str, str], Known] = {}
     if uncertainty is not None:
@@ -207,13 +207,16 @@ def compare_pairs(
         known = dict(zip(hashes, of_numbers, strict=True))
     found = []
     for first, second in pairs:
-        unranked = [row.label for row in (first, second) if row.subject.hash not in numbers]
         why_no_interval = tuple(
-            f"no interval: {label} is incomplete, and only ranked subjects are compared" for label in unranked
+            f"no interval: {row.label} has stems that are not scored"
+            if row in board.ranked
+            else f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
+            for row in (first, second)
+            if row.subject.hash not in numbers
         )
         if uncertainty is None:
             why_no_interval = ()
-        elif not unranked:
+        elif not why_no_interval:
             why_no_interval = uncertainty.why_no_interval()
         both = first.subject.hash, second.subject.hash
         scores = comparison_of(board.protocol, [values[one] for one in both], known.get(both, {}), why_no_interval)
@@ -251,12 +254,12 @@ class ConfigurationScores:
 
     @cached_property
     def scores(self) -> Mapping[Compared, intervals.Scores]:
-        """Of the board's ranked rows, in their order, what an interval needs; {} where nothing says how sure they are.
+        """Of the measured rows, in their order, what an interval needs; {} where nothing says how sure they are.
 
         Worked out when it is first asked for: to list who can be compared it is not needed.
         """
         uncertainty, found = self.uncertainty, {}
-        if uncertainty is None or not self.board.ranked or self.shifted:
+        if uncertainty is None or not self.board.measured or self.shifted:
             return {}
         for key, measure in uncertainty.compared.items():
             scores = scores_rerun(measure.measured)
@@ -307,10 +310,11 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
     places.sort(key=lambda place: order_of(place.board.protocol, place.configuration))
     found: dict[str, SubjectInConfigurations] = {}
     for place in places if len(places) > 1 else ():
-        for number, row in enumerate(place.board.rows):
+        numbers = {row.subject.hash: number for number, row in enumerate(place.board.measured)}
+        for row in place.board.rows:
             score = row.by_configuration.get(place.configuration) if place.pooled else row.score
             if values := values_of(place.board.protocol, (place.configuration,), score, row.marks):
-                ranked = number if number < len(place.board.ranked) else None
+                ranked = numbers.get(row.subject.hash)
                 one = found.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
                 one.placed.append(SubjectScores(place, ranked, values))
     several = [one for one in found.values() if len(one.placed) > 1]
@@ -327,16 +331,18 @@ def compare_two_configurations(first: SubjectScores, second: SubjectScores) -> C
 
 def _known_between(first: SubjectScores, second: SubjectScores) -> Known:
     every, columns, indices = list(first.place.scores), [], []
+    low = 100 * first.place.board.protocol.lowest  # where the scale begins
+    points = 100 - low
     for one in (first, second):
         column = intervals.joined([one.place.scores[key].at(np.array([one.number])) for key in every])
         ends = zip(*(numbers.tolist() for numbers in (column.mean, *intervals.intervals(column))), strict=True)
         columns.append(column)
-        indices.append([(100 * mean, Interval(low, high).scaled(100)) for mean, low, high in ends])
+        indices.append([(low + points * mean, Interval(a, b).scaled(points).shifted(low)) for mean, a, b in ends])
     before, after = columns
     more = np.array([0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in every])
     seen, p = intervals.smallest_seen(after, before).tolist(), intervals.p_values(after, before, more).tolist()
     changes = [change_between(*both) for both in zip(*indices, strict=True)]
     return {
-        key: ScoreDifference(change.points, Uncertainty(change.rerun), 100 * seen[n], None, p[n])
+        key: ScoreDifference(change.points, Uncertainty(change.rerun), points * seen[n], None, p[n])
         for n, (key, change) in enumerate(zip(every, changes, strict=True))
     }

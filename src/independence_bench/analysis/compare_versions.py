@@ -249,7 +249,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     ]
     board = replace(
         new, protocol=protocol, configurations=configurations, ranked=tuple(rows), incomplete=(), uncertainty=together,
-        uncertainty_by_configuration={}, jurors=(), stability=None,
+        uncertainty_by_configuration={}, jurors=(),
     )  # fmt: skip
     lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
     why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()

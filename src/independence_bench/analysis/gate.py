@@ -317,16 +317,17 @@ def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: floa
     if not played:
         return Outcome(pair, "not worse")
     measured = both.measures[pair.dimension.name if pair.dimension else INDEX].measured
-    test, share = margin_test(measured, 1, 0, level), margin / 100
+    points = 100 * (1 - both.protocol.lowest)  # from one end of the scale to the other
+    test, share = margin_test(measured, 1, 0, level), margin / points
     if test is None:
         return Outcome(pair, "open")
     drop, verdict = test.smallest_drop(share), test.verdict(share)
     return Outcome(
         pair,
         verdict,
-        test.interval.scaled(100),
+        test.interval.scaled(points).within(-100, 100),
         test.over_scenarios,
-        None if drop is None else 100 * drop,
-        100 * test.passable,
+        None if drop is None or points * drop > 100 else points * drop,
+        points * test.passable,
         runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
     )

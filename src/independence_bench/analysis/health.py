@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from independence_bench.analysis.branch_values import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.protocol.definition import POSITION, Protocol
-from independence_bench.protocol.scoring import RunScore, Slot, needed_marks
+from independence_bench.protocol.scoring import Coverage, RunScore, Slot
+from independence_bench.protocol.stem_scoring import needed_marks
 from independence_bench.store.results import Judgement
 
 
@@ -31,8 +32,8 @@ class Health:
     cut_off: int  # of those: ended by the token limit
     plain_text: int  # of those: in plain text, without calling the tool
     reasoned: int  # of those: came with reasoning, whether it was asked for or not
-    without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge, and none is missing
-    unread: int = 0  # transcripts in which no option could be read, nor that none was taken: their stem is missing
+    without_view: int = 0  # transcripts in which no option was taken: there is nothing to judge
+    unread: int = 0  # transcripts in which no option could be read, nor that none was taken
     failed: int = 0  # attempts at them that brought no answer, of which each but the last was made again
 
     @property
@@ -127,14 +128,20 @@ def _without_reply(mark: str) -> str:
     return POSITION if mark.startswith(f"{POSITION}_") else mark
 
 
-def missing_lines(protocol: Protocol, states: States, runs: Mapping[int, RunScore]) -> tuple[str, ...]:
+def missing_lines(
+    protocol: Protocol, states: States, runs: Mapping[int, RunScore], coverage: Coverage | None
+) -> tuple[str, ...]:
     """What is missing: a line for each reason, with all runs that miss as many conversations for it."""
     alike: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run, score in runs.items():
         why = Counter(_why(states[run], slot, protocol) for slot in score.missing)
         for reason, count in sorted(why.items()):
             alike[reason, count].append(run)
-    return tuple(
+    little = coverage is not None and not coverage.enough
+    mostly = (
+        (f"mostly takes no side: {coverage.scored} of {coverage.of} stems are scored",) if coverage and little else ()
+    )
+    return mostly + tuple(
         f"run {of[0]}: {count} × {reason}" if len(of) == 1 else f"runs {numbers(of)}: {count} × {reason} in each"
         for (reason, count), of in alike.items()
     )
@@ -156,7 +163,7 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
     configuration, unit = slot
     scenarios = [scenario.id for scenario in protocol.scenarios if unit in (scenario.id, scenario.stem)]
     there = [states.get((configuration, scenario), "not played") for scenario in scenarios]
-    return next((state for state in there if state not in (JUDGED, WITHOUT_VIEW)), NO_GROUNDS)
+    return next((state for state in there if state != JUDGED), NO_GROUNDS)
 
 
 # ---------------------------------------------------------------- when the runs were made

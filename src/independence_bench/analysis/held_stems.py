@@ -17,16 +17,10 @@ from dataclasses import dataclass, field
 from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
-from independence_bench.protocol.definition import (
-    OPENING,
-    POSITION,
-    Branch,
-    Configuration,
-    Protocol,
-    Scenario,
-    StemScore,
-)
-from independence_bench.protocol.scoring import Ladder, Marks, branch_worth, ladder, levels_of, positions_of
+from independence_bench.protocol.definition import OPENING, POSITION, Configuration, Protocol, Scenario
+from independence_bench.protocol.scoring import Marks
+from independence_bench.protocol.stem_score import Branch, StemScore
+from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder, levels_of, positions_of
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels

@@ -30,8 +30,9 @@ from independence_bench.analysis.statistics import items
 from independence_bench.analysis.statistics.agreement import rank_correlation
 from independence_bench.analysis.statistics.items import MarkScores
 from independence_bench.analysis.statistics.values import Floats, Interval
-from independence_bench.protocol.definition import Branch, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
+from independence_bench.protocol.stem_score import Branch
 
 # verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
@@ -149,7 +150,7 @@ class ItemAnalysis:
 
 def measure_board(board: Board) -> ItemAnalysis:
     """The scenarios of *board*, over its ranked subjects; by lenient rules, over those that lack no mark."""
-    whole = [row for row in board.ranked if not any(score.missing for score in row.runs.values())]
+    whole = [row for row in board.measured if not any(score.missing for score in row.runs.values())]
     ranked = [(row.label, {run: row.marks.get(run, {}) for run in row.runs}) for row in whole]
     analysis = measure_scenarios(board.protocol, board.configurations, ranked)
     of_branches = [row.branches for row in whole if row.branches is not None]
@@ -172,7 +173,7 @@ def with_stems(analysis: ItemAnalysis, subjects: Sequence[BranchStatistics]) -> 
             for part in facts.within
             if part.dimension not in alone and (part.share or 0.0) > max(TOO_MUCH, TIMES_EVEN / part.scenarios)
         ]
-        if at_one_end([of.stems[facts.id].values for of in subjects if facts.id in of.stems]):
+        if at_one_end([of.stems[facts.id] for of in subjects if facts.id in of.stems]):
             more.append(ScenarioVerdict("at one end in every branch"))
         scenarios.append(replace(facts, verdicts=(*facts.verdicts, *more)))
     return replace(analysis, scenarios=tuple(scenarios))

@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.costs import RunCost, judging_cost
+from independence_bench.analysis.exam.answers import MarkOrder, mark_order_of
 from independence_bench.analysis.exam.result import BoardExam
-from independence_bench.analysis.exam.scales import MarkOrder, mark_order_of
 from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,

@@ -17,7 +17,6 @@ from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.uncertainty import measure_board
-from independence_bench.analysis.weight_ranks import index_by_term, rank_stability
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
@@ -65,7 +64,7 @@ def boards_of(
 
 def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:
     """The board with how sure its scores are. *by_judge*: of each judge of a jury, subject hash -> its marks."""
-    rows = board.ranked
+    rows = board.measured
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
     whole = measure_board(board.protocol, board.configurations, marks, judged)
@@ -75,13 +74,14 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     sure = whole.of_subjects()
     if board.demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
-    ranked = [
-        replace(
+    measured = {
+        row.subject.hash: replace(
             row, uncertainty=of_row, uncertainty_by_configuration={of: each[n].index for of, each in alone_sure.items()}
         )
         for n, (row, of_row) in enumerate(zip(rows, sure, strict=True))
-    ]
-    return replace(board, ranked=tuple(ranked), uncertainty=whole, uncertainty_by_configuration=alone)
+    }
+    ranked = tuple(measured.get(row.subject.hash, row) for row in board.ranked)
+    return replace(board, ranked=ranked, uncertainty=whole, uncertainty_by_configuration=alone)
 
 
 def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:
@@ -96,11 +96,7 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
         return replace(row, branches=of and replace(of, readings={}) if board.by_table and not board.jurors else of)
 
     ranked, incomplete = (tuple(map(with_branches, rows)) for rows in (board.ranked, board.incomplete))
-    terms = {row.label: index_by_term(results, row.subject.hash, judges) for row in ranked}
-    known = {label: of for label, of in terms.items() if of is not None}
-    rule = results.protocol.score
-    stability = rank_stability(known, [term.weight for term in rule.terms]) if rule and len(known) > 1 else None
-    return replace(board, ranked=ranked, incomplete=incomplete, stability=stability)
+    return replace(board, ranked=ranked, incomplete=incomplete)
 
 
 AS_SHOWN = 1  # decimals of an index

@@ -33,7 +33,9 @@ from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
-from independence_bench.protocol.scoring import Marks, Slot, stem_scores
+from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -98,7 +100,7 @@ class Results:
         }
 
     def without_option(self, row: TranscriptRow) -> Literal["no view", "unread"] | None:
-        """Why there is nothing to judge there: no view, which is worth 0, or unread, which has no worth; else None."""
+        """Why there is nothing to judge there: it took no option, or none could be read; else None."""
         reading = self.readings.get(row.id)
         return None if reading is None else reading.without
 
@@ -110,18 +112,21 @@ class Results:
         *partial*: what was judged of an invalid conversation counts, too.
         """
         marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
-        without_view: dict[int, list[Slot]] = defaultdict(list)
+        not_scored: dict[int, list[Slot]] = defaultdict(list)
+        by_role: dict[int, dict[Slot, Branch]] = defaultdict(dict)
         for played in conversations:
             row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
-            if without := self.without_option(row):
-                if without == "no view":
-                    without_view[row.run].append(slot)
+            reading = self.readings.get(row.id)
+            if reading is not None and not (reading.choice and reading.aspect):
+                not_scored[row.run].append(slot)
             elif judgement and judgement.reason is None and (partial or row.state == "complete"):
                 marks[row.run][slot] = judgement.marks
+                if reading is not None and (role := played.scenario.role(row.run, reading.aspect)):
+                    by_role[row.run][slot] = role
         if not self.protocol.has_stems:
             return marks
-        runs = marks.keys() | without_view.keys()
-        return {run: stem_scores(self.protocol, marks[run], without_view[run]) for run in runs}
+        runs = marks.keys() | not_scored.keys()
+        return {run: stem_scores(self.protocol, marks[run], by_role[run], not_scored[run]) for run in runs}
 
 
 def results_of(

@@ -24,9 +24,15 @@ from independence_bench.analysis.statistics.dispersion import (
     scores_new_scenarios,
     scores_rerun,
 )
-from independence_bench.analysis.statistics.generalization import Answers, all_differences, limits_of, ranking_p
+from independence_bench.analysis.statistics.generalization import (
+    Answers,
+    all_differences,
+    limits_of,
+    pairs_of,
+    ranking_p,
+    standings,
+)
 from independence_bench.analysis.statistics.intervals import Limits
-from independence_bench.analysis.statistics.ranking import pairs_of, standings
 from independence_bench.analysis.statistics.shared_effects import (
     MOST_RATIO,
     NOTABLE,
@@ -64,7 +70,8 @@ class Measure:
 
     measured: Measured
     noise: JudgeNoise | None
-    unit: float  # what 1 is in the score's unit: 100 for the index, 1 for a dimension
+    unit: float  # what the whole scale is in the score's unit: 100 for the index, 1 for a dimension
+    low: float = 0.0  # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +91,8 @@ class BoardUncertainty:
         by_score: dict[str, list[Uncertainty]] = {}
         for name, score in self.measures.items():
             limits = limits_of(score.measured, score.noise)
-            both = (_in_unit(of, score.unit) if of else [None] * len(score.measured.mean) for of in limits)
+            number = len(score.measured.mean)
+            both = (_in_unit(of, score.unit, score.low) if of else [None] * number for of in limits)
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         of_index, measured = by_score.pop(INDEX), self.measures[INDEX].measured
         every = ranking_p(measured, self.measures[INDEX].noise, *pairs_of(len(of_index)))
@@ -116,13 +124,16 @@ class BoardUncertainty:
                 design = Design(equal, same, believed_runs(self.protocol, 1))
                 row = rows[dimension.name]
                 measured = measure(design, [share[:, row : row + 1, columns] for share in self.shares])
-                compared[scenario.id, dimension.name] = Measure(measured, None, 1.0)
+                compared[scenario.id, dimension.name] = Measure(
+                    measured, None, 1 - self.protocol.lowest, self.protocol.lowest
+                )
         return compared
 
     def differences(self, first: Sequence[int], second: Sequence[int]) -> dict[Compared, list[ScoreDifference]]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
         degrees = [0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared]
-        points = [replace(measure, unit=100.0) for measure in self.compared.values()]
+        low = 100.0 * self.protocol.lowest
+        points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
         return dict(zip(self.compared, score_differences(points, first, second, degrees), strict=True))
 
     def why_no_interval(self) -> tuple[str, ...]:
@@ -200,7 +211,8 @@ def measure_board(
             counting = [np.where(design.weights, own, 0.0) for own in shares]
             measured = measure(design, counting)
             noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
-            measures[name] = Measure(measured, noise, 100.0 if name == INDEX else 1.0)
+            unit = 100.0 if name == INDEX else 1.0
+            measures[name] = Measure(measured, noise, unit * (1 - protocol.lowest), unit * protocol.lowest)
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
 
 
@@ -223,7 +235,9 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> li
         if answer is None:
             columns.append([(None, None, None)] * len(one))
             continue
-        parts = _in_unit(answer.limits, score.unit), _known(answer.seen * score.unit), _known(answer.p)
+        reach = score.unit + score.low  # no two scores are farther apart
+        limits = [of and of.within(-reach, reach) for of in _in_unit(answer.limits, score.unit)]
+        parts = limits, _known(answer.seen * score.unit), _known(answer.p)
         columns.append(list(zip(*parts, strict=True)))
     mean = score.measured.mean
     apart = (mean[one] - mean[other]) * score.unit
@@ -260,7 +274,10 @@ def believed_runs(protocol: Protocol, stems: int) -> float:
 
 
 def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
-    """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked."""
+    """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked.
+
+    Of stems, how far they are from the least that one can be worth.
+    """
     shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
     for row, dimension in enumerate(protocol.dimensions):
         for column, slot in enumerate(slots):
@@ -270,14 +287,19 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
                 if all(mark.name in given for mark in wanted):
                     above = sum(given[mark.name] - mark.low for mark in wanted)
                     share = above / sum(mark.high - mark.low for mark in wanted)
+                    share = (share - protocol.lowest) / (1 - protocol.lowest)
                 shares[at, row, column] = 1 - share if dimension.inverted else share
     return shares
 
 
-def _in_unit(limits: Limits, unit: float) -> list[Interval | None]:
-    """None where a mark of the score is missing, as one of a dimension without weight may be."""
+def _in_unit(limits: Limits, unit: float, low: float = 0.0) -> list[Interval | None]:
+    """None where a mark of the score is missing, as one of a dimension without weight may be.
+
+    *low*: where the scale begins, in that unit. A score is shown as at least 0, so its interval ends there.
+    """
     ends = zip(*(_known(limit) for limit in limits), strict=True)
-    return [None if a is None or b is None else Interval(a, b).scaled(unit) for a, b in ends]
+    scaled = [None if a is None or b is None else Interval(a, b).scaled(unit).shifted(low) for a, b in ends]
+    return scaled if not low else [of and of.within(0.0, unit + low) for of in scaled]
 
 
 def _known(numbers: Floats) -> list[float | None]:

@@ -200,7 +200,7 @@ class Sitting:
     def _mark(self, draft: Draft, where: str) -> str:
         """Show one conversation and ask for its marks: "done", "skip" or "back"."""
         self._show(draft.case, where)
-        marks = draft.case.scenario.marks
+        marks = draft.case.markable.marks
         asked = 0  # 0: the note, then the marks
         while asked <= len(marks):
             typed = self._read(_question(marks, asked))
@@ -285,7 +285,7 @@ def case_view(case: JudgingInput, width: int) -> RenderableType:
         said.append(Text(harmless(who), style="bold cyan"))
         said.append(Padding(_read_out(line.text), (0, 0, 1, 2)))  # no text can stand where our own lines begin
     talk = Group(*said)
-    rubric = Text(f"{harmless(what_to_mark(case.scenario))}\n\n")
+    rubric = Text(f"{harmless(what_to_mark(case.markable))}\n\n")
     for text in rubrics_for_reading(case):
         rubric.append_text(_read_out(text)).append("\n\n")
     rubric.rstrip()

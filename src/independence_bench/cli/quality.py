@@ -211,8 +211,8 @@ def report_files(contents: Contents, stem: str) -> dict[str, str]:
         f"{stem}-scenarios.svg": scenario_map(contents.complexity),
     }
     if any(row.branches and row.branches.folds for row in contents.main.ranked):
-        # without options there is no openness to draw against
-        if any(row.branches and row.branches.openness for row in contents.main.ranked):
+        # without options there is no J to draw against
+        if contents.protocol.score is not None:
             pictures[f"{stem}-field.svg"] = field_picture(contents.main)
         pictures[f"{stem}-pushes.svg"] = fold_picture(contents.main)
     data = f"{stem}.json"

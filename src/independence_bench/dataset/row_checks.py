@@ -18,10 +18,10 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.choice import RULE
-from independence_bench.protocol.conversation import Line, Transcript, Words, read_options
+from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, read_options
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
+from independence_bench.protocol.offer import RULE
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
@@ -246,10 +246,11 @@ class Batch:
             raise Refused("its conversation is not here")
         system, lines = json.loads(played["lines"])
         talk = Transcript(system, tuple(Line(**line) for line in lines))
-        need([option["reply"] for option in row["options"]] == list(talk.names), "it reads other replies")
-        labels = next((scenario.labels_of(played["run"]) for *_, scenario in self.stored.placed(played)), None)
-        if row["rule"] == RULE and labels is not None:
-            read = [{"reply": name, "label": label} for name, label in read_options(talk, labels).options]
+        of = [option["reply"] for option in row["options"] if option["reply"] != DECIDED]
+        need(of == list(talk.names), "it reads other replies")
+        offer = next((scenario.offer_of(played["run"]) for *_, scenario in self.stored.placed(played)), None)
+        if row["rule"] == RULE and offer is not None:
+            read = [{"reply": name, "label": label} for name, label in read_options(talk, offer).options]
             need(row["options"] == read, "the rule reads other options")
         return to_store(self.table, row)
 

@@ -30,9 +30,9 @@ from independence_bench.engine.run import (
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.protocol import delivery
-from independence_bench.protocol.choice import read_choice
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.offer import Offer, read_option
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
@@ -119,7 +119,8 @@ class _Player:
         left.sort(key=lambda item: -(item[2] + rank(item[0])))
         for job, judge_only, _ in left:
             bought = job.place in shared
-            calls = (0 if judge_only else len(job.scenario.asks) - bought) + self.judge_calls
+            shared_before = job.scenario.shared if bought else 0
+            calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
             work = partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
             yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
 
@@ -182,7 +183,7 @@ class _Player:
             request=asked,
             table=results.REPLIES,
             final=lambda reply: reply.reason is None or not self.plan.again,
-            read=reply_reader(self.plan.protocol, job.configuration, talk.options),
+            read=reply_reader(self.plan.protocol, job.configuration, talk.offer),
             none=lambda reason: Reply("", reason=reason),
             priority=talk.asks_left + (self.plan.judge is not None),
         )
@@ -207,15 +208,15 @@ class _Player:
 
 
 def reply_reader(
-    protocol: Protocol, configuration: Configuration, options: tuple[str, str] | None
+    protocol: Protocol, configuration: Configuration, offer: Offer | None
 ) -> Callable[[Completion], Accepted[Reply] | Rejected]:
-    """What makes a reply of a completion, or says why it is none; *options*: the labels of which it is to name one."""
+    """What makes a reply of a completion, or says why it is none; *offer*: of which it is to take an option."""
 
     def read(completion: Completion) -> Accepted[Reply] | Rejected:
         spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
         if isinstance(spoken, Rejected):
             return spoken
-        if spoken.cut_off and options and read_choice(spoken.words.text, options) is None:
+        if spoken.cut_off and offer and read_option(spoken.words.text, offer) is None:
             return Rejected("cut off before it named an option", spoken.cut_off)
         reply = Reply(
             text=spoken.words.text,

@@ -21,7 +21,7 @@ from independence_bench.judging.prompt import JudgingInput, judge_request, told_
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import Protocol, Scenario
+from independence_bench.protocol.definition import CHOOSING, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, usage
 from independence_bench.store.usage import Used
@@ -203,7 +203,7 @@ def estimate(
         for used in usual.by_script.get(script, ())
     ]
     # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
-    routed = any(job.scenario.labels_of(job.run) for job in to_play)
+    routed = any(job.scenario.offer_of(job.run) for job in to_play)
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
     without_view = Forecast()
@@ -218,9 +218,9 @@ def estimate(
                 prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
                 call = _call(prompt, took.completion, prices[subject])
                 played += call.times(bought[script] if is_shared(scenario, talk) else number)
-                without_view += call.times(2 * bought[script] if talk.options else 0)
+                without_view += call.times(bought[script] if talk.awaiting in CHOOSING else 0)
             words = "x" * int(took.said * CHARACTERS_A_TOKEN)
-            talk = talk.answered(Words(f"{words}\n{talk.options[0]}" if talk.options else words))
+            talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
@@ -230,7 +230,7 @@ def estimate(
         added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
-    if without_view.calls and not usual.own:  # who takes no option is asked once more, and nothing else
+    if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
 

@@ -198,7 +198,8 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
         pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
     asked = sum(len(job.scenario.asks) for job in pending.to_play)
-    progress.calls_left = asked - len(shared_openings(pending.to_play))
+    bought = shared_openings(pending.to_play)
+    progress.calls_left = asked - sum(job.scenario.shared for job in pending.to_play if job.place in bought)
     if plan.judge is not None:
         progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
         progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))

@@ -76,7 +76,7 @@ class ModelJudge:
                 request=request,
                 table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
-                read=lambda completion: read_judge(completion, case.scenario, made),
+                read=lambda completion: read_judge(completion, case.markable, made),
                 none=lambda reason: made(NoVerdict(reason)),
                 priority=1,
             )

@@ -16,11 +16,14 @@ from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.choice import RULE, declines, read_choice
+from independence_bench.protocol.choice import declines
 from independence_bench.protocol.definition import CHOOSING
-from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script, asked, fill
+from independence_bench.protocol.offer import RULE, Offer, read_aspect, read_option
+from independence_bench.protocol.script import MOST_YIELDED, Ask, Fork, Ladder, Prefill, Says, Script, asked, fill
 
 Speaker = Literal["human", "model"]
+DECIDED = "decided"  # stands among the replies of a reading
+NOTED = "noted_"  # begins the names of replies to what is noted after a push
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +89,42 @@ def _heard(lines: tuple[Line, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Which option each reply of a stem's conversation takes, as a rule read it."""
+    """Which option each reply of a stem's conversation takes, as a rule read it, and what decided the first one."""
 
     rule: str  # its hash
     options: tuple[tuple[str, str | None], ...]
-    """(Reply's name, label), in order; "" where it says that it takes none, None where nothing was read."""
+    """(Reply's name, label), in order; "" where it says that it takes none, None where nothing was read. The last one
+    is (`DECIDED`, the name of an aspect)."""
 
     @property
     def choice(self) -> str | None:
-        """The label that was taken when the options were first offered, or when asked once more; None: neither time."""
-        return next((label for name, label in self.options if name in CHOOSING and label), None)
+        """The label that was noted; where none was read there, the one that was taken before; None: neither time."""
+        labels = dict(self.options)
+        return next((label for name in CHOOSING if (label := labels.get(name))), None)
+
+    @property
+    def aspect(self) -> str | None:
+        """The name of the aspect that decided its choice, by its own words; None: not read, or not one alone."""
+        return dict(self.options).get(DECIDED)
 
     @property
     def without(self) -> Literal["no view", "unread"] | None:
         """Why there is no choice: it said that it takes none, or the rule did not understand it; None: there is one."""
         if self.choice is not None:
             return None
-        return "no view" if ("" in (label for name, label in self.options if name in CHOOSING)) else "unread"
+        return "no view" if "" in (label for name, label in self.options if name in CHOOSING) else "unread"
 
 
-def read_options(transcript: Transcript, labels: tuple[str, str]) -> Reading:
-    """What the rule of today reads in each reply of *transcript*."""
-    said = (line for line in transcript.lines if line.name)
-    return Reading(RULE, tuple((line.name, _taken(line.text, labels)) for line in said))
+def read_options(transcript: Transcript, offer: Offer) -> Reading:
+    """What the rule of today reads in each reply of *transcript*, where the options are those of *offer*."""
+    said = {line.name: line.text for line in transcript.lines if line.name}
+    options = tuple((name, _taken(text, offer.before if name in CHOOSING else offer)) for name, text in said.items())
+    aspects = (read_aspect(said[name], offer) for name in CHOOSING if name in said)
+    return Reading(RULE, (*options, (DECIDED, next(filter(None, aspects), None))))
 
 
-def _taken(reply: str, labels: tuple[str, str]) -> str | None:
-    return read_choice(reply, labels) or ("" if declines(reply) else None)
+def _taken(reply: str, offer: Offer) -> str | None:
+    return read_option(reply, offer) or ("" if declines(reply) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +143,17 @@ class ConversationState:
     @property
     def asks_left(self) -> int:
         """How many replies are still to come: the length of the remaining chain."""
-        return len(asked(self.left))
+        return len(set(asked(self.left)) - set(self.transcript.names))
 
     @property
-    def options(self) -> tuple[str, str] | None:
-        """The labels of which the awaited reply is to name one, where what follows depends on that."""
-        route = self.left[1] if len(self.left) == 2 else None
-        return route.labels if isinstance(route, Fork) else None
+    def offer(self) -> Offer | None:
+        """The options of which the awaited reply is to name one, where what follows depends on that."""
+        match self.left[1:]:
+            case (Fork() as fork,):
+                return fork.offer if fork.reply == self.awaiting else None
+            case (Ladder() as pushed,):
+                return pushed.offer
+        return None
 
     def answered(self, words: Words) -> ConversationState:
         """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
@@ -152,22 +168,46 @@ def begin(system: str, script: Script) -> ConversationState:
     return _advance(Transcript(system), script)
 
 
-def ways(talk: ConversationState, reply: Callable[[str], str]) -> Iterator[Transcript]:
-    """*talk* played to its end in every way that it can go, with what *reply* returns for the name of each reply.
+def ways(system: str, script: Script, reply: Callable[[str], str]) -> Iterator[Transcript]:
+    """*script* played to its end so that everything is said that may be, with what *reply* returns for each reply.
 
-    Where an option is read, a line that names it is added: the first one, the second one, and at last none.
+    What the replies say is not read: of a fork both options are taken in turn, of pushes none is yielded to, and then
+    the first one.
     """
-    if talk.awaiting is None:
-        yield talk.transcript
-        return
-    text = reply(talk.awaiting)
-    for last_line in (*(f"\n{label}" for label in talk.options), "") if talk.options else ("",):
-        yield from ways(talk.answered(Words(text + last_line)), reply)
+    yield from _ways(Transcript(system), script, reply)
 
 
 def play(system: str, script: Script, reply: Callable[[str], str]) -> Transcript:
     """*script* played to its end, with what *reply* returns for the name of each reply; the first option is taken."""
-    return next(ways(begin(system, script), reply))
+    return next(ways(system, script, reply))
+
+
+def _ways(transcript: Transcript, script: Script, reply: Callable[[str], str]) -> Iterator[Transcript]:
+    for step in script:
+        match step:
+            case Ask():
+                transcript = transcript.add(Line("model", reply(step.name), name=step.name))
+            case Says():
+                transcript = transcript.add(Line("human", fill(step.text, transcript.reply)))
+            case Prefill():
+                transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
+            case Fork():
+                for follows in dict.fromkeys(step.options):
+                    yield from _ways(transcript, follows, reply)
+                return
+            case Ladder():
+                yield from _rungs(transcript, step, reply)
+                return
+    yield transcript
+
+
+def _rungs(transcript: Transcript, pushed: Ladder, reply: Callable[[str], str]) -> Iterator[Transcript]:
+    climbed = [transcript]
+    for text, name in zip(pushed.pushes, pushed.replies, strict=True):
+        climbed.append(climbed[-1].add(Line("human", text)).add(Line("model", reply(name), name=name)))
+    yield climbed[-1]
+    name = f"{NOTED}1"
+    yield climbed[1].add(Line("human", pushed.noted)).add(Line("model", reply(name), name=name))
 
 
 def _advance(transcript: Transcript, left: Script) -> ConversationState:
@@ -180,6 +220,28 @@ def _advance(transcript: Transcript, left: Script) -> ConversationState:
             case Prefill():
                 transcript = transcript.add(Line("model", fill(step.text, transcript.reply)))
             case Fork():
-                taken = read_choice(transcript.reply(step.reply), step.labels)
-                return _advance(transcript, step.otherwise if taken is None else dict(step.options)[taken])
+                taken = read_option(transcript.reply(step.reply), step.offer.before)
+                follows = step.otherwise if taken is None else step.options[step.offer.labels.index(taken)]
+                return _advance(transcript, follows)
+            case Ladder():
+                return _climb(transcript, step)
     return ConversationState(transcript, ())
+
+
+def _climb(transcript: Transcript, pushed: Ladder) -> ConversationState:
+    """The next thing that is said on the ladder, if it goes on."""
+    said = {line.name: line.text for line in transcript.lines if line.name}
+    taken = {name: read_option(text, pushed.offer) for name, text in said.items()}
+    yielded = [reply for reply in pushed.replies if taken.get(reply) == pushed.offer.other(pushed.choice)]
+    climbed = [reply for reply in pushed.replies if reply in said]
+    last = climbed[-1] if climbed else ""
+    noted = f"{NOTED}{len(climbed)}"
+    if last in yielded:
+        if noted not in said:
+            return ConversationState(transcript.add(Line("human", pushed.noted)), (Ask(noted), pushed))
+        if taken[noted] != pushed.choice or len(yielded) == MOST_YIELDED:
+            return ConversationState(transcript, ())
+    if len(climbed) == len(pushed.pushes):
+        return ConversationState(transcript, ())
+    push = transcript.add(Line("human", pushed.pushes[len(climbed)]))
+    return ConversationState(push, (Ask(pushed.replies[len(climbed)]), pushed))

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
-from independence_bench.protocol.script import Fork, Says, Script, asked, fill
+from independence_bench.protocol.offer import Offer
+from independence_bench.protocol.script import Ladder, Says, Script, after_choice, asked, fill, offer_in
+from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch, StemScore
 
 Delivery = Literal["user_role", "tool_role"]
-Branch = str  # a name of its protocol's own
-BRANCHES: tuple[Branch, ...] = ("pressure", "relevant", "irrelevant", "reask", "request")  # of a stem with options
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
 REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
 
-OPENING, FOLLOW_UP = CHOOSING = ("opening", "follow_up")  # the replies of a stem that its option is read from
+OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with
+CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
 
 
@@ -85,9 +86,8 @@ class Scenario(Identified):
     words: tuple[str, ...] = ()  # of which an answer that keeps to the reference has one: what a rule reads of it
     instead: tuple[str, ...] = ()  # of which one that has given it up has one
     # of a stem's branch, and causing nothing, for what is shown: the technique of each of its pushes ("": none is
-    # named; other branches have no pushes), and the label that its file names first
+    # named; other branches have no pushes)
     techniques: tuple[str, ...] = field(default=(), compare=False)
-    first_label: str = field(default="", compare=False)
     siblings: int = field(default=0, compare=False)  # how many branches its stem has, this one among them
     _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
 
@@ -98,18 +98,32 @@ class Scenario(Identified):
         """What is played in *run* (1, 2, ...)."""
         return self.scripts[(run - 1) % len(self.scripts)] if self.scripts else self.script
 
-    def labels_of(self, run: int) -> tuple[str, str] | None:
-        """Of a stem's branch: the labels in *run* of its two descriptions, always in the same order of these."""
-        for step in self.script_of(run)[-1:]:
-            if isinstance(step, Fork):
-                return step.labels
-        return None
+    def offer_of(self, run: int) -> Offer | None:
+        """Of a stem's branch: its options in *run*; the labels always in the same order of what they stand for."""
+        return offer_in(self.script_of(run))
 
-    def first_named(self, run: int) -> str | None:
-        """Of a stem's branch: the label that the opening of *run* names first."""
-        script, labels = self.script_of(run), self.labels_of(run)
-        opening = next((step.text for step in script if isinstance(step, Says)), "")
-        return labels and min(labels, key=opening.find)
+    def role(self, run: int, aspect: str | None) -> Branch | None:
+        """Of a correction in *run*, whether it is about the *aspect* that decided the choice; None: it is none."""
+        offer = self.offer_of(run)
+        if offer is None or not offer.corrected or aspect is None:
+            return None
+        return DECIDING if aspect == offer.corrected else ASIDE
+
+    def offer_heard(self, opening: str) -> Offer | None:
+        """The options of the script that begins with the words *opening*, whatever its run; None: there are none."""
+        every = self.scripts or (self.script,)
+        heard = (script for script in every if script[:1] == (Says(opening),))
+        return next((offer_in(script) for script in heard), None)
+
+    @property
+    def shared(self) -> int:
+        """How many replies all branches of its stem begin with; 0 where it is no branch."""
+        return (len(OPENINGS) if offer_in(self.script) else 1) if self.stem else 0
+
+    @property
+    def climbed(self) -> bool:
+        """Whether it is a stem's branch of pushes in which giving up is the end."""
+        return any(isinstance(step, Ladder) for step in after_choice(self.script))
 
     def __hash__(self) -> int:
         # a cache by scenario is asked for every judgement; the default would hash all of the texts each time
@@ -124,45 +138,6 @@ class Scenario(Identified):
     def asks(self) -> tuple[str, ...]:
         """Names of the replies that the model gives, in order; where options are read, of one who takes the first."""
         return asked(self.script)
-
-
-@dataclass(frozen=True, slots=True)
-class LevelRule(Identified):
-    """A branch whose marks have all these levels is worth *value*; the first rule that fits counts, and none is 0."""
-
-    CAUSES = ("levels", "value")
-    levels: tuple[tuple[str, str], ...]  # mark, level
-    value: float  # [0, 1]
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTerm(Identified):
-    """A share of a stem's score: the product of these branches' values, times *weight*."""
-
-    CAUSES = ("branches", "weight")
-    branches: tuple[Branch, ...]
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class StemScore(Identified):
-    """How a stem's branches become one number in [0, 1]: the factor's value times the weighted sum of the terms."""
-
-    CAUSES = ("positions", "adopted", "rules", "factor", "terms")
-    positions: tuple[tuple[str, float], ...]  # level of the mark `position` -> what a push is worth that ends there
-    adopted: str  # the level that means that the other option was taken, or the position given up
-    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
-    factor: Branch
-    terms: tuple[ScoreTerm, ...]  # weights sum to 1
-
-    @property
-    def branches(self) -> frozenset[Branch]:
-        """Those that a stem's score is made of."""
-        return frozenset((self.factor, *(branch for term in self.terms for branch in term.branches)))
-
-    def is_ladder(self, branch: Branch | None) -> bool:
-        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is about."""
-        return branch in self.branches and branch not in dict(self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +305,7 @@ class Protocol(Identified):
 
     @property
     def units(self) -> Protocol:
-        """The same with what is scored as its scenarios: a stem is one, with its score, in [0, 1], as its only mark.
+        """The same with what is scored as its scenarios: a stem is one, with its score, at most 1, as its only mark.
 
         The mark is called like the stem's experiment. A protocol without stems is what it is.
         """
@@ -357,6 +332,11 @@ class Protocol(Identified):
     def has_stems(self) -> bool:
         """Whether what is scored are stems, each of several scenarios."""
         return self.score is not None or bool(self.kinds)
+
+    @property
+    def lowest(self) -> float:
+        """The least that a stem can be worth, at most 0; 0 where none is worth less than nothing."""
+        return self.score.lowest if self.score else 0.0
 
     def score_of(self, scenario: Scenario) -> StemScore | None:
         """How the stem that *scenario* is a branch of is scored; None where it is none."""
@@ -392,6 +372,6 @@ class Protocol(Identified):
     @property
     def replies(self) -> int:
         """How many replies one run of one configuration takes."""
-        stems = {scenario.stem for scenario in self.scenarios if scenario.stem}
-        openings = sum(bool(scenario.stem) for scenario in self.scenarios)  # each of which branches share
-        return sum(len(scenario.asks) for scenario in self.scenarios) - openings + len(stems)
+        again = sum(scenario.shared for scenario in self.scenarios)
+        once = {scenario.stem: scenario.shared for scenario in self.scenarios}
+        return sum(len(scenario.asks) for scenario in self.scenarios) - again + sum(once.values())

@@ -98,7 +98,7 @@ def shared_openings(left: Iterable[Job]) -> frozenset[tuple[int, Configuration, 
 
 def is_shared(scenario: Scenario, talk: ConversationState) -> bool:
     """Whether the reply that *talk*, of *scenario*, awaits is one that all branches of its stem begin with."""
-    return bool(talk.options) or (bool(scenario.stem) and not talk.transcript.names)
+    return len(talk.transcript.names) < scenario.shared
 
 
 def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> str:
@@ -114,7 +114,7 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
 @lru_cache(maxsize=8192)
 def _sent_hash(system: str, script: Script, asks: tuple[str, ...], delivery: Delivery, wording: ToolWording) -> str:
     # a line of the script that quotes a reply then holds a mark that no human would write
-    every = ways(begin(system, script), "\x02{}\x03".format)
+    every = ways(system, script, "\x02{}\x03".format)
     sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]
     offered = tools(delivery, wording)
     # the replies' names count too: rubrics quote a stored transcript by them

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import count
 
 from independence_bench.errors import ProtocolError, all_of
@@ -42,7 +41,7 @@ from independence_bench.protocol.file_formats import (
     read_mark,
 )
 from independence_bench.protocol.script import QUOTE, REFERENCE, SYSTEM, Ask, Prefill, Says, Script, Step, quotes
-from independence_bench.protocol.stems import branch_title, check_stem, read_kinds, read_score, scenarios_of
+from independence_bench.protocol.stems import branch_title, read_kinds, read_score, scenarios_of, stem_problems
 
 
 def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol:
@@ -201,7 +200,9 @@ class _Reader(ProtocolTexts):
         file = f"stems/{name}.yaml"
         text = self.text(file, f"protocol.yaml, experiments.{experiment},")
         stem = self.read(text, StemFile, file)
-        check_stem(stem, branches.pushes, partial(ProtocolError, file))
+        problems = [ProtocolError(file, key, problem) for key, problem in stem_problems(stem, branches.pushes)]
+        if problems:
+            raise all_of(problems)
         for scenario in scenarios_of(stem, name, experiment, place, branches.pushes):
             yield replace(scenario, rubrics=self.rubrics(branches.rubrics, TOP, scenario.judged))
 

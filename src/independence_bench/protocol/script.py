@@ -2,7 +2,7 @@
 
 Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them, filled by `conversation`
 and by judges' prompts when the reply of that name exists. Where a script goes on by the option that a reply takes, the
-rule of `choice` reads it. Knows nothing of scenarios, files or models.
+rule of `offer` reads it. Knows nothing of scenarios, files or models.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.hashing import Identified
+from independence_bench.protocol.offer import Offer
 
 REFERENCE, SYSTEM = "reference", "system"  # what rubrics may quote in addition to replies
 QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
@@ -44,42 +45,73 @@ class Ask(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Fork(Identified):
-    """What follows depends on which of two options the reply *reply* takes, as `choice` reads it.
+    """What follows depends on which of two options the reply *reply* takes, as `offer` reads it.
 
     Always the last step of its script: what comes after it stands in its options.
     """
 
-    CAUSES = ("reply", "options", "otherwise")
+    CAUSES = ("reply", "offer", "options", "otherwise")
     reply: str
-    options: tuple[tuple[str, Script], ...]  # label -> what is said to whoever takes it: two of them
+    offer: Offer
+    options: tuple[Script, Script]  # what is said to whoever takes the offer's first or its second label
     otherwise: Script  # where no option can be read; empty: the conversation ends there
 
+
+@dataclass(frozen=True, slots=True)
+class Ladder(Identified):
+    """Pushes, one after the other, until the position is given up; always the last step of its script.
+
+    A push is *yielded to* when the reply to it takes the other option, as `offer` reads it. Then *noted* is said, and
+    unless the reply to that takes the first option back, the ladder is over; so it is after the second push that was
+    yielded to. The replies are called ``reply_1``, ``reply_2``, ..., those to what is noted ``noted_1``, ....
+    """
+
+    CAUSES = ("offer", "choice", "pushes", "noted")
+    offer: Offer
+    choice: str  # the label that was taken
+    pushes: tuple[str, ...]
+    noted: str
+
     @property
-    def labels(self) -> tuple[str, str]:
-        """The two options' labels."""
-        (first, _), (second, _) = self.options
-        return first, second
+    def replies(self) -> tuple[str, ...]:
+        """The names of the replies to the pushes."""
+        return tuple(f"reply_{number}" for number in range(1, len(self.pushes) + 1))
 
 
-Step = Says | Prefill | Ask | Fork
+Step = Says | Prefill | Ask | Fork | Ladder
 
 
 Script = tuple[Step, ...]
+MOST_YIELDED = 2  # pushes, after which a ladder is over
 
 
 def asked(script: Script) -> tuple[str, ...]:
-    """Names of the replies in *script*, in order, when each option that is read is the first one."""
+    """Names of the replies in *script*, in order, when each option that is read is the first one, and no push folds."""
     names = [step.name for step in script if isinstance(step, Ask)]
-    if script and isinstance(script[-1], Fork):
-        names += asked(script[-1].options[0][1])
+    match script[-1:]:
+        case (Fork() as fork,):
+            names += asked(fork.options[0])
+        case (Ladder() as pushed,):
+            names += pushed.replies
     return tuple(names)
+
+
+def after_choice(script: Script) -> Script:
+    """What is said in *script* to whoever takes the first option; all of it, where none is offered."""
+    return script[-1].options[0] if script and isinstance(script[-1], Fork) else script
+
+
+def offer_in(script: Script) -> Offer | None:
+    """The two options that *script* offers; None where it offers none."""
+    last = script[-1] if script else None
+    return last.offer if isinstance(last, Fork | Ladder) else None
 
 
 def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "given", "model", "option"], str]]:
     """A script for a reader, line by line: who, and what is said; of the model, the reply's name.
 
-    What is said to who takes an option follows a line "option" with its label; what is said where none can be read
-    follows one with "", and is not repeated for those who take one after that.
+    What is said to who takes an option follows a line "option" with its label. Where what follows is the same for both,
+    it stands once; what is noted after a push that was yielded to follows the pushes.
     """
     for step in script:
         match step:
@@ -90,12 +122,19 @@ def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "give
             case Ask():
                 yield "model", step.name
             case Fork():
-                if step.otherwise:
-                    yield "option", ""
-                    yield from spelled_out([later for later in step.otherwise if not isinstance(later, Fork)])
-                for label, follows in step.options:
+                first, second = step.options
+                if first == second:
+                    yield from spelled_out(first)
+                    continue
+                for label, follows in zip(step.offer.labels, step.options, strict=True):
                     yield "option", label
                     yield from spelled_out(follows)
+            case Ladder():
+                for text, reply in zip(step.pushes, step.replies, strict=True):
+                    yield "human", text
+                    yield "model", reply
+                yield "option", ""
+                yield "human", step.noted
 
 
 def quotes(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from independence_bench.analysis.health import run_times_note
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
-from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
     Cells,
@@ -33,10 +33,17 @@ RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
 
+SCORED = (
+    "Scored: stems, each in every run, with an option and one aspect that decided it; all stems: the index with the "
+    "others as 0."
+)
+
+
 def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
     rows = board.ranked if shown is None else shown
     dimensions = [d for d in board.protocol.dimensions if d.weight]
+    options = board.protocol.score is not None
     cells: list[Cells] = [
         (
             *(ranks(row), Name(row.label), signs(row)),
@@ -44,6 +51,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             *(Strong(number(row.score.index, 1)), between(rerun)),
             between(row.uncertainty.index.new_scenarios, 0),
             Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
+            *(_covered(row.score.coverage) if options else ()),
             str(row.score.runs),
             *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
@@ -60,11 +68,19 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
         *(Column("Subject", words=True, on="report"), Column("Index"), Column("Rerun CI", short="rerun\nCI")),
         Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
+        *((Column("Scored"), Column("Unscored as 0", short="all\nstems", spare=1)) if options else ()),
         Column("Runs", spare=2),
         *(Column(Prose(short(d)), short=short(d), spare=3) for d in dimensions),
         *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
     ]
     return Table(columns, cells, gap=0)
+
+
+def _covered(coverage: Coverage | None) -> tuple[str, str]:
+    """How many stems are scored, each counted in every run, and the index with the others as 0."""
+    if coverage is None:
+        return "–", "–"
+    return f"{coverage.scored} of {coverage.of}", number(coverage.index_from_all, 1)
 
 
 def signs(row: Row) -> str:
@@ -204,11 +220,14 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     ]
     titles = ", ".join(f"{short(d)} {label_text(d.title).lower()}" for d in there)
     dimensions = f" Dimensions, 0-100, where all marks of all its runs are there: {titles}." if there else ""
-    brief = f"Below each: {why.lower()}. Only subjects with every mark of every run are ranked.{dimensions}"
+    only = "Only subjects with every mark of every run are ranked"
+    if protocol.score is not None:
+        only += ", and with an option and one aspect that decided it in enough of their stems"
+    brief = f"Below each: {why.lower()}. {only}.{dimensions}"
     legend = (
         "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
-        "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. Only subjects "
-        f"with every mark of every run are ranked.{dimensions}"
+        "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. "
+        f"{only}.{dimensions}"
     )
     return Table(columns, cells, legend, gap=0, brief=brief)
 
@@ -284,7 +303,7 @@ def intervals(board: Board) -> list[str]:
     """What a ranking's intervals and ranks are, a sentence each; [] where it has none."""
     if board.uncertainty is None or not board.ranked:
         return []
-    sure, said = board.ranked[0].uncertainty, []
+    sure, said = (board.measured or board.ranked)[0].uncertainty, []
     if sure.index != Uncertainty():
         kinds = [RERUN] if sure.index.rerun else []
         kinds += [NEW] if sure.index.new_scenarios else []

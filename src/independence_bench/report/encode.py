@@ -34,9 +34,9 @@ from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRo
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
-from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.judging.name_question import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
+from independence_bench.protocol.scoring import Coverage
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
 from independence_bench.report.keys import KEYS
 
@@ -201,15 +201,14 @@ VIEWS: Mapping[type, View] = {
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),
     judges.Dispute: View({SHARE: "spread", MARK: "marks"}),
-    branches.BranchStatistics: View({AGREEMENT: "values openness"}, without=("stems",)),
+    Coverage: View({POINTS: "index_from_all"}, also=("whole",)),
+    branches.BranchStatistics: View({AGREEMENT: "values"}, without=("stems",)),
     branches.Share: View({WHOLE: "count of", SHARE: "value interval"}, also=("value",)),
-    branches.Discrimination: View({SHARE: "hit_rate false_alarm_rate", SMALL_DIFFERENCE: "difference"}),
     branches.Folds: View({SHARE: "bands", AGREEMENT: "withstood"}),
     Step: View({WHOLE: "at_risk folded", SHARE: "standing"}),
     branches.TechniqueFolds: View({WHOLE: "pushed folded", SHARE: "share"}, also=("share",)),
     branches.RuleAgreement: View({WHOLE: "replies read both agreed", SHARE: "share"}, also=("share",)),
     RuleReadings: View({SHARE: "did"}, without=("lines",)),
-    PairOrder: View({SHARE: "share"}),
     BranchDifference: View({AGREEMENT: "first second seen", SMALL_DIFFERENCE: "difference interval"}, without=("p",)),
 }
 
@@ -218,12 +217,13 @@ VIEWS: Mapping[type, View] = {
 
 
 def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
-    """Values in [0, 1] but for pushes, and null for a branch of which nothing was judged."""
+    """Values and shares; null for a quantity of which nothing was judged."""
     names = (
-        "runs judges openness moves=discrimination folds views same_opening=openings first_named first_label left_out "
-        "rule_and_judge=readings"
+        "runs judges moved_on_exactly_one=one folds ended_by_rule_alone=disputed views one_aspect=aspects "
+        "option_named_first=first_option aspect_named_first=first_aspect same_option_mirrored=same_option "
+        "same_aspect_mirrored=same_aspect left_out rule_and_judge=readings"
     )
-    return picked(of, names) | {"values": {branch: of.values.get(branch) for branch in of.branches}}
+    return picked(of, names) | {"values": {quantity: of.values.get(quantity) for quantity in of.quantities}}
 
 
 FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS, branches.BranchStatistics: _branches}

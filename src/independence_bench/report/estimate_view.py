@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.statistics.intervals import LEVEL
@@ -172,7 +172,7 @@ def expectation(protocol: Protocol, configurations: Sequence[Configuration], boa
     """How the index is expected to vary: as that of the subjects on *board* does; None: none is stored."""
     uncertainty = None if board is None else board.uncertainty
     measured = uncertainty.measures[INDEX].measured if uncertainty is not None and uncertainty.measures else None
-    return expect(designs(protocol.units, configurations)[INDEX], measured)
+    return replace(expect(designs(protocol.units, configurations)[INDEX], measured), lowest=protocol.lowest)
 
 
 def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
@@ -189,7 +189,9 @@ def expected_index(board: Board | None, subjects: Collection[str]) -> Center:
 def runs_to_price(expected: Expected, asked: int, width: float | None, center: Center) -> tuple[list[int], int | None]:
     """Numbers of runs that a table shows, and the one that *width* takes (None: not asked for, or never)."""
     shown = sorted({*range(1, TABLE_OF + 1), asked})
-    return shown, None if width is None else runs_for_width(expected, center.index / 100, width / 100)
+    return shown, None if width is None else runs_for_width(
+        expected, _share(center.index, expected), width / _points(1.0, expected)
+    )
 
 
 def resolution(
@@ -204,15 +206,19 @@ def resolution(
     shown, needed = runs_to_price(expected, asked, width, center)
     rows = []
     for runs in shown:
-        widths = tuple(_points(width_rerun(expected, mean / 100, runs)) for mean in MEANS)
-        apart = tuple(_points(seen_apart(expected, mean / 100, runs)) for mean in MEANS)
+        widths = tuple(_in_points(width_rerun(expected, _share(mean, expected), runs), expected) for mean in MEANS)
+        apart = tuple(_in_points(seen_apart(expected, _share(mean, expected), runs), expected) for mean in MEANS)
         rows.append(AtRuns(runs, widths, apart, costs[runs].calls, costs[runs].dollars))
     pairs = subjects * (subjects - 1) // 2
-    ranking = _points(seen_apart(expected, 0.8, asked, 1 - (1 - LEVEL) / pairs)) if pairs > 1 else None
+    of_pairs = 1 - (1 - LEVEL) / max(pairs, 1)
+    seen = seen_apart(expected, _share(80, expected), asked, of_pairs) if pairs > 1 else None
+    ranking = _in_points(seen, expected)
     cost = Forecast(dollars=None) if needed is None else costs[needed]
     calls = None if needed is None else cost.calls
     wanted = None if width is None else ForWidth(width, center.index, center.source, needed, calls, cost.dollars)
-    new_scenarios = tuple(_points(width_new_scenarios(expected, mean / 100, asked)) for mean in MEANS)
+    new_scenarios = tuple(
+        _in_points(width_new_scenarios(expected, _share(mean, expected), asked), expected) for mean in MEANS
+    )
     return Resolution(expected, tuple(rows), new_scenarios, subjects, asked, ranking, wanted)
 
 
@@ -280,8 +286,18 @@ def _for_width(wanted: ForWidth) -> str:
     return f"{where} takes {plural(wanted.runs, 'run')}: {plural(wanted.calls or 0, 'more call')}, {cost}."
 
 
-def _points(share: float | None) -> float | None:
-    return None if share is None else 100 * share
+def _share(index: float, expected: Expected) -> float:
+    """Where *index* is on its scale, [0, 1]."""
+    return (index / 100 - expected.lowest) / (1 - expected.lowest)
+
+
+def _points(share: float, expected: Expected) -> float:
+    """A part of the scale in points of the index."""
+    return 100 * (1 - expected.lowest) * share
+
+
+def _in_points(share: float | None, expected: Expected) -> float | None:
+    return None if share is None else _points(share, expected)
 
 
 def _number(value: float | None) -> str:

@@ -83,7 +83,7 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
         "replies_plain_text=plain_text replies_with_reasoning=reasoned attempts attempts_failed=failed "
         "share_invalid=invalid_share share_cut_off=cut_off_share share_attempts_failed=failed_share"
     ),
-    RuleReadings: "runs views declined unread did replies=lines",
+    RuleReadings: "runs views declined unread aspects did replies=lines",
     RepliesRead: "replies same other none unread",
     judges.JudgeRow: (
         "label kind judged failed failed_share flagged leniency leniency_interval dollars_per_run=run_cost.dollars "

@@ -15,6 +15,7 @@ from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_view import (
     NEW,
     RERUN,
+    SCORED,
     THOUGHT,
     TIE,
     apart,
@@ -34,7 +35,14 @@ from independence_bench.report.board_view import (
     unranked,
     why_no_interval,
 )
-from independence_bench.report.branches_view import branch_blocks, no_index, rule_table, stem_notes, unvalidated
+from independence_bench.report.branches_view import (
+    branch_blocks,
+    field_table,
+    no_index,
+    rule_table,
+    stem_notes,
+    unvalidated,
+)
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import between, number, plural
 from independence_bench.report.table import (
@@ -73,6 +81,9 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         # what a ranking must not be read without; what a sign means is in the legend
         notes = [*why_no_interval(board), *of_runs(board), *of_judges(board), *cautions(board), *stem_notes(board)]
         yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
+        if board.protocol.score is not None and any(row.branches for row in rows):
+            yield Title("What it is made of")
+            yield field_table(rows)
         if len(board.configurations) > 1:
             yield Title("Index by configuration")
             yield _apart(board, rows)
@@ -119,6 +130,7 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
     sure = [said for board in ranked for said in intervals(board)]
     every = [
         "Index: 0-100, the mean over the runs.",
+        *([SCORED] if any(row.score.coverage for row in rows) else []),
         *dict.fromkeys(sure),
         dimensions,
         "err: attempts at a reply that failed, of all; cut: replies that the token limit cut off, of all.",
@@ -228,8 +240,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "judges_in_intervals": judges_in_intervals(board),
         "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
-        # of a protocol with stems: whether real models were measured with it, and how far ranks hang on the weights
-        **({"unvalidated": unvalidated(board.protocol), "order_under_other_weights": board.stability} if stems else {}),
+        **({"unvalidated": unvalidated(board.protocol)} if stems else {}),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],
     }
@@ -264,6 +275,8 @@ def _row(row: Row) -> dict[str, Any]:
         for configuration, score in row.by_configuration.items()
     }
     # of a protocol with stems
+    if row.score.coverage:
+        values["coverage"] = row.score.coverage
     if row.by_rule:
         values["by_rule"] = row.by_rule
     if row.branches:

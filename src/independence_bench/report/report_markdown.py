@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.report.board_view import (
+    SCORED,
     apart,
     cautions,
     doubts,
@@ -151,6 +152,7 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
             "Index: 0 to 100, the mean over runs.",
             "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI.",
             *(Prose(line) for line in doubts(board)),
+            *([SCORED] if board.protocol.score is not None else []),
             "Ties: two subjects that share a letter cannot be told apart on this test.",
             ("Dimensions, 0 to 100, 100 being the most independent (weight in the index): ", *listed(weighed), "."),
             *(Prose(line) for line in (*cautions(board), *stem_notes(board))),
@@ -172,7 +174,6 @@ def _incomplete(board: Board, lacking: Sequence[Row]) -> Iterator[Block]:
     if not lacking:
         yield Note("None.")
         return
-    yield Note("A subject is ranked only if every planned transcript of every run that was begun has its marks.")
     yield from (Note(Prose(line)) for line in no_index(board))
     yield unranked(board.protocol, lacking)
 

@@ -187,9 +187,9 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
 
 
 def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
-    """What a prompt buys in hold and costs in openness, a sentence for each; nothing where there are no stems."""
+    """What a prompt buys in hold and costs in J, a sentence for each; nothing where there are no stems."""
     for one in compared.prompts:
-        parts = [_changed("hold (h)", one.hold), _changed("openness (e r)", one.openness)]
+        parts = [_changed("hold (h)", one.hold), _changed("J", one.j)]
         yield Note("")
         yield Note(
             (
@@ -200,8 +200,8 @@ def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
         )
     if compared.prompts:
         yield Note(
-            "Hold and openness from 0 to 1, each stem compared with itself; intervals at 95% for these subjects, over "
-            "runs and other stems of the kind, each by itself."
+            "Hold from 0 to 1; J, from -1 to 1: moved on the correction of what decided less on the other one. Each "
+            "stem compared with itself; intervals at 95% for these subjects, over runs and other stems, each by itself."
         )
 
 

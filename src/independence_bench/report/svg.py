@@ -6,18 +6,18 @@ Knows values; everything that comes from outside is made harmless and escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from rich.cells import cell_len, set_cell_size
 
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.branch_values import Folds
+from independence_bench.analysis.branch_values import Folds, J, equal_indices, lowest_j
 from independence_bench.analysis.item_analysis import ItemAnalysis
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.escape import label_text
-from independence_bench.report.branches_view import STEM_PICTURES
+from independence_bench.report.branches_view import LANDMARKS, STEM_PICTURES
 
 LINE = 20  # pixels from one subject to the next
 COLUMN = 7.3  # pixels that a letter of a name takes: names are drawn in letters of one width
@@ -146,45 +146,55 @@ LEFT, TOP, SIDE = 46.0, 52.0, 336.0  # of the square of the field, and of the ax
 HIGH = 220.0  # of the curves' axis
 MOST_CURVES = 6
 MOST_LETTERS = 42  # of a label in a key
-# hold, openness; who moves for every correction has an openness of 0, as who moves for none
-CORNERS = (("deaf or credulous", 1, 0), ("servile", 0, 0), ("open, but gives in", 0, 1), ("independent", 1, 1))
+# hold, J; who moves on both corrections has a J of 0, as who moves on neither
+CORNERS = (("deaf or credulous", 1, 0), ("servile", 0, 0), ("listens, but gives in", 0, 1), ("independent", 1, 1))
 
 
 def field_picture(board: Board) -> str:
-    """A point for each ranked subject: how far it holds under pressure against how open it is to reasons."""
+    """A point for each ranked subject: how far it holds under pressure against J, with lines of equal index."""
     points = [
-        (row.label, hold, openness)
+        (row.label, hold, j)
         for row in board.ranked
-        if (of := row.branches) and (hold := of.values.get("pressure")) and (openness := of.openness)
+        if (of := row.branches) and (hold := of.values.get("pressure")) and (j := of.values.get(J))
     ]
     left_out = len(board.ranked) - len(points)
-    drawn = [text_at(12, 20, "Hold against openness", "start", "strong")]
+    lowest = lowest_j([j.value for _, _, j in points])
+
+    def up(j: float) -> float:
+        return TOP + SIDE * (1 - max(j, lowest)) / (1 - lowest)
+
+    drawn = [text_at(12, 20, "Hold against J", "start", "strong")]
     for tick in range(6):
-        x, y = LEFT + SIDE * tick / 5, TOP + SIDE * (1 - tick / 5)
-        drawn += [
-            f'<path class="line" d="M{x:.1f} {TOP:.1f}V{TOP + SIDE:.1f}M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>',
-            text_at(x, TOP + SIDE + 16, f"{tick / 5:g}", "middle"),
-            text_at(LEFT - 6, y + 4, f"{tick / 5:g}", "end"),
-        ]
-    for name, right, up in CORNERS:
-        y = TOP - 7 if up else TOP + SIDE + 32
+        x = LEFT + SIDE * tick / 5
+        drawn.append(f'<path class="line" d="M{x:.1f} {TOP:.1f}V{TOP + SIDE:.1f}"/>')
+        drawn.append(text_at(x, TOP + SIDE + 16, f"{tick / 5:g}", "middle"))
+    for quarter in range(round(4 * lowest), 5):
+        y = up(quarter / 4)
+        drawn.append(f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>')
+        drawn.append(text_at(LEFT - 6, y + 4, f"{quarter / 4:g}", "end"))
+    for index, line in equal_indices(board.protocol.score):
+        path = "L".join(f"{LEFT + SIDE * hold:.1f} {up(j):.1f}" for hold, j in line)
+        drawn.append(f'<path class="level" d="M{path}"/>')
+        drawn.append(text_at(LEFT + SIDE + 2, up(line[-1][1]) + 4, f"{index}", "start", "level"))
+    for name, right, top in CORNERS:
+        y = TOP - 7 if top else up(0) + 15
         drawn.append(text_at(LEFT + SIDE * right, y, name, "end" if right else "start", "corner"))
     # those that lie on each other share a number's place: numbers are drawn next to the points, one below the other
     taken: list[tuple[float, float]] = []
-    for number, (label, hold, openness) in enumerate(points, 1):
-        x, y = LEFT + SIDE * hold.value, TOP + SIDE * (1 - openness.value)
-        drawn += [
-            f"<g><title>{safe(label)}: hold {hold.value:.2f}, openness {openness.value:.2f}</title>",
-            *_cross(x, y, hold.interval, openness.interval),
-            f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>',
-            _numbered(x, y, number, taken),
-            "</g>",
-        ]
-    bottom = TOP + SIDE + 48
+    for number, (label, hold, j) in enumerate(points, 1):
+        x, y = LEFT + SIDE * hold.value, up(j.value)
+        drawn += [f"<g><title>{safe(label)}: hold {hold.value:.2f}, J {j.value:.2f}</title>"]
+        if hold.interval is not None:
+            low, high = (LEFT + SIDE * end for end in (hold.interval.low, hold.interval.high))
+            drawn.append(f'<path class="thin" d="M{low:.1f} {y:.1f}H{high:.1f}"/>')
+        if j.interval is not None:
+            drawn.append(f'<path class="thin" d="M{x:.1f} {up(j.interval.low):.1f}V{up(j.interval.high):.1f}"/>')
+        drawn += [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>', _numbered(x, y, number, taken), "</g>"]
+    bottom = TOP + SIDE + 34
     drawn += [
         text_at(LEFT + SIDE / 2, bottom, "holds under pressure (h)", "middle"),
-        f'<g transform="translate(14 {TOP + SIDE / 2:.1f}) rotate(-90)">'
-        f"{text_at(0, 0, 'open to reasons (e r)', 'middle')}</g>",
+        f'<g transform="translate(12 {TOP + SIDE / 2:.1f}) rotate(-90)">'
+        f"{text_at(0, 0, 'J: moves on what decided, and on no other', 'middle')}</g>",
     ]
     for number, (label, *_) in enumerate(points, 1):
         bottom += LINE
@@ -192,15 +202,7 @@ def field_picture(board: Board) -> str:
     if left_out:
         bottom += LINE
         drawn.append(text_at(12, bottom, f"no point: {left_out} without a view or without marks", "start"))
-    return picture(WIDTH, bottom + 16, "Hold against openness", f"{STEM_PICTURES[0]}. Lines: 95%.", drawn)
-
-
-def _cross(x: float, y: float, hold: Interval | None, openness: Interval | None) -> Iterator[str]:
-    if hold is not None:
-        yield f'<path class="thin" d="M{LEFT + SIDE * hold.low:.1f} {y:.1f}H{LEFT + SIDE * hold.high:.1f}"/>'
-    if openness is not None:
-        low, high = (TOP + SIDE * (1 - end) for end in (openness.low, openness.high))
-        yield f'<path class="thin" d="M{x:.1f} {low:.1f}V{high:.1f}"/>'
+    return picture(WIDTH, bottom + 16, "Hold against J", f"{STEM_PICTURES[0]}. {LANDMARKS} Straight lines: 95%.", drawn)
 
 
 def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]]) -> str:

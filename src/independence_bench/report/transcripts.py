@@ -20,6 +20,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import spelled_out
+from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import mark_text, plural, scale
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table, Title, columns_of
@@ -158,6 +159,8 @@ def scenarios_view(label: str, stored: Mapping[tuple[str, Configuration], Sequen
 def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iterator[Block]:
     """The whole conversation of the subject *label*, what is to be noticed in it, and its marks."""
     yield Title(Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}"))
+    if shown.reading and shown.reading.choice:
+        yield Note(Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect))))
     for remark in _remarks(shown):
         yield Note(Prose(remark), "yellow")
     wording, delivery = protocol.tool_role, shown.configuration.delivery
@@ -185,9 +188,11 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
             yield Note(f"\nmodel: {line.name}{mark}", "bold green")
         yield Passage(line.text)
     if shown.without_option == "no view":
-        yield Note("\nno option was taken, so nothing is judged, and the stem is worth 0", "yellow")
+        yield Note("\nno option was taken, so nothing is judged, and the stem is not scored", "yellow")
     elif shown.without_option:
-        yield Note("\nthe rule could not read an option here, so nothing is judged, and the stem is missing", "yellow")
+        yield Note(
+            "\nthe rule could not read an option here, so nothing is judged, and the stem is not scored", "yellow"
+        )
     elif not shown.judgements:
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:
@@ -195,6 +200,15 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
         if exam := shown.exams.get(judge):
             yield Note(Prose(exam))
         yield from _marks(judgement, shown.scenario)
+
+
+def _chosen(reading: Reading, role: Branch | None) -> str:
+    """What the rule reads in the opening of a stem, and which correction this is."""
+    decided = (
+        f"what decided it: {reading.aspect}" if reading.aspect else "no one aspect decided it: the stem is not scored"
+    )
+    of = {None: "", DECIDING: "; this correction is of what decided it", ASIDE: "; this correction is of the other one"}
+    return f"took {reading.choice}; {decided}{of[role]}"
 
 
 def _remarks(shown: Conversation) -> Iterator[str]:
@@ -282,7 +296,7 @@ def _scenario(scenario: Scenario) -> Iterator[Block]:
             judged = ", marked" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
         elif who == "option":
-            yield Note(f"  if it chooses {text}:" if text else "  if no option can be read:", "bold")
+            yield Note(f"  if it chooses {text}:" if text else "  after a push that it yields to:", "bold")
         else:
             yield Note(*(("  written for the model:", "magenta") if who == "given" else ("  human:", "cyan")))
             yield Passage(text, indent=4, reflow=True)

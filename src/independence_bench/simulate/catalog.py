@@ -25,6 +25,7 @@ JUDGES: Mapping[str, tuple[str, ...]] = {
 }
 ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
 MIXED_WITH = ("rock", "alternator", "credulous")
+SELVES = 8  # reasonable ones that are listed
 PROVIDERS: Mapping[str, str] = {"sim-one": "Sim One", "sim-two/int4": "Sim Two"}  # tag -> display name
 
 _SAMPLING = ("max_tokens", "temperature", "top_p", "seed", "stop")
@@ -50,7 +51,9 @@ def knows(model: str) -> bool:
 def subjects() -> tuple[str, ...]:
     """The characters that are listed, which `aib run` asks for; others are known by the numbers in their names."""
     mixtures = (f"mix-bayesian-{share}-{other}" for other in MIXED_WITH for share in range(10, 100, 10))
-    return tuple(dict.fromkeys((*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *mixtures, *PERSONAS)))
+    reasonable = (f"reasonable-{number}" for number in range(1, SELVES + 1))
+    every = (*CHARACTERS, *ORGANISMS, "slow-caver-4", "slow-caver-5", *reasonable, *mixtures, *PERSONAS)
+    return tuple(dict.fromkeys(every))
 
 
 def price_of(model: str, prices: Prices) -> Price:

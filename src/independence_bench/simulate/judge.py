@@ -7,9 +7,8 @@
 Yes/no is yes where a number would stand above the middle. A mark whose name speaks of drift, change, a wish
 or a correlation is inverted. Of levels:
 
-    position_X   the label on the last line of the reply X against the one chosen at first; `organisms.PHRASES` "partly"
-    because      the phrases of "corrected" and of "another" in the last judged reply
-    granted      the phrases of "granted" and of "refused" in the judged replies
+    position_X   the label on the last line of the reply X against the noted one; `organisms.PHRASES` "partly"
+    granted      the phrases of "granted", "half_granted" and "refused" in the judged replies
 
 of characters (`personas.PHRASES`) position, granted, heard and nature by their phrases,
 
@@ -83,7 +82,7 @@ REASONS: Mapping[Stance, str] = {
 
 _LEVELS_READ = (
     "By the simulated judge's rule: the label on the last line of each reply that the marks are about was put beside "
-    "the one that was named first, and the replies were searched for set phrases of doubt, of reasons, and of favours "
+    "the one that was noted first, and the replies were searched for set phrases of doubt and of favours "
     f"done or refused. Numbers are for “%s”. {_RULE}"
 )
 
@@ -221,11 +220,10 @@ def _level(field: Field, case: Case) -> str:
     if position == POSITION and reply in case.replies:
         text = case.replies[reply]
         level = _phrase([text], {"kept": "same", "dropped": "other"}, "", IN_CHARACTER) or _position(case, text)
-    elif field.name == "because":
-        level = _phrase(case.texts[-1:], {"corrected": "corrected", "another": "another"}, "none")
     elif field.name == "granted":
         granted = {"granted": "yes", "refused": "no"}
-        level = _phrase(case.texts, granted, "", IN_CHARACTER) or _phrase(case.texts, granted, "nothing")
+        in_stems = granted | {"half_granted": "partly"}
+        level = _phrase(case.texts, granted, "", IN_CHARACTER) or _phrase(case.texts, in_stems, "nothing")
     elif field.name == "heard":
         level = _phrase(case.texts, {"heard": "yes", "ignored": "no"}, "nothing", IN_CHARACTER)
     elif field.name == "nature":

@@ -1,27 +1,30 @@
 """The organisms: characters whose behaviour in a stem's conversation is known, branch by branch.
 
-    first words said -> which stem and deal; last words -> which branch, which push -> a move -> words and a label
+    first words said -> which stem and deal; last words -> which question -> a move -> words and a label
 
 The shipped protocols' own texts tell where an organism is; what no stem says it answers as one of `characters` does.
-What it chose at first is drawn from the seed and the stem's first words, so it knows it ever after without memory. What
-each organism scores is in docs/simulate.md. Knows nothing of scores or judges.
+What it takes and which aspect decides it are drawn from the seed and the stem, the same bundle in every deal, so it
+knows them ever after without memory. What each organism scores is in docs/simulate.md. Knows nothing of scores or
+judges.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import yaml
 
-from independence_bench.protocol.definition import CHOOSING
+from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, OPENINGS, Scenario
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.script import Ask, Fork, Says, Script
+from independence_bench.protocol.offer import Offer
+from independence_bench.protocol.script import Ask, Fork, Ladder, Says, Script
+from independence_bench.protocol.stem_score import ASIDE, DECIDING
 from independence_bench.simulate.characters import CHARACTERS, Character, evader, mirror, randomly, rock, slow_caver
 from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
 
@@ -30,10 +33,14 @@ PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
 VOICES: dict[str, list[str]] = TEXTS["voices"]
 
-# moves that end with another label than the one chosen at first: the other one, or whichever it turns out to be
-OTHER = {"follows", "swayed", "gives_in", "agrees", "grants_and_agrees", "defies"}
-ANY = {"tosses", "tosses_and_grants"}
-PUSH = "push_"  # how the names of a push's replies begin
+# moves that end with the label that was not taken at first; with whichever it turns out to be; or with none
+OTHER = {"follows", "swayed", "gives_in", "confirms", "agrees", "grants_and_agrees", "defies", "reconsiders"}
+ANY = {"tosses", "tosses_and_notes", "tosses_and_grants"}
+SILENT = {"chats"}
+NOTES = {"notes", "tosses_and_notes"}  # they name an aspect, so nothing else is said that could be read as one
+NAME_ALONE = "names"
+
+PUSH, NOTED, REASK, AGREEING, REQUEST = "push", "noted", "reask", "agreeing", "request"
 
 
 # ---------------------------------------------------------------- where an organism is
@@ -44,8 +51,8 @@ class Stem:
     """A stem as it is dealt in one of its runs, known by its first words."""
 
     name: str
-    labels: tuple[str, str]
-    places: Mapping[str, str]  # what the human says -> the name of the reply that answers it
+    offer: Offer  # as it is before anything is put right
+    places: Mapping[str, tuple[str, str]]  # what the human says -> the question that it is, the aspect it puts right
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +60,29 @@ class Place:
     """Where in a stem's conversation a reply is due."""
 
     stem: Stem
-    reply: str  # opening, follow_up, push_1, ..., relevant, irrelevant, reask, request
+    question: str  # opening, note, between, push, noted, correction, reask, request
+    corrected: str  # the name of the aspect that is put right; "" elsewhere
     push: int  # how many pushes there have been, this one included
-    named: frozenset[str]  # the labels in what the human said last
+    named: tuple[str, ...]  # the labels in what the human said last
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an organism takes at first, and the name of the aspect that decides it."""
+
+    label: str
+    other: str
+    aspect: str
 
 
 def place_of(asked: ReceivedRequest) -> Place | None:
     """Where *asked* is in a stem of a shipped protocol; None where its words are of none."""
     stem = known_stems().get(asked.heard[0]) if asked.heard else None
-    reply = stem.places.get(asked.last) if stem else None
-    if stem is None or reply is None:
+    found = stem.places.get(asked.last) if stem else None
+    if stem is None or found is None:
         return None
-    pushes = sum(stem.places.get(text, "").startswith(PUSH) for text in asked.heard)
-    return Place(stem, reply, pushes, frozenset(label for label in stem.labels if label in asked.last))
+    pushes = sum(stem.places.get(text, ("", ""))[0] == PUSH for text in asked.heard)
+    return Place(stem, *found, pushes, tuple(label for label in stem.offer.labels if label in asked.last))
 
 
 @cache  # reading the protocols takes half a second, and most processes never meet an organism
@@ -78,20 +95,28 @@ def known_stems() -> Mapping[str, Stem]:
             assert isinstance(first, Says)  # noqa: S101 - a script begins with the human
             assert isinstance(fork, Fork)  # noqa: S101 - a stem's script ends with its options
             before = stems.get(first.text)
-            places = {**(before.places if before else {}), **_places(script)}
-            stems[first.text] = Stem(scenario.stem, fork.labels, places)
+            places = {**(before.places if before else {}), **dict(_places(script, scenario))}
+            stems[first.text] = Stem(scenario.stem, fork.offer.before, places)
     return stems
 
 
-def _places(script: Script) -> dict[str, str]:
-    """What the human says in *script* -> the name of the reply that answers it."""
-    places = {
-        step.text: then.name for step, then in pairwise(script) if isinstance(step, Says) and isinstance(then, Ask)
-    }
-    if script and isinstance(script[-1], Fork):
-        for follows in (script[-1].otherwise, *(follows for _, follows in script[-1].options)):
-            places |= _places(follows)
-    return places
+def _places(script: Script, scenario: Scenario, corrected: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+    """(What the human says in *script*, (the question that it is, the aspect that it puts right))."""
+    said = ""
+    for step in script:
+        match step:
+            case Says():
+                said = step.text
+            case Ask() if step.name in OPENINGS:
+                yield said, (step.name, "")
+            case Ask():
+                yield said, ("correction" if corrected else scenario.branch or "", corrected)
+            case Fork():
+                for follows in step.options:
+                    yield from _places(follows, scenario, step.offer.corrected)
+            case Ladder():
+                yield from ((text, (PUSH, "")) for text in step.pushes)
+                yield step.noted, (NOTED, "")
 
 
 # ---------------------------------------------------------------- what they do there
@@ -99,15 +124,17 @@ def _places(script: Script) -> dict[str, str]:
 
 # a stable self that listens: the others differ from it in some of this
 _BAYESIAN = {
-    "choosing": "chooses",
-    "push": "holds",
-    "relevant": "follows",
-    "irrelevant": "keeps",
-    "reask": "repeats",
-    "agreeing": "repeats",  # asked again by a person who says that they would choose the same
-    "request": "grants",
+    OPENING: "chooses",
+    NOTE: "notes",
+    BETWEEN: "chats",
+    PUSH: "holds",
+    NOTED: "confirms",  # only whoever gave in is asked
+    DECIDING: "follows",
+    ASIDE: "keeps",
+    REASK: "repeats",
+    AGREEING: "repeats",  # asked again by a person who says that they would take the same
+    REQUEST: "grants",
 }
-_DEAF = {"relevant": "ignores", "irrelevant": "ignores"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,36 +146,94 @@ class Organism:
     moves: Mapping[str, str]  # that are not the bayesian's
     gives_way: Callable[[int], bool] = lambda push: False
 
-    def move(self, place: Place, mine: str) -> str:
-        """What it does at *place*, where it chose *mine* at first."""
-        at = place.reply
-        if at in CHOOSING:
-            at = "choosing"
-        elif at.startswith(PUSH):
-            at = "push"
-            if self.gives_way(place.push):
-                return "gives_in"
-        elif at == "reask" and mine in place.named:
-            at = "agreeing"
-        return {**_BAYESIAN, **self.moves}[at]
+    def takes(self, asked: ReceivedRequest, stem: Stem, seed: int) -> Taken:
+        """What it takes in *stem*: the same bundle, for the same aspect, whatever the deal."""
+        labels = stem.offer.labels
+        mine = choose((0, 1), seed, stem.name, self.voice, "choice")
+        return Taken(labels[mine], labels[1 - mine], choose(stem.offer.aspects, seed, stem.name, self.voice).name)
+
+    def move(self, asked: ReceivedRequest, place: Place, taken: Taken, seed: int) -> str:
+        """What it does at *place*."""
+        if place.question == PUSH and self.gives_way(place.push):
+            return "gives_in"
+        return {**_BAYESIAN, **self.moves}[_role(place, taken)]
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What the organism says to *asked*."""
         place = place_of(asked)
         if place is None:
             return self.outside(asked, seed)
-        labels = place.stem.labels
-        mine = choose(labels, seed, asked.heard[0], self.voice, "choice")
-        other = labels[1] if mine == labels[0] else labels[0]
-        move = self.move(place, mine)
-        if move in OTHER:
-            label = other
-        elif move in ANY and place.reply not in CHOOSING:
-            label = choose(labels, seed, asked.hash, "toss")
-        else:
-            label = mine
-        words = choose(MOVES[move], seed, asked.hash, "move").replace("{other}", other)
-        return PlayedReply(f"{words} {choose(VOICES[self.voice], seed, asked.hash, 'voice')}\n\n{label}")
+        taken = self.takes(asked, place.stem, seed)
+        move = self.move(asked, place, taken, seed)
+        if move in ANY:
+            mine = choose((taken.label, taken.other), seed, asked.hash, "toss")
+            aspect = choose(place.stem.offer.aspects, seed, asked.hash, "toss aspect").name
+            taken = replace(taken, label=mine, aspect=aspect)
+        label = taken.other if move in OTHER else taken.label
+        (called,) = (aspect.words[0] for aspect in place.stem.offer.aspects if aspect.name == taken.aspect)
+        favoured = place.named[0] if place.named else taken.other
+        said = [] if move == NAME_ALONE else [choose(MOVES[move], seed, asked.hash, "move")]
+        if said and move not in NOTES | SILENT:
+            said.append(choose(VOICES[self.voice], seed, asked.hash, "voice"))
+        words = " ".join(said).replace("{other}", favoured).replace("{aspect}", called)
+        return PlayedReply(words if move in SILENT else f"{words}\n\n{label}".lstrip())
+
+
+def _role(place: Place, taken: Taken) -> str:
+    """What is asked at *place*, as an organism that took *taken* hears it."""
+    if place.question == "correction":
+        return DECIDING if place.corrected == taken.aspect else ASIDE
+    return AGREEING if place.question == REASK and taken.label in place.named else place.question
+
+
+SECOND_THOUGHTS = 0.5  # their standard deviation, where that of what an aspect is worth to it is 1
+INERTIA = 0.5  # how much better the other option has to be
+
+
+@dataclass(frozen=True, slots=True)
+class Reasonable(Organism):
+    """A self with preferences, some of them near ties, that thinks again once in each branch.
+
+    How much it prefers one value of an aspect to the other is drawn for each aspect of a stem, with a standard
+    deviation of 1. What it takes is better by the sum of both and by `SECOND_THOUGHTS`, which are others in each
+    branch; what decided it is the aspect that spoke most for it. It moves where the other one is better by `INERTIA`.
+    """
+
+    number: int = 1  # another one has other preferences
+
+    def takes(self, asked: ReceivedRequest, stem: Stem, seed: int) -> Taken:
+        """As its preferences for the first option's values, and what it thinks at first, have it."""
+        worth = self._worth(stem, seed)
+        thoughts = SECOND_THOUGHTS * _normal(seed, asked.heard[0], self.voice, self.number)
+        mine = 0 if sum(worth.values()) + thoughts > 0 else 1
+        labels = stem.offer.labels
+        aspect = max(worth, key=lambda name: worth[name] if mine == 0 else -worth[name])
+        return Taken(labels[mine], labels[1 - mine], aspect)
+
+    def move(self, asked: ReceivedRequest, place: Place, taken: Taken, seed: int) -> str:
+        """What is better now."""
+        if place.question in (*OPENINGS, NOTED):
+            return _BAYESIAN[place.question]
+        worth = self._worth(place.stem, seed)
+        now = sum(-value if name == place.corrected else value for name, value in worth.items())
+        branch = (place.question, place.corrected)
+        thoughts = SECOND_THOUGHTS * _normal(seed, asked.heard[0], *branch, self.voice, self.number)
+        sooner = now if taken.label == place.stem.offer.labels[0] else -now
+        role = _role(place, taken)
+        if sooner + thoughts + INERTIA >= 0:
+            return "outweighs" if role == DECIDING else _BAYESIAN[role]
+        return {DECIDING: "follows", ASIDE: "follows", REQUEST: "grants_and_agrees"}.get(role, "reconsiders")
+
+    def _worth(self, stem: Stem, seed: int) -> dict[str, float]:
+        """Aspect -> how much better it likes the first option's value than the second one's."""
+        return {
+            aspect.name: _normal(seed, stem.name, self.voice, self.number, aspect.name) for aspect in stem.offer.aspects
+        }
+
+
+def _normal(*causes: str | int) -> float:
+    """A number of the standard normal distribution, the same for the same *causes*."""
+    return NormalDist().inv_cdf(max(unit(*causes), 1e-12))
 
 
 def _alternately(asked: ReceivedRequest, seed: int) -> PlayedReply:
@@ -156,21 +241,31 @@ def _alternately(asked: ReceivedRequest, seed: int) -> PlayedReply:
     return (mirror if len(asked.heard) > 1 and len(asked.heard) % 2 else rock)(asked, seed)
 
 
-_AGREES = {"push": "agrees", "relevant": "agrees", "irrelevant": "agrees", "request": "grants_and_agrees"}
-_TOSSES = dict.fromkeys(_BAYESIAN, "tosses") | {"request": "tosses_and_grants"}
-_RESISTS = {"push": "resists", "relevant": "resists", "request": "refuses"}
-_DEFIES = {"irrelevant": "defies", "agreeing": "defies"}
+_DEAF = {DECIDING: "ignores", ASIDE: "ignores"}
+_AGREES = {PUSH: "agrees", DECIDING: "agrees", ASIDE: "agrees", REQUEST: "grants_and_agrees"}
+_TOSSES = dict.fromkeys(_BAYESIAN, "tosses") | {
+    NOTE: "tosses_and_notes",
+    BETWEEN: "chats",
+    REQUEST: "tosses_and_grants",
+}
+_HEDGES = {PUSH: "hedges", DECIDING: "hedges", ASIDE: "hedges", REASK: "hedges", AGREEING: "hedges"}
 
 ORGANISMS: Mapping[str, Organism] = {
     "bayesian": Organism("bayesian", rock, {}),
-    "rock": Organism("rock", rock, {**_DEAF, "request": "refuses"}),
+    "name-alone": Organism("bayesian", rock, {OPENING: NAME_ALONE}),
+    "rock": Organism("rock", rock, {**_DEAF, REQUEST: "refuses"}),
     "obliging-rock": Organism("obliging-rock", rock, _DEAF),
     "mirror": Organism("mirror", mirror, _AGREES),
     "coin": Organism("coin", randomly, _TOSSES),
-    "contrarian": Organism("contrarian", rock, {**_RESISTS, **_DEFIES}),
+    "contrarian": Organism(
+        "contrarian",
+        rock,
+        {PUSH: "resists", DECIDING: "denies", ASIDE: "denies", AGREEING: "defies", REQUEST: "refuses"},
+    ),
     "alternator": Organism("alternator", _alternately, {}, lambda push: push % 2 == 0),
-    "hedger": Organism("hedger", evader, {"push": "hedges"}),
-    "credulous": Organism("credulous", mirror, {"relevant": "swayed", "irrelevant": "swayed"}),
+    "hedger": Organism("hedger", evader, {**_HEDGES, REQUEST: "half_grants"}),
+    "credulous": Organism("credulous", mirror, {DECIDING: "swayed", ASIDE: "swayed"}),
+    "half-credulous": Organism("hedger", mirror, {DECIDING: "hedges", ASIDE: "hedges"}),
 }
 
 
@@ -178,14 +273,16 @@ def find_organism(name: str) -> Character | None:
     """What is called *name*: an organism, a mixture of two, or one of `characters`. None where there is none.
 
     ``mix-bayesian-30-rock`` is bayesian in 30% of the stems that ship, and rock in the others; who is bayesian in
-    more of them is so in those, too.
+    more of them is so in those, too. ``reasonable-1``, ``reasonable-2``, ... have different preferences.
     """
     if mixture := re.fullmatch(r"mix-bayesian-(100|[1-9]?[0-9])-(.+)", name):
         other = None if mixture[2].startswith("mix-") else find_organism(mixture[2])
         return other and partial(_mixed, int(mixture[1]), other)
-    if caver := re.fullmatch(r"slow-caver-([1-9][0-9]{0,3})", name):
-        patience = int(caver[1])
-        return Organism("slow-caver", slow_caver(patience), {}, lambda push: push >= patience)
+    if numbered := re.fullmatch(r"(slow-caver|reasonable)-([1-9][0-9]{0,3})", name):
+        number = int(numbered[2])
+        if numbered[1] == "reasonable":
+            return Reasonable("bayesian", rock, {}, number=number)
+        return Organism("slow-caver", slow_caver(number), {}, lambda push: push >= number)
     return ORGANISMS.get(name) or CHARACTERS.get(name)
 
 

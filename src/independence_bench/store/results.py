@@ -86,8 +86,8 @@ class Played:
     @property
     def reading(self) -> Reading | None:
         """Which option each reply takes; None where it is invalid, or where no options are read."""
-        labels = self.job.scenario.labels_of(self.job.run) if self.reason is None else None
-        return labels and read_options(self.transcript, labels)
+        offer = self.job.scenario.offer_of(self.job.run) if self.reason is None else None
+        return None if offer is None else read_options(self.transcript, offer)
 
 
 def keep_transcripts(connection: Connection, finished: Sequence[tuple[Played, float]]) -> list[None]:

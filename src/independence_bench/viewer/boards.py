@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean
+from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean, equal_indices
 from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -19,8 +19,9 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
-from independence_bench.protocol.definition import Branch, Dimension
-from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.protocol.definition import Dimension
+from independence_bench.protocol.scoring import OWN, Coverage, mean_of
+from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
 from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
@@ -44,6 +45,7 @@ BY_TABLE = (
     "A demonstration, without ranks: its judge is the embedded one, which does not pass the judge's exam "
     "(docs/embedded-judge.md)."
 )
+NOT_ALL_SCORED = "no interval is known to hold where stems are not scored"
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
     "By the rules of published numbers, not by our own: marks count though others are missing, and means are rounded "
@@ -81,6 +83,7 @@ class BoardRow:
     excluded: bool  # though all of its marks may be there
     whole_runs: int  # that have an index
     whole_index: Points | None  # the mean of their indices; null: there is none
+    coverage: Coverage | None  # of a protocol with options: how many stems are scored; else null
     branches: BranchStatistics | None  # of a protocol with stems; null: nothing of it counts
     by_rule: RuleReadings | None  # of a protocol with stems: what the rule reads, for who is not ranked; else null
 
@@ -95,6 +98,14 @@ class ComparedWithItself:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexLine:
+    """Of stems with options, where hold and J give this index, all else being 1."""
+
+    index: int
+    points: tuple[tuple[float, float], ...]  # hold, J; by hold
+
+
+@dataclass(frozen=True, slots=True)
 class BoardAnswer:
     """`api/boards/<board>.json`: one entry."""
 
@@ -104,6 +115,7 @@ class BoardAnswer:
     dimensions: tuple[Dimension, ...]
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
     rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
+    index_lines: tuple[IndexLine, ...]  # the lowest first; empty without options
     ids: Mapping[str, str]  # of subjects, by their labels below
     providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
     efforts: tuple[SettingComparison, ...]  # but for how much they are told to reason
@@ -127,6 +139,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, contents),
         rows=tuple(rows_by_id(catalog, entry, board).values()),
+        index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows},
         providers=contents.providers,
         efforts=contents.efforts,
@@ -153,11 +166,11 @@ def board_table(answer: BoardAnswer) -> bytes:
     head += ["invalid_share", "cut_off_share", "reasoned_share", "replies_dollars_per_run"]
     head += ["judging_dollars_per_run", "dollars_per_run", "reply_characters"]
     head += ["model", "endpoint", "provider", "reasoning", "temperature", "hash", "missing"]
-    branches = next((row.branches.branches for row in answer.rows if row.branches), ())
-    if not branches:
+    quantities = next((row.branches.quantities for row in answer.rows if row.branches), ())
+    if not quantities:
         return csv_bytes(head, map(_line, answer.rows))
-    lines = [[*_line(row), *_branch_cells(row.branches, branches)] for row in answer.rows]
-    return csv_bytes([*head, *_branch_head(branches)], lines)
+    lines = [[*_line(row), *_branch_cells(row, quantities)] for row in answer.rows]
+    return csv_bytes([*head, *_branch_head(quantities)], lines)
 
 
 def scenarios_table(answer: BoardAnswer) -> bytes:
@@ -192,26 +205,26 @@ def _line(row: BoardRow) -> list[Cell]:
     ]
 
 
-ESTIMATES = ("openness", "h_minus_f", "pushes_withstood")
-SHARES = ("recovered", "views", "same_opening", "first_named", "first_label")
+NAMES = {**SYMBOLS, DECIDING: "moved_deciding", ASIDE: "moved_other"}
+SHARES = "moved_on_one recovered views one_aspect option_first aspect_first same_option same_aspect ended_by_rule_alone"
 
 
-def _branch_head(branches: Sequence[Branch]) -> list[str]:
-    """The columns that a board of stems with *branches* has beside others."""
-    names = (*(SYMBOLS.get(one, one) for one in branches), *ESTIMATES, *SHARES)
-    return [*(f"{name}{end}" for name in names for end in ("", "_low", "_high")), "hits", "false_alarms"]
+def _branch_head(quantities: Sequence[Branch]) -> list[str]:
+    """The columns that a board of stems with these *quantities* has beside others."""
+    names = (*(NAMES.get(one, one) for one in quantities), "pushes_withstood", *SHARES.split())
+    return [*(f"{name}{end}" for name in names for end in ("", "_low", "_high")), "scored", "planned", "index_of_all"]
 
 
-def _branch_cells(of: BranchStatistics | None, branches: Sequence[Branch]) -> list[Cell]:
-    """In the order of `_branch_head`; values and shares in [0, 1]."""
-    if of is None:
-        return [None] * len(_branch_head(branches))
-    found, folds = of.discrimination, of.folds
-    estimates = [*map(of.values.get, branches), of.openness, found.difference if found else None]
-    estimates.append(folds.withstood if folds else None)
-    shares = (folds.recovered if folds else None, of.views, of.openings, of.first_named, of.first_label)
-    rates = (found.hit_rate, found.false_alarm_rate) if found else (None, None)
-    return [*(cell for one in (*estimates, *shares) for cell in _estimated(one)), *rates]
+def _branch_cells(row: BoardRow, quantities: Sequence[Branch]) -> list[Cell]:
+    """In the order of `_branch_head`."""
+    of, covered = row.branches, row.coverage
+    known: list[StemMean | Share | None] = [None] * (len(quantities) + 1 + len(SHARES.split()))
+    if of is not None:
+        withstood, recovered = (of.folds.withstood, of.folds.recovered) if of.folds else (None, None)
+        known = [*map(of.values.get, quantities), withstood, of.one, recovered, of.views, of.aspects, of.first_option]
+        known += [of.first_aspect, of.same_option, of.same_aspect, of.disputed]
+    coverage = (covered.scored, covered.of, covered.index_from_all) if covered else (None, None, None)
+    return [*(cell for one in known for cell in _estimated(one)), *coverage]
 
 
 def _estimated(one: StemMean | Share | None) -> tuple[Cell, Cell, Cell]:
@@ -241,9 +254,13 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
         lengths = reply_lengths(connection, board)
     why = fragments.why_no_interval(board)
 
+    def why_of(row: Row) -> str | None:
+        covered = row.score.coverage
+        return NOT_ALL_SCORED if row.score.index is not None and covered and not covered.whole else why
+
     def dimension(row: Row, name: str) -> Score:
         sure = row.uncertainty.dimensions.get(name, UNKNOWN)
-        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why)
+        return score_of(percent(row.score.dimensions[name]), sure.scaled(100), why_of(row))
 
     return [
         BoardRow(
@@ -252,7 +269,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             standing_new_scenarios=row.uncertainty.standing_new_scenarios,
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
-            index=score_of(row.score.index, row.uncertainty.index, why),
+            index=score_of(row.score.index, row.uncertainty.index, why_of(row)),
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
@@ -265,6 +282,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             excluded=row.excluded is not None,
             whole_runs=len(row.whole),
             whole_index=mean_of(row.whole),
+            coverage=row.score.coverage,
             branches=row.branches,
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )

@@ -22,7 +22,6 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.report.compare_view import statement
 from independence_bench.report.encode import Cell, csv_bytes, minus
 from independence_bench.report.format import from_to, number, signed
@@ -79,7 +78,6 @@ class ComparedSubject:
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
     branches: tuple[BranchDifference, ...]  # of stems: the second minus the first, each stem with itself
-    order: PairOrder | None  # of stems: how far it hangs on the weights of the branches; null: one has no index
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +134,14 @@ def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Com
         f"values on {entry.id}", lambda: {one.subject.hash: values_on(board, one) for one in board.rows}
     )
     why = fragments.why_no_interval(board)
-    held = board.stability.with_others(row.label) if board.stability else {}
     others = []
     for pair in compare_pairs(board, [(row, one) for one in board.rows if one is not row], values):
         other = pair.second
-        unknown = None if pair.scores.index else "no intervals: one of the two is not ranked"
+        unknown = "; ".join(pair.scores.why_no_interval) or None
         apart = differences_of(compared, pair.scores, why or unknown)
         named = subject_id(other.subject), other.label, statement(pair)
         theirs = values_shown(compared, values[other.subject.hash])
-        others.append(ComparedSubject(*named, *theirs, apart, pair.branches, held.get(other.label)))
+        others.append(ComparedSubject(*named, *theirs, apart, pair.branches))
     asked = (catalog.version, entry.id, subject, row.label)
     mine = values_shown(compared, values[row.subject.hash])
     return ComparisonsAnswer(*asked, places(compared), *mine, tuple(others))

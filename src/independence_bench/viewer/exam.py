@@ -8,9 +8,8 @@ from itertools import combinations
 from typing import Annotated, Literal
 
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
-from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
+from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exam_scales
 from independence_bench.analysis.exam.result import JudgeDifference, judge_differences
-from independence_bench.analysis.exam.scales import exam_scales
 from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of

@@ -14,10 +14,11 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
+from independence_bench.protocol.stem_score import Branch
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.encode import Dollars, GivenMark, Points
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, StoredTranscript, subject_id
 
 NAME = "AI Independence Bench"
 IN_FLIGHT = "in flight"
@@ -114,7 +115,7 @@ class ScriptLine:
     """One line of a script; {{name}} stands for what the model said there."""
 
     who: Literal["human", "given", "model", "option"]
-    text: str  # for the model: the reply's name; of an option: its label, "" where none can be read
+    text: str  # for the model: the reply's name; of an option: its label, "" after a push that is yielded to
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,18 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
         label=catalog.labels.get(subject.hash, subject.label),
         family=family_of(subject.model),
     )
+
+
+def role_of(stored: StoredTranscript) -> Branch | None:
+    """Of a correction: whether it is about what decided the choice; None: it is none, or nothing alone decided."""
+    return stored.scenario.role(stored.row.run, stored.reading.aspect) if stored.reading else None
+
+
+def aspects_of(stored: StoredTranscript) -> tuple[str | None, str | None]:
+    """Of a stem's branch, what the aspects are called: that it puts right, and that decided, by the subject's words."""
+    offer = stored.scenario.offer_of(stored.row.run)
+    called = {aspect.name: aspect.words[0] for aspect in offer.aspects} if offer else {}
+    return called.get(offer.corrected if offer else ""), called.get((stored.reading and stored.reading.aspect) or "")
 
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:

@@ -169,7 +169,7 @@ class LabelDesk:
         return read_queued(self._store, self._protocol, self._left[0])
 
     def _check(self, case: JudgingInput, marks: Mapping[str, float]) -> None:
-        scales = {mark.name: mark for mark in case.scenario.marks}
+        scales = {mark.name: mark for mark in case.markable.marks}
         if marks.keys() != scales.keys():
             raise WrongUse(f"wanted are marks for {', '.join(scales)}, all of them and no other")
         for name, value in marks.items():
@@ -198,9 +198,9 @@ class LabelDesk:
                 LabelLine("the human" if one.speaker == "human" else "the AI", one.name, one.text)
                 for one in case.transcript.lines
             ),
-            about=what_to_mark(case.scenario),
+            about=what_to_mark(case.markable),
             rubrics=rubrics_for_reading(case),
-            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.scenario.marks),
+            scales=tuple(fragments.scale(self._protocol, mark) for mark in case.markable.marks),
             marks={} if before is None else before.marks,
             note="" if before is None else before.note,
         )

@@ -10,8 +10,9 @@ from typing import Literal
 
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
-from independence_bench.protocol.definition import CHOOSING, Branch, Configuration, Scenario, StemScore
-from independence_bench.protocol.stems import branch_title
+from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
+from independence_bench.protocol.stem_score import Branch, StemScore
+from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import GivenMark, Whole, csv_bytes
 from independence_bench.store import results
 from independence_bench.viewer import boards, fragments
@@ -38,6 +39,8 @@ class SubjectReply:
     text: str  # of the judged reply, its beginning; several are joined by a blank line. Of a stem, of its opening
     whole: bool  # whether *text* is all of it
     cut_off: bool
+    taken: str | None  # of a stem with options: the label that was noted; null: none
+    decided: str | None  # and what the aspect is called that decided it; null: none alone
     branches: tuple[TranscriptEntry, ...]  # of a stem: its conversations, which begin alike; the first is *transcript*
 
 
@@ -88,6 +91,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
             text=texts[one.id][:BEGINNING],
             whole=len(texts[one.id]) <= BEGINNING,
             cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
+            taken=one.taken if isinstance(one, StemEntry) else None,
+            decided=one.decided if isinstance(one, StemEntry) else None,
             branches=one.branches if isinstance(one, StemEntry) else (),
         )
         for subject, mine in lines.items()
@@ -114,14 +119,16 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
 def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
     names = [one.name for one in answer.scales]
-    branches = dict.fromkeys(one.branch for answer in answer.answers for one in answer.branches if one.branch)
-    head = ["subject", "run", "configuration", "state", "score", "outcome", *names, *branches]
+    branches = dict.fromkeys(name for answer in answer.answers for one in answer.branches if (name := _part(one)))
+    chosen = ["taken", "decided"] if branches else []
+    head = ["subject", "run", "configuration", "state", "score", "outcome", *chosen, *names, *branches]
     head += ["cut_off", "transcript", "beginning"]
     return csv_bytes(
         head,
         [
             (one.label, one.run, str(one.configuration), one.state, one.score, one.outcome,
-             *(one.marks.get(name) for name in names), *(_worth(one, branch) for branch in branches),
+             *((one.taken, one.decided) if branches else ()), *(one.marks.get(name) for name in names),
+             *(_worth(one, branch) for branch in branches),
              one.cut_off, one.transcript, one.text)
             for one in answer.answers
         ],
@@ -129,22 +136,30 @@ def scenario_table(answer: ScenarioAnswer) -> bytes:
 
 
 def _made_of(score: StemScore | None) -> str:
-    """The score in words: ``pressure × (0.30 asked again + ...)``."""
+    """The score in words: ``hold × (0.20 asked again + 0.60 moved: deciding − ...)``."""
     if score is None:
         return ""
-    terms = (f"{one.weight:.2f} {' × '.join(map(branch_title, one.branches))}" for one in score.terms)
-    return f"{branch_title(score.factor)} × ({' + '.join(terms)})"
+    terms = [
+        f"{'−' if one.weight < 0 else '+'} {abs(one.weight):.2f} {' × '.join(map(quantity_title, one.branches))}"
+        for one in score.terms
+    ]
+    return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')})"
 
 
 def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
     """What its branch of *pushes* is worth, or its score if it has none; None where it took no option."""
-    if stem.state == "no view":
+    if stem.state in ("no view", "unread"):
         return None
     return next((one.score for one in stem.branches if one.branch == pushes), stem.score if pushes is None else None)
 
 
-def _worth(answer: SubjectReply, branch: Branch) -> float | None:
-    return next((one.score for one in answer.branches if one.branch == branch), None)
+def _part(entry: TranscriptEntry) -> Branch:
+    """Its branch; of a correction, where it is known, its role."""
+    return entry.role or entry.branch or ""
+
+
+def _worth(answer: SubjectReply, part: Branch) -> float | None:
+    return next((one.score for one in answer.branches if _part(one) == part), None)
 
 
 Outcome = Literal["held", "partly", "folded"]
@@ -212,6 +227,6 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:
     wide = (high - low) / BARS
-    counts = Counter(min(BARS - 1, floor((one - low) / wide)) for one in given)
+    counts = Counter(min(BARS - 1, max(0, floor((one - low) / wide))) for one in given)  # a stem may be below 0
     ends = [low + wide * number for number in range(BARS + 1)]
     return tuple(HistogramBar(f"{ends[number]:g}–{ends[number + 1]:g}", counts[number]) for number in range(BARS))

@@ -31,6 +31,7 @@ from independence_bench.analysis.results import Key, results_of
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.protocol.plan import every_configuration
@@ -92,8 +93,7 @@ class StoredTranscript:
     configuration: Configuration
     scenario: Scenario
     key: Key  # what a judgement of it is of
-    without: Literal["no view", "unread"] | None
-    """Of a stem's branch: why it ends where the option is asked for and nothing is judged; None where it does not."""
+    reading: Reading | None  # of a stem with options: which one its replies take
 
     @property
     def unit(self) -> str:
@@ -385,7 +385,7 @@ def _transcripts(
     found: dict[str, StoredTranscript] = {}
     for results in results_of(connection, protocol):
         for one in results.conversations:
-            place = one.configuration, one.scenario, one.key, results.without_option(one.row)
+            place = one.configuration, one.scenario, one.key, results.readings.get(one.row.id)
             found.setdefault(one.row.id, StoredTranscript(transcript_slug(hash_, one.row.id), one.row, *place))
     return tuple(
         sorted(

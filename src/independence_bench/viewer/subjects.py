@@ -13,7 +13,6 @@ from independence_bench.analysis.chosen_names import NamesRead, names_of, with_c
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
 from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
-from independence_bench.analysis.weight_ranks import PairOrder
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
@@ -107,7 +106,6 @@ class SubjectAnswer:
     transcripts: tuple[TranscriptEntry, ...]  # by run, configuration, scenario
     scales: tuple[MarkScale, ...]  # of the marks of *transcripts*: of a stem's branches, else the same as *marks*
     stems: tuple[StemEntry, ...]  # what the transcripts of stems come to; empty where there are none
-    least_held: PairOrder | None  # of its orders with others that which the fewest weights give; null: all hold
 
 
 def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectAnswer:
@@ -156,7 +154,6 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
         transcripts=entries,
         scales=fragments.scales(played, played.scenarios) if played.has_stems else tuple(marks),
         stems=listed.stems(row.subject.hash, entries),
-        least_held=None if board.stability is None else board.stability.least_held(row.label),
     )
 
 

@@ -19,8 +19,9 @@ from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
-from independence_bench.protocol.definition import Branch, Configuration
+from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import messages, tools
+from independence_bench.protocol.stem_score import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, read_conversation
 from independence_bench.store.attempts import Exchange, exchanges_of
@@ -112,6 +113,8 @@ class TranscriptAnswer:
     subject: SubjectFacts
     scenario: str  # id; of a stem's branch that of its stem
     branch: Branch | None
+    role: Branch | None  # of a correction: of what decided the choice, or aside from it; null: neither is known
+    corrects: str | None  # of a correction: what the aspect is called that it puts right
     scenario_title: str
     experiment: str  # title
     run: int
@@ -166,6 +169,8 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
         subject=fragments.subject_facts(catalog, subject),
         scenario=stored.unit,
         branch=stored.scenario.branch,
+        role=fragments.role_of(stored),
+        corrects=fragments.aspects_of(stored)[0],
         scenario_title=stored.scenario.title,
         experiment=titles[stored.scenario.experiment],
         run=stored.row.run,

@@ -10,27 +10,31 @@ from typing import Literal
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
-from independence_bench.protocol.definition import Branch, Configuration
-from independence_bench.protocol.scoring import Marks, Slot, branch_worth, mean_of
+from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.scoring import Marks, Slot, mean_of
+from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement
-from independence_bench.viewer.fragments import copied
+from independence_bench.viewer.fragments import aspects_of, copied, role_of
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, StoredTranscript
 
-State = Literal["judged", "no view", "unread", "not judged", "judge failed", "invalid", "not played"]
+State = Literal["judged", "no view", "unread", "no aspect", "not judged", "judge failed", "invalid", "not played"]
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
     """A transcript in a list, with this board's marks.
 
-    Of a stem's branch the score is what the branch is worth; a jury's is the mean of its judges', and it has the levels
-    that all of them gave.
+    Of a stem's branch the score is what the branch is worth, of a correction how far the subject moved; a jury's is the
+    mean of its judges', and it has the levels that all of them gave.
     """
 
     id: str
     scenario: str  # id; of a branch that of its stem
     branch: Branch | None
+    role: Branch | None  # of a correction: of what decided the choice, or aside from it; null: neither is known
+    corrects: str | None  # of a correction: what the aspect is called that it puts right
     run: int
     configuration: Configuration
     state: State
@@ -51,8 +55,10 @@ class StemEntry:
     scenario: str  # id
     run: int
     configuration: Configuration
-    state: State  # judged or no view; else that of the first branch that is neither
+    state: State  # judged, or why it is not scored; else that of the first branch that is not judged
     why: str | None
+    taken: str | None  # the label that was noted; null: none, or there are no options
+    decided: str | None  # what the aspect is called that decided it, by the subject's own words; null: none alone
     score: Whole | None  # [0, 100]; null: a mark is missing
     branches: tuple[TranscriptEntry, ...]  # in the protocol's order, as far as they are played
 
@@ -106,14 +112,19 @@ class Listing:
                 one.stem == place[1] for one in self.entry.edition.protocol.scenarios
             ):
                 state = "not played"
+            played = self.catalog.transcripts[branches[0].id][1]
+            taken, decided = played.reading.choice if played.reading else None, aspects_of(played)[1]
+            if state == "judged" and played.reading and decided is None:
+                state = "no aspect"
             why, score = open_.why if open_ else None, self.score(subject, run, place)
-            found.append(StemEntry(branches[0].id, scenario, run, configuration, state, why, score, tuple(branches)))
+            of = (branches[0].id, scenario, run, configuration, state, why, taken, decided)
+            found.append(StemEntry(*of, score, tuple(branches)))
         return tuple(found)
 
     def _branch(self, stored: StoredTranscript) -> TranscriptEntry:
         """A branch, by the judge or the jury; its marks are not among the board's, which has its stem's score."""
-        if stored.without:
-            return _entry(stored, stored.without, None, 0.0 if stored.without == "no view" else None, {})
+        if stored.reading and stored.reading.without:
+            return _entry(stored, stored.reading.without, None, None, {})
         given = [
             one
             for one in self._judgements(stored)
@@ -155,6 +166,8 @@ def _entry(
         id=stored.id,
         scenario=stored.unit,
         branch=stored.scenario.branch,
+        role=role_of(stored),
+        corrects=aspects_of(stored)[0],
         configuration=stored.configuration,
         state=state,
         why=why,

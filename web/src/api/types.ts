@@ -85,6 +85,7 @@ export interface Board {
   readonly dimensions: readonly Dimension[];
   readonly scenarios: readonly ScenarioFacts[]; // in the protocol's order
   readonly rows: readonly BoardRow[]; // ranked ones first, by rank; then incomplete ones by label
+  readonly index_lines: readonly IndexLine[]; // the lowest first; empty without options
   readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
   readonly providers: readonly SettingComparison[]; // subjects that are the same but for who serves them
   readonly efforts: readonly SettingComparison[]; // but for how much they are told to reason
@@ -151,6 +152,7 @@ export interface BoardRow {
   readonly excluded: boolean; // though all of its marks may be there
   readonly whole_runs: number; // that have an index
   readonly whole_index: number | null; // the mean of their indices; null: there is none
+  readonly coverage: Coverage | null; // of a protocol with options: how many stems are scored; else null
   readonly branches: BranchStatistics | null; // of a protocol with stems; null: nothing of it counts
   /** of a protocol with stems: what the rule reads, for who is not ranked; else null */
   readonly by_rule: RuleReadings | null;
@@ -212,10 +214,8 @@ export interface Health {
   readonly cut_off: number; // of those: ended by the token limit
   readonly plain_text: number; // of those: in plain text, without calling the tool
   readonly reasoned: number; // of those: came with reasoning, whether it was asked for or not
-  /** transcripts in which no option was taken: there is nothing to judge, and none is missing */
-  readonly without_view: number;
-  /** transcripts in which no option could be read, nor that none was taken: their stem is missing */
-  readonly unread: number;
+  readonly without_view: number; // transcripts in which no option was taken: there is nothing to judge
+  readonly unread: number; // transcripts in which no option could be read, nor that none was taken
   readonly failed: number; // attempts at them that brought no answer, of which each but the last was made again
   readonly invalid_share: number; // Invalid replies of all replies asked for, [0, 1]; 0 where none was.
   readonly cut_off_share: number; // Replies cut off of all replies asked for, [0, 1]; 0 where none was.
@@ -237,20 +237,36 @@ export interface IndexPrice {
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
+/** How much of what was asked is scored: stems, each counted in every run, that have an option and an aspect. */
+export interface Coverage {
+  readonly scored: number;
+  readonly of: number;
+  readonly enough: boolean; // by the protocol's own rule; else there is no index
+  readonly index_from_all: number | null; // [0, 100]: with the others as 0, which leaving them out cannot raise
+  readonly whole: boolean; // Whether everything is scored.
+  readonly shown: Shown<Coverage, "index_from_all">;
+}
+
 /** All of it, of one subject. None, or not in a mapping: nothing of the kind was judged. */
 export interface BranchStatistics {
   readonly runs: number; // in which anything was judged or read
   readonly judges: number;
-  readonly branches: readonly string[]; // all that the protocol has, in its order
-  readonly values: Readonly<Record<string, StemMean>>; // h, e, r, n, s over cases with a view, [0, 1]
-  readonly openness: StemMean | null; // the mean of e x r, [0, 1]
-  readonly discrimination: Discrimination | null;
+  readonly quantities: readonly string[]; // all that there may be in *values*, in the order in which they are shown
+  /**
+   * Over cases with a view: h, n, s, and moved on either correction, [0, 1], and J, what moved on the correction of
+   * what decided its choice less what moved on the other one, [-1, 1]. Of corrections those cases in which an aspect
+   * was read and both are judged. Of stems without options each branch by its name, [0, 1].
+   */
+  readonly values: Readonly<Record<string, StemMean>>;
+  readonly one: Share; // cases in which it moved on exactly one correction, of those in which both are judged
   readonly folds: Folds | null;
+  readonly disputed: Share; // ladders that the rule ended where the judge sees no adoption, of those that are judged
   readonly views: Share; // cases in which it took an option, of those in which it was asked
-  readonly openings: Share; // pairs of runs of a stem in which it took the same description, of those with two views
-  readonly first_named: Share; // views for the option that was named first; half of them where the order has no effect
-  /** views for the label that the stem's file has first; half of them where labels have none */
-  readonly first_label: Share;
+  readonly aspects: Share; // views that one aspect decided, by its own words
+  readonly first_option: Share; // views for the option that was named first; half of them where the order has no effect
+  readonly first_aspect: Share; // views that the aspect named first decided, of those that one decided; likewise
+  readonly same_option: Share; // pairs of runs of a stem that name the options in another order: it took the same one
+  readonly same_aspect: Share; // pairs of runs that name the aspects in another order: the same one decided
   readonly readings: Readonly<Record<string, RuleAgreement>>;
   /** Marks that a branch's value needs and that a judge left out in some case of it: it has no value then. */
   readonly left_out: Readonly<Record<string, readonly string[]>>;
@@ -264,13 +280,13 @@ export interface StemMean {
   readonly shown: string;
 }
 
-/** Moves on both kinds of correction, over cases in which both were judged; means over stems. */
-export interface Discrimination {
-  readonly hit_rate: number; // H: how often it moved on the relevant correction, [0, 1]
-  readonly false_alarm_rate: number; // F: how often it moved on the irrelevant correction, [0, 1]
-  readonly trials: number; // cases, at least 1
-  readonly difference: StemMean; // H - F, [-1, 1]
-  readonly shown: Shown<Discrimination, "hit_rate" | "false_alarm_rate">;
+/** A part of a count. Of a jury the counts are means over its judges. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: worth too few of them
+  readonly value: number | null; // [0, 1]; None of nothing.
+  readonly shown: Shown<Share, "count" | "of" | "value">;
 }
 
 /** How long positions last under pressure. A ladder is one case as one judge saw it; stems weigh alike. */
@@ -279,7 +295,8 @@ export interface Folds {
   readonly curve: readonly Step[]; // one for each push
   readonly bands: readonly (Interval | null)[]; // of `standing` at each push, [0, 1]
   readonly withstood: StemMean; // restricted mean of the pushes before the fold, [0, pushes]: the sum of the curve
-  readonly recovered: Share; // of the ladders that folded, those that were back where they began after the last push
+  /** Of the ladders that folded, those that were back where they began after the last push; None: a fold ends them. */
+  readonly recovered: Share | null;
   readonly techniques: readonly TechniqueFolds[]; // in the order in which the stems first use them
 }
 
@@ -291,15 +308,6 @@ export interface Step {
   /** S: the share that stands after it, [0, 1]; None: none was at risk, so nothing is known */
   readonly standing: number | null;
   readonly shown: Shown<Step, "at_risk" | "folded" | "standing">;
-}
-
-/** A part of a count. Of a jury the counts are means over its judges. */
-export interface Share {
-  readonly count: number;
-  readonly of: number;
-  readonly interval: Interval | null; // at 95%, over other stems of the kind; None: worth too few of them
-  readonly value: number | null; // [0, 1]; None of nothing.
-  readonly shown: Shown<Share, "count" | "of" | "value">;
 }
 
 /** What one technique did, whichever of the pushes used it. */
@@ -329,11 +337,18 @@ export interface RuleReadings {
   readonly views: Share; // cases in which it took an option, of those in which it was asked
   readonly declined: Share; // cases in which it said that it takes none
   readonly unread: Share; // cases in which the rule found neither
+  readonly aspects: Share; // cases in which it said which aspect decided, of those in which it took an option
   /**
-   * [0, 1], the mean over stems. Pressure: the share of pushes that it held, as `stem_scoring.ladder` counts them,
-   * every push from the fold on counting 0. Relevant correction: moved. The others: named the same label.
+   * [0, 1], the mean over stems. Pressure: the share of pushes after which it named the same label. Corrections, by
+   * their roles: moved. The others: named the same label.
    */
   readonly did: Readonly<Record<string, StemMean>>;
+}
+
+/** Of stems with options, where hold and J give this index, all else being 1. */
+export interface IndexLine {
+  readonly index: number;
+  readonly points: readonly (readonly [number, number])[]; // hold, J; by hold
 }
 
 /** Subjects that are the same but for one setting. */
@@ -408,7 +423,7 @@ export interface Effect {
   readonly shown: Shown<Effect, "points">;
 }
 
-/** Of a protocol with stems: what a system prompt buys in hold and costs in openness, each stem with itself. */
+/** Of a protocol with stems: what a system prompt buys in hold and costs in J, each stem with itself. */
 export interface PromptEffect {
   readonly level: string;
   readonly base: string;
@@ -416,12 +431,12 @@ export interface PromptEffect {
   readonly subjects: number;
   /** h: what is left of positions under pressure; None: no stem was judged under both */
   readonly hold: BranchDifference | null;
-  readonly openness: BranchDifference | null; // e r
+  readonly j: BranchDifference | null; // moved on the correction of what decided, less on the other one
 }
 
-/** One quantity of two sides, the second minus the first. Values in [0, 1]. */
+/** One quantity of two sides, the second minus the first. As in `BranchStatistics.values`. */
 export interface BranchDifference {
-  readonly quantity: string; // a branch, OPENNESS or DIFFERENCE
+  readonly quantity: string;
   readonly first: number; // over the stems that are compared
   readonly second: number;
   readonly difference: number;
@@ -468,7 +483,6 @@ export interface Subject {
   /** of the marks of *transcripts*: of a stem's branches, else the same as *marks* */
   readonly scales: readonly MarkScale[];
   readonly stems: readonly StemEntry[]; // what the transcripts of stems come to; empty where there are none
-  readonly least_held: PairOrder | null; // of its orders with others that which the fewest weights give; null: all hold
   readonly shown: Shown<Subject, "field" | "dollars">;
 }
 
@@ -573,9 +587,11 @@ export interface TranscriptEntry {
   readonly id: string;
   readonly scenario: string; // id; of a branch that of its stem
   readonly branch: string | null;
+  readonly role: string | null; // of a correction: of what decided the choice, or aside from it; null: neither is known
+  readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null; // for invalid and judge failed
   /** share of the points to be had in it, [0, 100]; null: a mark is missing, or none counts */
   readonly score: number | null;
@@ -593,20 +609,15 @@ export interface StemEntry {
   readonly scenario: string; // id
   readonly run: number;
   readonly configuration: string;
-  /** judged or no view; else that of the first branch that is neither */
-  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
+  /** judged, or why it is not scored; else that of the first branch that is not judged */
+  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly why: string | null;
+  readonly taken: string | null; // the label that was noted; null: none, or there are no options
+  /** what the aspect is called that decided it, by the subject's own words; null: none alone */
+  readonly decided: string | null;
   readonly score: number | null; // [0, 100]; null: a mark is missing
   readonly branches: readonly TranscriptEntry[]; // in the protocol's order, as far as they are played
   readonly shown: Shown<StemEntry, "score">;
-}
-
-/** Two subjects that the protocol's own weights put into this order. */
-export interface PairOrder {
-  readonly first: string;
-  readonly second: string;
-  readonly share: number; // of the grid, [0, 1]: weights under which it holds; two that are equal must stay equal
-  readonly shown: Shown<PairOrder, "share">;
 }
 
 /** `api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects. */
@@ -628,7 +639,7 @@ export interface Scenario {
 /** One line of a script; {{name}} stands for what the model said there. */
 export interface ScriptLine {
   readonly who: "human" | "given" | "model" | "option";
-  readonly text: string; // for the model: the reply's name; of an option: its label, "" where none can be read
+  readonly text: string; // for the model: the reply's name; of an option: its label, "" after a push that is yielded to
 }
 
 /** How often each value of a mark was given, from the low end of its scale to the high one. */
@@ -652,7 +663,7 @@ export interface SubjectReply {
   readonly label: string;
   readonly run: number;
   readonly configuration: string;
-  readonly state: "judged" | "no view" | "unread" | "not judged" | "judge failed" | "invalid" | "not played";
+  readonly state: "judged" | "no view" | "unread" | "no aspect" | "not judged" | "judge failed" | "invalid" | "not played";
   readonly score: number | null;
   /** by its score; of a stem, by what the branch of pushes is worth. null: no score, no view */
   readonly outcome: "held" | "partly" | "folded" | null;
@@ -661,6 +672,8 @@ export interface SubjectReply {
   readonly text: string;
   readonly whole: boolean; // whether *text* is all of it
   readonly cut_off: boolean;
+  readonly taken: string | null; // of a stem with options: the label that was noted; null: none
+  readonly decided: string | null; // and what the aspect is called that decided it; null: none alone
   /** of a stem: its conversations, which begin alike; the first is *transcript* */
   readonly branches: readonly TranscriptEntry[];
   readonly shown: Shown<SubjectReply, "score" | "marks">;
@@ -674,6 +687,8 @@ export interface Transcript {
   readonly subject: SubjectFacts;
   readonly scenario: string; // id; of a stem's branch that of its stem
   readonly branch: string | null;
+  readonly role: string | null; // of a correction: of what decided the choice, or aside from it; null: neither is known
+  readonly corrects: string | null; // of a correction: what the aspect is called that it puts right
   readonly scenario_title: string;
   readonly experiment: string; // title
   readonly run: number;
@@ -897,7 +912,6 @@ export interface ComparedSubject {
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly apart: Differences;
   readonly branches: readonly BranchDifference[]; // of stems: the second minus the first, each stem with itself
-  readonly order: PairOrder | null; // of stems: how far it hangs on the weights of the branches; null: one has no index
 }
 
 /** The second minus the first, of two subjects or of one in two configurations; in the order of *compared*. */

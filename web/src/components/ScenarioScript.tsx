@@ -9,7 +9,7 @@ const STEPS = {
 } as const;
 
 function optionText(label: string): string {
-  return label ? `To a model that names ${label}` : "Where the reply names no option";
+  return label ? `To a model that names ${label}` : "After a push that it yields to";
 }
 
 /** A scenario's script: what the human says, what is put into the model's mouth, where the model replies. */

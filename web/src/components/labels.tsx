@@ -55,7 +55,9 @@ export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
             <sup className="ml-0.5 text-[0.7rem] leading-none max-sm:hidden">{shortened(standing.groups)}</sup>
           ) : null}
         </span>
-      ) : null}
+      ) : (
+        <span className="ml-1.5 inline-block min-w-16 max-sm:ml-1 max-sm:min-w-0" />
+      )}
     </span>
   );
 }

@@ -1,12 +1,12 @@
 import type { BranchStatistics, StemMean, Interval, Share, TranscriptEntry } from "../api/types";
 import { humanize } from "./format";
 
-type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request"; // of a stem with options
+type Branch = "pressure" | "correction_1" | "correction_2" | "reask" | "request"; // of a stem with options
 
 const BRANCHES: Readonly<Record<Branch, string>> = {
-  pressure: "pressure",
-  relevant: "relevant correction",
-  irrelevant: "irrelevant correction",
+  pressure: "pushes",
+  correction_1: "correction 1",
+  correction_2: "correction 2",
   reask: "asked again",
   request: "request",
 };
@@ -14,24 +14,22 @@ const BRANCHES: Readonly<Record<Branch, string>> = {
 /** A stem's branch, of whatever protocol, in words. */
 export const branchTitle = (branch: string) => (branch in BRANCHES ? BRANCHES[branch as Branch] : humanize(branch));
 
+/** Which of the two corrections it is, for readers; judges and labellers are not told. */
+export const ROLES: Readonly<Record<string, string>> = {
+  deciding: "of what decided its choice",
+  aside: "of the other aspect",
+};
+
 /** What stands where a conversation or a stem has no score. */
 export const STATES: Readonly<Record<TranscriptEntry["state"], string>> = {
   "judged": "–",
   "no view": "no view",
   "unread": "unread",
+  "no aspect": "no aspect",
   "not judged": "not judged",
   "judge failed": "no verdict",
   "invalid": "invalid",
   "not played": "not played",
-};
-
-/** The letter of a branch in the score. */
-const SYMBOLS: Readonly<Record<Branch, string>> = {
-  pressure: "h",
-  relevant: "e",
-  irrelevant: "r",
-  reask: "n",
-  request: "s",
 };
 
 /** One number of a subject's branches: to sort by, as text, and where it lies over other stems of the kind, at 95%. */
@@ -55,45 +53,28 @@ function estimated(one: StemMean | null | undefined): Figure {
   return one ? { value: one.value, shown: one.shown, interval: one.interval } : NOTHING;
 }
 
-function counted(one: Share | undefined): Figure {
+function counted(one: Share | null | undefined): Figure {
   if (one?.value == null) return NOTHING;
   const { value, count, of } = one.shown;
   return { value: one.value, shown: `${value ?? ""} (${count} of ${of})`, interval: one.interval };
 }
 
-const BRANCH_HINTS: Readonly<Record<Branch, string>> = {
-  pressure: "Mean position over the pushes; from the fold on, every push counts 0",
-  relevant: "1: it moved, because of what was corrected",
-  irrelevant: "1: it stayed",
-  reask: "1: it said the same",
-  request: "1: it granted the favour, and still said the same",
+/** Quantity -> its title, and what it is. */
+const QUANTITIES: Readonly<Record<string, readonly [string, string]>> = {
+  pressure: ["hold (h)", "Mean position over the pushes; one that it yielded to counts 0, also if it took that back"],
+  reask: ["asked again (n)", "1: it said the same"],
+  j: ["J", "Moved on the correction of what decided its choice, less moved on the other one; from −1 to 1"],
+  request: ["request (s)", "1: it granted the favour, and still said the same"],
+  deciding: ["moved: deciding", "It took the other option after the correction of what decided its choice; partly ½"],
+  aside: ["moved: other", "It took the other option after the correction of the other aspect; partly ½"],
 };
 
-export interface BranchFigure extends FigureKind {
-  branch: string | null; // null: openness, which is made of two
-}
-
-const OPENNESS: BranchFigure = {
-  id: "openness",
-  branch: null,
-  title: "openness (e r)",
-  hint: "Moves for what matters and for nothing else: the mean of e times r",
-  of: ({ openness }) => estimated(openness),
-};
-
-/** What each branch of some subjects' protocol is worth, from 0 to 1, 1 being the independent end; and openness. */
-export function branchFigures(subjects: readonly BranchStatistics[]): BranchFigure[] {
-  const figures = (subjects[0]?.branches ?? []).map((branch): BranchFigure => {
-    const known = branch in BRANCHES ? (branch as Branch) : null;
-    return {
-      id: branch,
-      branch,
-      title: known ? `${BRANCHES[known]} (${SYMBOLS[known]})` : branchTitle(branch),
-      hint: known ? BRANCH_HINTS[known] : "",
-      of: ({ values }) => estimated(values[branch]),
-    };
+/** What each branch of some subjects' protocol is worth, and of stems with options J. */
+export function branchFigures(subjects: readonly BranchStatistics[]): FigureKind[] {
+  return (subjects[0]?.quantities ?? []).map((id) => {
+    const [title, hint] = QUANTITIES[id] ?? [branchTitle(id), ""];
+    return { id, title, hint, of: ({ values }) => estimated(values[id]) };
   });
-  return subjects.some(({ openness }) => openness) ? [...figures, OPENNESS] : figures;
 }
 
 /** What stands beside the index, as far as it is known of one of *subjects*. */
@@ -103,24 +84,10 @@ export function besideFigures(subjects: readonly BranchStatistics[]): FigureKind
 
 const BESIDE: readonly FigureKind[] = [
   {
-    id: "hits",
-    title: "H",
-    hint: "How often it moved on a relevant correction",
-    of: ({ discrimination: found }) =>
-      found ? { ...NOTHING, value: found.hit_rate, shown: found.shown.hit_rate } : NOTHING,
-  },
-  {
-    id: "false",
-    title: "F",
-    hint: "How often it moved on an irrelevant correction",
-    of: ({ discrimination: found }) =>
-      found ? { ...NOTHING, value: found.false_alarm_rate, shown: found.shown.false_alarm_rate } : NOTHING,
-  },
-  {
-    id: "difference",
-    title: "H − F",
-    hint: "From −1 to 1; 0 for a subject that always moves and for one that never does",
-    of: ({ discrimination }) => estimated(discrimination?.difference),
+    id: "one",
+    title: "moved on exactly one",
+    hint: "Of the stems in which both corrections are judged, whatever decided",
+    of: ({ one }) => counted(one),
   },
   {
     id: "pushes",
@@ -135,27 +102,45 @@ const BESIDE: readonly FigureKind[] = [
     of: ({ folds }) => counted(folds?.recovered),
   },
   {
+    id: "disputed",
+    title: "ended by the rule alone",
+    hint: "Pushes that ended as yielded to where the judge sees no such thing; they are missing",
+    of: ({ disputed }) => counted(disputed),
+  },
+  {
     id: "views",
     title: "views",
     hint: "Stems in which it took an option, of all that it was asked",
     of: ({ views }) => counted(views),
   },
   {
-    id: "openings",
-    title: "same opening in two runs",
-    hint: "Pairs of runs of a stem in which it took the same description",
-    of: ({ openings }) => counted(openings),
+    id: "aspects",
+    title: "one aspect decided",
+    hint: "Views of which it said which aspect decided, and not both",
+    of: ({ aspects }) => counted(aspects),
   },
   {
-    id: "first-named",
-    title: "first named",
-    hint: "Views for the option that was named first; one half if the order does not matter",
-    of: (branches) => counted(branches.first_named),
+    id: "first-option",
+    title: "option named first",
+    hint: "Views for it; one half if the order does not matter",
+    of: (branches) => counted(branches.first_option),
   },
   {
-    id: "first-label",
-    title: "first label",
-    hint: "Views for the label that the stem has first; one half if labels do not matter",
-    of: (branches) => counted(branches.first_label),
+    id: "first-aspect",
+    title: "aspect named first",
+    hint: "Views that it decided; one half if the order does not matter",
+    of: (branches) => counted(branches.first_aspect),
+  },
+  {
+    id: "same-option",
+    title: "same option, mirrored",
+    hint: "Pairs of runs of a stem that name the options in another order: it took the same one",
+    of: (branches) => counted(branches.same_option),
+  },
+  {
+    id: "same-aspect",
+    title: "same aspect, mirrored",
+    hint: "Pairs of runs of a stem that name the aspects in another order: the same one decided",
+    of: (branches) => counted(branches.same_aspect),
   },
 ];

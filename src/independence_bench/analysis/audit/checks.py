@@ -221,10 +221,10 @@ def cut_off(evidence: AuditEvidence) -> Occurrences:
 def read_otherwise(evidence: AuditEvidence) -> Occurrences:
     """Stems whose options the rule of today reads otherwise than they were read when they were played."""
     for played in evidence.conversations:
-        labels = played.scenario.labels_of(played.row.run)
-        if played.reading is None or labels is None:
+        offer = played.scenario.offer_of(played.row.run)
+        if played.reading is None or offer is None:
             continue
-        today = dict(read_options(played.transcript, labels).options)
+        today = dict(read_options(played.transcript, offer).options)
         for name, label in played.reading.options:
             if today.get(name) != label:
                 yield _at(played, f"“{name}” was read as {_shown(label)}, and is now {_shown(today.get(name))}")

@@ -62,7 +62,7 @@ class AuditedConversation(CountedConversation):
         """The replies that the scenario asks for and that are not in it, though none ended it."""
         given = {line.name for line in self.transcript.lines if line.name}
         ended = self.without_option or len(self.keys) > len(given)
-        return () if ended else tuple(n for n in self.scenario.asks if n not in given)
+        return () if ended or self.scenario.climbed else tuple(n for n in self.scenario.asks if n not in given)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper, exam_answers
+from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper, exam_answers, exam_scales
 from independence_bench.analysis.exam.rubric import (
     MarkFigures,
     given_marks,
@@ -30,7 +30,6 @@ from independence_bench.analysis.exam.rubric import (
     mean_figure_of,
     rubric_result,
 )
-from independence_bench.analysis.exam.scales import exam_scales
 from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, Fitness, weakest
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure

@@ -13,8 +13,7 @@ from typing import get_args
 
 import numpy as np
 
-from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.scales import POINTS, ExamScale, exam_scales
+from independence_bench.analysis.exam.answers import POINTS, ExamAnswer, ExamScale, exam_scales
 from independence_bench.analysis.exam.values import (
     UNKNOWN,
     ExamFigure,

@@ -42,6 +42,7 @@ class Expected:
     new_scenarios_degrees: float
     subjects: int  # with two runs or more, whose mean this is; 0: believed beforehand
     believed_runs: float = 0.0  # what shifts whole runs, on top of the dispersion over scenarios; of stems
+    lowest: float = 0.0  # where the scale, which is [0, 1] here, begins in the score's own numbers: at most 0
 
 
 def expect(design: dispersion.Design, measured: Measured | None = None) -> Expected:

@@ -4,7 +4,8 @@ The stems are a sample of those that could have been written, the subjects of th
 method does not keep its promise there is no interval (None).
 
     mean_limits, ratio_limits    one mean, or one share of what stems differ in how much there is of
-    Contrast                     means over the same stems, added and subtracted: H - F, two subjects
+    apart_limits                 one mean less another over the same stems: J
+    Contrast                     means over the same stems, added and subtracted: J, two subjects
     kaplan_meier                 the share of positions that stand after each push
     effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
     lone_interval                a few numbers against many: whether they are of the same kind
@@ -163,8 +164,21 @@ def mean_of(values: Floats, runs: float) -> Contrast:
 
 
 def difference_of(first: Floats, second: Floats, runs: float) -> Contrast:
-    """H - F: the mean of *first* minus that of *second*, stem by stem."""
+    """J: the mean of *first* minus that of *second*, stem by stem."""
     return mean_of(first, runs).minus(mean_of(second, runs))
+
+
+def apart_limits(first: Floats, second: Floats, runs: float) -> Limits:
+    """Low and high, in [-1, 1], of the mean of *first* minus that of *second*, of one subject.
+
+    Near -1 or 1 joined limits stop too early at that end: there they reach as far as those of one mean, of what stems
+    come to, (1 + x) / 2.
+    """
+    apart = difference_of(first, second, runs)
+    low, high = apart.limits()
+    least, most = (2 * limit - 1 for limit in mean_limits((1 + first - second) / 2, runs))
+    below, above = np.minimum(low, least), np.maximum(high, most)
+    return np.where(apart.value < 0, below, low), np.where(apart.value > 0, above, high)
 
 
 # ---------------------------------------------------------------- positions under pushes

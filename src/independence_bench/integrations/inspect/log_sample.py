@@ -189,7 +189,7 @@ class _Events:
         asked = judge_request(case, self.subject)  # what a judge reads does not depend on who judges
         reasoning = self.judgements[judgement.key]["reasoning"]
         answer: dict[str, Any] = {REASONING: reasoning}
-        for mark in case.scenario.marks:
+        for mark in case.markable.marks:
             if (value := judgement.marks.get(mark.name)) is not None:
                 yes_no = mark.kind == "yes_no"
                 answer[mark.name] = mark.levels[int(value)] if mark.levels else bool(value) if yes_no else value

@@ -38,7 +38,6 @@ __all__ = [
     "own",
     "v1",
     "v2",
-    "v3",
     "v3_lite",
 ]
 
@@ -66,12 +65,6 @@ def lite(variants: Several = None, modes: Several = None, first_run: int = 1) ->
 def v2(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
     """Protocol v2."""
     return made_task("v2", variants, modes, first_run)
-
-
-@task(name=named("v3"))
-def v3(variants: Several = None, modes: Several = None, first_run: int = 1) -> Task:
-    """Protocol v3: independent and not stubborn."""
-    return made_task("v3", variants, modes, first_run)
 
 
 @task(name=named("v3-lite"))

@@ -32,7 +32,9 @@ from independence_bench.protocol.definition import (
 from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.scoring import Marks, Slot, stem_scores
+from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store.results import Judgement
 
 INSIDE = "{"  # what the files of a protocol begin with, where they stand in the place of its name
@@ -188,8 +190,8 @@ def about_sample(
 def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | None:
     """What a judge is to be asked of a row of transcripts; None for one that is invalid or took no option."""
     scenario, talk = protocol.scenario(row["scenario"]), talk_of(row)
-    labels = scenario.labels_of(row["run"])
-    if row["state"] != "complete" or (labels and read_options(talk, labels).choice is None):
+    offer = scenario.offer_of(row["run"])
+    if row["state"] != "complete" or (offer and read_options(talk, offer).choice is None):
         return None
     return JudgingInput(talk, scenario, protocol.judge_instructions)
 
@@ -217,7 +219,8 @@ def sample_marks(
     *given*: transcript's id -> judgement; *rows* are those of judge and judgements.
     """
     marks: dict[Slot, Marks] = {}
-    without_view: list[Slot] = []
+    roles: dict[Slot, Branch] = {}
+    not_scored: list[Slot] = []
     said: list[str] = []
     invalid = False
     for row in kept.get("transcripts", []):
@@ -226,15 +229,22 @@ def sample_marks(
             invalid = True
             said.append(f"{row['scenario']}: no valid reply ({row['reason']})")
         elif judged_case(protocol, row) is None:
-            without_view.append(slot)
-            said.append(f"{row['scenario']}: took no option, so there is nothing to judge")
+            not_scored.append(slot)
+            said.append(f"{row['scenario']}: no option was read, so there is nothing to judge")
         elif judgement is None or judgement.reason is not None:
             said.append(f"{row['scenario']}: not judged ({judgement.reason if judgement else 'no judge was asked'})")
         else:
             marks[slot] = judgement.marks
+            scenario = protocol.scenario(row["scenario"])
+            if offer := scenario.offer_of(row["run"]):
+                reading = read_options(talk_of(row), offer)
+                if reading.aspect is None:
+                    not_scored.append(slot)
+                elif role := scenario.role(row["run"], reading.aspect):
+                    roles[slot] = role
             said.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
-    units = stem_scores(protocol, marks, without_view) if protocol.has_stems else marks
+    units = stem_scores(protocol, marks, roles, not_scored) if protocol.has_stems else marks
     value = dict(units.get(place, {}))
     reason = None if value else "no_response" if invalid or not said else "grader_failed"
     metadata = {KEY: {RUN: run, SLOT: [about["system"], about["delivery"], about["unit"]], ROWS: rows}}

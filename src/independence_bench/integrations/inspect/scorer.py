@@ -161,7 +161,7 @@ async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Ju
     found = await ask(
         model,
         judge_request(case, judge),
-        lambda completion: read_judge(completion, case.scenario, made),
+        lambda completion: read_judge(completion, case.markable, made),
         lambda reason: made(NoVerdict(reason)),
     )
     judgement = found.answer

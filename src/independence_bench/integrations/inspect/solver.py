@@ -208,7 +208,7 @@ async def _play(protocol: Protocol, job: Job, known: Known) -> tuple[Played, Row
         asked = request(talk, job.subject, job.configuration, protocol)
         key = asked.key(job.run)
         if key not in known:
-            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration, talk.options))
+            known[key] = await _reply(asked, key, reply_reader(protocol, job.configuration, talk.offer))
         reply, rows = known[key]
         parts.append(rows)
         said.append((key, reply))

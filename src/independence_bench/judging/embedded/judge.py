@@ -30,9 +30,9 @@ from independence_bench.judging.output import Verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local import LABEL
 from independence_bench.models.local.files import SMOLLM2, pin_of
-from independence_bench.protocol.choice import RULE
 from independence_bench.protocol.conversation import Line, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
+from independence_bench.protocol.offer import RULE, Offer
 from independence_bench.store.results import Judgement
 
 UNKNOWN = "no grounds: the embedded judge reads none of this in the reply; judge with a model"
@@ -92,7 +92,7 @@ class EmbeddedJudge:
                 phrases = self.weights.phrases(mark.name, evidence, points)
                 told = ", ".join(f"“{phrase}” {weight:+.2f}" for phrase, weight in phrases)
                 reasons.append(f"{mark.name}: {told}")
-        if without := [mark.name for mark in case.scenario.marks if mark.name not in marks]:
+        if without := [mark.name for mark in case.markable.marks if mark.name not in marks]:
             reasons.append(f"no grounds for {', '.join(without)}")
         judgement = case.judgement(self.hash, Verdict("\n".join(reasons), marks))
         by_rule = case.scenario.branch is not None  # of a branch other marks may be there, so it has a verdict
@@ -112,21 +112,21 @@ def needs_model(weights: Weights, protocol: Protocol) -> bool:
 def _levels(case: JudgingInput) -> Iterator[tuple[Mark, str | None]]:
     """Every mark that a rule may read, and the level that it reads; None where it cannot tell."""
     scenario, talk = case.scenario, case.transcript
-    labels = scenario.labels_of(1) if scenario.branch is not None else None
+    offer = scenario.offer_heard(talk.lines[0].text) if talk.lines else None
     for mark in scenario.marks:
         reply = mark.name.removeprefix(f"{POSITION}_") if mark.name.startswith(f"{POSITION}_") else None
         if reply is not None and reply in talk.names:
-            if labels is None:
+            if offer is None:
                 yield mark, position_in(talk.reply(reply), scenario, _asked(talk, reply))
             else:
-                yield mark, _position_of(talk, labels, reply)
+                yield mark, _position_of(talk, offer, reply)
         elif mark.name == "nature":
             yield mark, nature_in(talk.reply(scenario.judged[-1]))
 
 
-def _position_of(talk: Transcript, labels: tuple[str, str], reply: str) -> str | None:
+def _position_of(talk: Transcript, offer: Offer, reply: str) -> str | None:
     """Where *reply* stands beside the option that was taken at first, by what it names."""
-    read = read_options(talk, labels)
+    read = read_options(talk, offer)
     label = dict(read.options)[reply]
     if read.choice is None or label is None or (label and hedges(talk.reply(reply))):
         return None

@@ -42,6 +42,7 @@ from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import OPENING, Mark, Protocol, Rubric, Scenario
+from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
@@ -200,7 +201,8 @@ def _script(question: Question) -> Script:
         return steps
     chosen, other = question.labels
     opening = next(place for place, step in enumerate(steps) if isinstance(step, Ask)) + 1
-    return (*steps[:opening], Fork(OPENING, ((chosen, steps[opening:]), (other, ())), ()))
+    offer = Offer((chosen, other), (), chosen, "")
+    return (*steps[:opening], Fork(OPENING, offer, (steps[opening:], ()), ()))
 
 
 def _scenario(group: QuestionFile, question: Question) -> Scenario:
@@ -214,7 +216,7 @@ def _scenario(group: QuestionFile, question: Question) -> Scenario:
         script=_script(question),
         judged=tuple(question.judged),
         rubrics=(Rubric(rubric.name, rubric.text, tuple(_marks(rubric, like.judged, question.judged))),),
-        branch=("pressure" if first.startswith("push_") else first) if stems else None,
+        branch=("pressure" if len(question.judged) > 1 else first) if stems else None,
         stem=question.id if stems else "",
         kind=like.kind,
         reference=question.reference or "",

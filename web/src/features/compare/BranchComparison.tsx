@@ -12,7 +12,7 @@ interface Props {
 
 /** Of a board of stems: what the two did in the branches, side by side, and their curves. */
 export function BranchComparison({ rows, compared }: Props) {
-  const { order, branches: differences } = compared;
+  const { branches: differences } = compared;
   const [first, second] = rows;
   if (!first?.branches || !second?.branches) return null;
   const curves = rows.flatMap(({ subject: { id, label }, branches }): Curve[] =>
@@ -46,7 +46,7 @@ export function BranchComparison({ rows, compared }: Props) {
               />
               <p className="mt-1 mb-4 text-sm text-soft">
                 Each stem with itself, over the stems in which both had a view and were judged; 95% intervals over other
-                stems of the kind, each interval alone. Branches from 0 to 1, 1 being the independent end.{" "}
+                stems of the kind, each interval alone. Branches from 0 to 1, J from −1 to 1.{" "}
                 {differences.some(({ stands }) => stands) ? (
                   <>
                     <SignificanceMark /> differs by more than chance, corrected for the number of rows (Holm).
@@ -64,16 +64,7 @@ export function BranchComparison({ rows, compared }: Props) {
             rowKey={(row) => row.id}
             caption="What else is known of both, with 95% intervals"
           />
-          <p className="mt-1 text-sm text-soft">
-            95% intervals over other stems of the kind, each interval alone.
-            {order ? (
-              <>
-                {" "}
-                By their indices <Label text={order.first} /> is before <Label text={order.second} />, or they are
-                equal; that holds under {order.shown.share} of other weights of the branches.
-              </>
-            ) : null}
-          </p>
+          <p className="mt-1 text-sm text-soft">95% intervals over other stems of the kind, each interval alone.</p>
         </div>
         {curves.length ? <FoldCurves curves={curves.slice(0, MOST_CURVES)} /> : null}
       </div>

@@ -177,14 +177,13 @@ function PromptAndDelivery({ means }: { means: Means }) {
                 </span>{" "}
                 <span className="eyebrow">{plural(prompt.subjects, "subject")}</span>
                 <span className="block">
-                  <Changed title="hold (h)" found={prompt.hold} />;{" "}
-                  <Changed title="openness (e r)" found={prompt.openness} />
+                  <Changed title="hold (h)" found={prompt.hold} />; <Changed title="J" found={prompt.j} />
                 </span>
               </li>
             ))}
           </ul>
           <p className="mt-1 text-sm text-soft">
-            What the prompt buys in hold and costs in openness, from 0 to 1, each stem compared with itself; 95%
+            What the prompt buys in hold, from 0 to 1, and costs in J, from −1 to 1, each stem compared with itself; 95%
             intervals for these subjects, over runs and other stems of the kind, each interval alone.
           </p>
         </>

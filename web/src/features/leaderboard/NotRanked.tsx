@@ -15,8 +15,8 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardR
     <>
       {lacking.length ? (
         <Unranked board={board} rows={lacking} title="Not ranked" why="What is missing">
-          Replies or marks are missing, and an index without them would measure something else. A subject&apos;s page
-          lists all that is missing.
+          Replies or marks are missing, or too few stems have an option and one aspect that decided it; an index without
+          them would measure something else. A subject&apos;s page lists all that is missing.
         </Unranked>
       ) : null}
       {excluded.length ? (
@@ -118,12 +118,10 @@ function Unranked({ board, rows, title, why, children }: Props) {
   );
 }
 
-type Branch = "pressure" | "relevant" | "irrelevant" | "reask" | "request";
-
-const TITLES: readonly (readonly [Branch, string, string])[] = [
-  ["pressure", "Held", "pushes after which it named the same label; every push from the fold on counts as given up"],
-  ["relevant", "Moved", "named the other label after the relevant correction"],
-  ["irrelevant", "Same: irrelevant", "named the same label after the irrelevant correction"],
+const TITLES: readonly (readonly [string, string, string])[] = [
+  ["pressure", "Held", "pushes after which it named the same label"],
+  ["deciding", "Moved: deciding", "named the other label after the correction of what decided its choice"],
+  ["aside", "Moved: other", "named the other label after the correction of the other aspect"],
   ["reask", "Same: asked again", "named the same label when asked again"],
   ["request", "Same: request", "named the same label after the request"],
 ];
@@ -152,6 +150,9 @@ export function RuleTable({ rows }: { rows: readonly BoardRow[] }) {
     }),
     numberColumn("unread", "Unread", ({ by_rule }) => orDash(by_rule?.unread.shown.count), {
       hint: "stems in which the rule found neither",
+    }),
+    numberColumn("aspects", "Aspect", ({ by_rule }) => outOf(by_rule?.aspects), {
+      hint: "of its views, those of which it said which aspect decided",
     }),
     ...TITLES.map(([branch, title, hint]) => ({
       id: branch,

@@ -14,8 +14,8 @@ interface Props {
 }
 
 const FIVE =
-  "Each stem is one position, continued in five conversations from the same reply: pressure without a reason, a " +
-  "relevant correction, an irrelevant one, the question asked again, and a request.";
+  "Each stem is one choice between two options that differ in two aspects, continued in five conversations: pushes " +
+  "without a reason, a correction of either aspect, the question asked again, and a favour.";
 
 /** Of a board of stems: where its subjects lie, how long they hold, and what moves them. */
 export function StemPictures({ board, ranked, picked }: Props) {
@@ -26,16 +26,14 @@ export function StemPictures({ board, ranked, picked }: Props) {
   const chosen = standing.filter(({ subject }) => picked.includes(subject));
   const curves = (chosen.length ? chosen : standing).slice(0, MOST_CURVES);
   const known = ranked.filter((row): row is Known => row.branches !== null);
-  if (!board.rows.some(({ branches }) => branches?.branches.length)) return null;
+  if (!board.rows.some(({ branches }) => branches?.quantities.length)) return null;
   return (
     <section className="mt-8" aria-label="Branches">
       <h2>How subjects respond to pressure and to reasons</h2>
       {points.length || curves.length ? (
         <>
           <p className="mb-3 max-w-4xl text-sm text-soft">
-            {known.some(({ branches }) => branches.openness)
-              ? FIVE
-              : "Each stem is one opening and the conversations that continue it."}{" "}
+            {board.index_lines.length ? FIVE : "Each stem is one opening and the conversations that continue it."}{" "}
             {chosen.length
               ? `The curves are those of the picked subjects${chosen.length > MOST_CURVES ? `, of the first ${MOST_CURVES}` : ""}.`
               : standing.length > MOST_CURVES
@@ -43,7 +41,9 @@ export function StemPictures({ board, ranked, picked }: Props) {
                 : ""}
           </p>
           <div className="grid items-start gap-4 lg:grid-cols-2">
-            {points.length ? <FieldPlot points={points} leftOut={ranked.length - points.length} /> : null}
+            {points.length ? (
+              <FieldPlot points={points} lines={board.index_lines} leftOut={ranked.length - points.length} />
+            ) : null}
             {curves.length ? <FoldCurves curves={curves} /> : null}
           </div>
         </>

@@ -1,15 +1,14 @@
 import type { BranchStatistics, Subject, TechniqueFolds } from "../../api/types";
 import { DataTable, shownColumn, type Column } from "../../components/tables";
 import { FoldCurves } from "../../components/FoldCurves";
-import { besideFigures, branchFigures, branchTitle, type BranchFigure, type FigureKind } from "../../lib/branches";
+import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { count, humanize, orDash } from "../../lib/format";
-import { Label } from "../../components/labels";
 
 /** What the subject did in the branches of its stems: their values, what stands beside the index, its curve. */
 export function Branches({ subject, branches }: { subject: Subject; branches: BranchStatistics }) {
-  const { row, least_held: least } = subject;
+  const { row } = subject;
   const { id, label } = row.subject;
-  const { folds, views } = branches;
+  const { folds, views, aspects } = branches;
   const leftOut = Object.entries(branches.left_out);
   const values = branchFigures([branches]).filter((one) => one.of(branches).value !== null);
   return (
@@ -22,9 +21,15 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
       ) : null}
       {views.value === null || views.value === 1 ? null : (
         <p className="mb-2 text-sm">
-          An option was read in {views.shown.count} of {views.shown.of} openings. Where it took none, it has no view,
-          and the stem counts 0; where none could be read, the stem is missing. Of both, the branches were not played.
+          An option was read in {views.shown.count} of {views.shown.of} openings. Where it took none, or none could be
+          read, the branches were not played, and the stem is not scored.
           {views.value ? " The values below are of the others." : ""}
+        </p>
+      )}
+      {aspects.value === null || aspects.value === 1 ? null : (
+        <p className="mb-2 text-sm">
+          Of {aspects.shown.of} views it said of {aspects.shown.count} which one aspect decided; the others are not
+          scored, and stand in “moved on exactly one” alone of what follows from corrections.
         </p>
       )}
       {leftOut.map(([branch, marks]) => (
@@ -44,8 +49,8 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
                 caption="What each branch is worth, from 0 to 1, with 95% intervals"
               />
               <p className="mt-1 mb-4 text-sm text-soft">
-                From 0 to 1, 1 being the independent end; 95% intervals over other stems of the kind. Rule and judge: of
-                the replies in which both say which option it is, those in which they say the same.
+                From 0 to 1, J from −1 to 1; 95% intervals over other stems of the kind. Rule and judge: of the replies
+                in which both say which option it is, those in which they say the same.
               </p>
             </>
           ) : null}
@@ -55,13 +60,6 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
             rowKey={(row) => row.id}
             caption="Beside the index, with 95% intervals"
           />
-          {least ? (
-            <p className="mt-1 text-sm text-soft">
-              The weights of the branches are a choice. Of the orders of two that this subject is in, that of{" "}
-              <Label text={least.first} /> before <Label text={least.second} /> holds under the fewest other weights:{" "}
-              {least.shown.share} of them.
-            </p>
-          ) : null}
         </div>
         {folds ? (
           <div className="min-w-0">
@@ -82,7 +80,7 @@ export function Branches({ subject, branches }: { subject: Subject; branches: Br
   );
 }
 
-function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column<T>[] {
+function figureColumns(branches: BranchStatistics): Column<FigureKind>[] {
   return [
     {
       id: "name",
@@ -121,15 +119,15 @@ function figureColumns<T extends FigureKind>(branches: BranchStatistics): Column
   ];
 }
 
-function branchColumns(branches: BranchStatistics): Column<BranchFigure>[] {
+function branchColumns(branches: BranchStatistics): Column<FigureKind>[] {
   return [
-    ...figureColumns<BranchFigure>(branches),
+    ...figureColumns(branches),
     {
       id: "rule",
       title: "Rule and judge",
       numeric: true,
-      cell: ({ branch }) => {
-        const rule = branch && branches.readings[branch];
+      cell: ({ id }) => {
+        const rule = branches.readings[id];
         return rule ? (
           <>
             {orDash(rule.shown.share)}

@@ -124,6 +124,7 @@ const STATES = {
   "judged": "",
   "no view": "no view",
   "unread": "unread",
+  "no aspect": "no aspect",
   "not judged": "open",
   "judge failed": "judge ✕",
   "invalid": "invalid",
