@@ -21,7 +21,7 @@ from methods import QUESTIONS, measured_boards, our_differences, ours
 from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.dispersion import measure
-from independence_bench.analysis.statistics.ranking import holm, pairs_of
+from independence_bench.analysis.statistics.generalization import holm, pairs_of
 
 DAYS = (0.0, 0.13, 0.19, 0.26)  # standard deviations of what shifts a run, of the latent variable
 RANKED = 2  # boards with a ranking are drawn this many times less often

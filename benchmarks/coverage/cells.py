@@ -19,8 +19,8 @@ from methods import (
 )
 
 from independence_bench.analysis.statistics.dispersion import Measured, for_ranking, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.generalization import holm, pairs_of, ranking_degrees
 from independence_bench.analysis.statistics.intervals import differences, p_values
-from independence_bench.analysis.statistics.ranking import holm, pairs_of, ranking_degrees
 from independence_bench.analysis.statistics.shared_effects import jury_marks
 
 OURS = "ours"

@@ -1,26 +1,23 @@
 """Pairs of builds of known truth, as `gates.py` tests them: a build and what became of it.
 
-v2's marks are drawn from the models fitted to published results (draw.py), v3's from those of stem_draws.py. The later
-build is another one: what suits it in each scenario is drawn anew (or is the same, of builds that are alike), and it is
-lowered until its true index is lower by exactly so many points, in all that is marked or in one dimension alone. Both
-play the same scenarios; the truth is the mean over all runs of these.
+The marks are v2's, drawn from the models fitted to published results (draw.py). The later build is another one: what
+suits it in each scenario is drawn anew (or is the same, of builds that are alike), and it is lowered until its true
+index is lower by exactly so many points, in all that is marked or in one dimension alone. Both play the same scenarios;
+the truth is the mean over all runs of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import sqrt
 
 import numpy as np
-import stem_draws as stems
 from draw import PLACES, Generator, Part, models, whole_index
 
 from independence_bench.analysis.statistics.dispersion import Design
 from independence_bench.analysis.statistics.values import Floats
 
-OF_STEMS = {"low": "middle", "middle": "high", "ceiling": "ceiling"}  # places of stem_draws.py
 UNLIKE = {"alike": 0.0, "unlike": 1.0}  # how much of what suits the later build is drawn anew
 REACH = -1.0, 6.0  # standard deviations of a latent variable by which a build is lowered
 HALVINGS = 14  # of that range: what is left of it moves an index by a hundredth of a point
@@ -38,9 +35,6 @@ class Pairs:
 
 Draw = Callable[[Generator, int, int, int, float | Floats, str], Pairs]
 """(generator, draws, runs before, runs after, true drop in [0, 1], which builds) -> pairs."""
-
-
-# ---------------------------------------------------------------- v2
 
 
 def of_v2(place: str, spread: float) -> Draw:
@@ -93,55 +87,6 @@ def _play_v2(
     return shares
 
 
-# ---------------------------------------------------------------- v3
-
-
-def of_stems(number: int, place: str, spread: float) -> Draw:
-    """The same of so many stems."""
-    design, build = stems.design_of(number), stems.PLACES[OF_STEMS[place]]
-    weights = design.weights.sum(axis=0)
-
-    def draw(rng: Generator, draws: int, first: int, later: int, drop: float | Floats, kind: str) -> Pairs:
-        unlike, alone = _kind(kind)
-        shape = (5, draws, 1, 1, len(weights))
-        common, suits, others = (0.5 * rng.standard_normal(shape) for _ in range(3))
-        cells = common + suits
-        moved = common + sqrt(1 - unlike) * suits + sqrt(unlike) * others
-        towards, sign = (
-            np.array(of)[:, None, None, None, None]
-            for of in ([1, 0, 0, 0, 0] if alone else [1, 1, 1, 1, 1], [1, -1, 1, 1, 1])  # as `stems.latent` shifts
-        )
-
-        def lower(by: Floats) -> Floats:
-            return moved - towards * by[:, None, None, None]
-
-        def truth(effects: Floats) -> Floats:
-            # over runs by three points of Gauss and Hermite, which are exact to the fifth power of a small shift
-            shifts = ((0.0, 1.0),) if not spread else ((0.0, 2 / 3), (sqrt(3), 1 / 6), (-sqrt(3), 1 / 6))
-            each = (part * stems.expected([build], effects + spread * at * sign, 0.0) for at, part in shifts)
-            return sum(each, np.zeros(1))[:, 0] @ weights
-
-        level = truth(cells)
-        by, reached = _solve(lambda by: truth(lower(by)), level - drop, draws)
-        played = [_play_v3(rng, design, build, of, runs, spread) for of, runs in ((cells, first), (lower(by), later))]
-        return Pairs(design, *(one[reached] for one in played), (level - truth(lower(by)))[reached])
-
-    return draw
-
-
-def _play_v3(rng: Generator, design: Design, build: stems.Place, effects: Floats, runs: int, spread: float) -> Floats:
-    draws, number = effects.shape[1], effects.shape[-1]
-    shifted = spread * rng.standard_normal((draws, 1, runs, 1))
-    firm, *steps = stems.latent([build], effects, shifted)
-    push = stems.HARDER * (np.arange(stems.PUSHES)[::-1] - stems.PUSHES // 2)
-    noise = rng.standard_normal((draws, 1, runs, number, stems.PUSHES))
-    hold = np.logical_and.accumulate(firm[..., None] + push + noise > 0, axis=-1).mean(axis=-1)
-    full = (draws, 1, runs, number)
-    e, r, n, s = (((one > 0) / 2 + (one > -stems.PARTLY) / 2) for one in (x + rng.standard_normal(full) for x in steps))
-    scores = (hold * (0.3 * n + 0.5 * e * r + 0.2 * s))[:, 0]
-    return np.where(design.weights > 0, scores[:, :, None, :], 0.0)
-
-
 def _kind(kind: str) -> tuple[float, bool]:
     name, _, where = kind.partition(", ")
     return UNLIKE[name], where == "in one dimension"
@@ -156,6 +101,3 @@ def _solve(truth: Callable[[Floats], Floats], wanted: Floats, draws: int) -> tup
         small, large = np.where(above, middle, small), np.where(above, large, middle)
     by = (small + large) / 2
     return by, np.abs(truth(by) - wanted) < 5e-4
-
-
-STRUCTURES = {"v2": of_v2, "v3": partial(of_stems, 28)}

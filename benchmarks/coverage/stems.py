@@ -19,22 +19,21 @@ import numpy as np
 from page import ERROR, PAGE, PROMISE, TITLES, markdown, percent, write_rows, write_section
 from stem_cells import (
     RANKED,
-    SUBJECTS,
     Held,
     Ranked,
     beyond,
-    discrimination,
+    corrections,
     index,
     pressure,
     rankings,
     redrawn,
 )
-from stem_draws import PROTOCOLS, RUNS
+from stem_draws import RUNS, STEMS
 from stem_pairs import PAIRS, SHARES, Tables, compared, shares, tables
 
 HEAD = """\
 {draws:,} draws a cell ({boards:,} boards for the index, {ranked:,} for rankings), seed {seed}, {minutes:.1f} minutes
-of one core. Lowest coverage over 12 and 28 stems and 1, 3 and 5 runs, in %:
+of one core. Lowest coverage over 12 and 28 stems and 1, 2, 3 and 5 runs, in %:
 """
 RANKINGS = 'Most rankings of ten equal subjects with a false "better than", and tables with a false mark, in %:\n'
 COLUMNS = ("figure", "of", "runs_shifted", "stems", "runs", "percent", "mean_width")
@@ -47,9 +46,11 @@ Drawn = TypeVar("Drawn", Held, Ranked, Tables)
 
 
 QUANTITIES = {
-    "H - F": "H - F",
-    "share": "value of a branch",
-    "value of a branch": "value of a branch",
+    "J": "J",
+    "J, stems not scored": "J, a quarter of the stems not scored",
+    "share": "value of a branch, moved on either correction",
+    "share, stems not scored": "the same, a quarter of the stems not scored",
+    "value of a branch": "value of a branch, moved on either correction",
     "withstood": "pushes withstood, and h",
     "band": "bands of the curve",
     "index, the same test again": "index, the same test again",
@@ -58,7 +59,7 @@ QUANTITIES = {
     "a dimension, another test like it": "a dimension, another test like it",
     "a stem, the same test again": "a stem, the same test again",
     **{name: f"{name}, share" for name in SHARES},
-    **{f"two subjects: {name}": f"two subjects: {name}" for name in PAIRS if name not in ("d'", "c")},
+    **{f"two subjects: {name}": f"two subjects: {name}" for name in PAIRS},
     **{
         f"difference of {score}, {title}": f"two subjects: {score}, {title}"
         for score in ("index", "a dimension", "a stem")
@@ -91,7 +92,7 @@ def rows_of(
 
 
 def _by_size(found: Sequence[Drawn]) -> Iterator[tuple[int, int, list[Drawn]]]:
-    for stems in PROTOCOLS:
+    for stems in STEMS:
         for runs in RUNS:
             if cells := [one for one in found if (one.stems, one.runs) == (stems, runs)]:
                 yield stems, runs, cells
@@ -127,8 +128,7 @@ def check_again(held: Sequence[Held], seed: int, boards: int) -> list[Held]:
     """
     after = []
     for number, one in enumerate(held):
-        of_boards = one.about.endswith(f"{SUBJECTS} subjects") or one.quantity.startswith("difference of")
-        if one.coverage < PROMISE and of_boards:
+        if one.coverage < PROMISE and one.quantity.endswith(tuple(TITLES.values())):
             one = redrawn(np.random.default_rng([seed, 20, number]), boards, one)
         after.append(one)
     return after
@@ -149,14 +149,15 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name} and stems.csv, too")
     chosen = parser.parse_args()
     start = time.process_time()
-    boards = ranked = max(chosen.draws // RANKED, 4)
+    boards = max(chosen.draws // RANKED, 4)
+    ranked = max(boards // RANKED, 4)
     held: list[Held] = []
     wrong_tables: list[Tables] = []
     of_two = list(tables(np.random.default_rng([chosen.seed, 11]), boards))
     held += [one for one in of_two if isinstance(one, Held)]
     wrong_tables += [one for one in of_two if isinstance(one, Tables)]
     print(f"tables: done after {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
-    parts = (discrimination, chosen.draws), (pressure, chosen.draws), (index, boards)
+    parts = (corrections, chosen.draws), (pressure, chosen.draws), (index, boards)
     parts += (compared, chosen.draws), (shares, chosen.draws)
     for number, (part, draws) in enumerate(parts):
         held += part(np.random.default_rng([chosen.seed, number]), draws)
