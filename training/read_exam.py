@@ -24,8 +24,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from batches import answer_of, arguments, ask
 from card import with_section
-from reading import answer_of, arguments, ask
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
 from independence_bench.judging.exam.questions import (
@@ -124,6 +124,14 @@ def write_batches(out: Path, readers: int) -> None:
     (out / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
 
 
+# how the replies of stems with options were called when they were read
+_AS_CALLED = re.compile(r"_(?:push_(\d)|relevant|irrelevant|reask|request)$")
+
+
+def _named_today(mark: str) -> str:
+    return _AS_CALLED.sub(lambda called: f"_reply_{called[1] or 1}", mark)
+
+
 def readings(folder: Path) -> dict[str, list[Given]]:
     """Question's id -> what each reader gave. Raises ValueError for an answer that is none."""
     found: dict[str, list[Given]] = defaultdict(list)
@@ -134,7 +142,7 @@ def readings(folder: Path) -> dict[str, list[Given]]:
             raise ValueError(f"{path} is no object")
         for number, one in enumerate(ids, 1):
             if isinstance(answer := given.get(str(number)), dict):
-                found[one].append(answer)
+                found[one].append({_named_today(mark) if "branch" in batch else mark: answer[mark] for mark in answer})
     return found
 
 

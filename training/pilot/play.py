@@ -2,7 +2,7 @@
 
     python training/pilot/play.py MODEL [--openings 200]     # appends to openings.MODEL.jsonl what is missing there
 
-The openings are those of v3's stems as they are dealt in runs 1, 2, ...: labels and order change from run to run.
+The openings are those of the first v3, which no longer ships: those that some model was asked, from the files here.
 """
 
 from __future__ import annotations
@@ -18,30 +18,20 @@ import aiohttp
 from independence_bench.hashing import content_hash
 from independence_bench.models.local.files import find
 from independence_bench.models.local.server import serve
-from independence_bench.protocol.file_formats import FOLLOW_UP
-from independence_bench.protocol.loader import load
-from independence_bench.protocol.script import Says
 
 FOLDER = Path(__file__).parent
+FOLLOW_UP = "Thank you. So that I can write it down: repeat only the name of the one you chose, nothing else."
 TOKENS = 400
 
 
 def openings(count: int) -> list[dict[str, Any]]:
-    """The first *count* openings: all stems in run 1, then in run 2, ..."""
-    protocol = load("v3")
-    stems = {scenario.stem: scenario for scenario in protocol.scenarios}
-    system = protocol.system(protocol.configurations[0].system)
-    found = []
-    for place in range(count):
-        run, number = divmod(place, len(stems))
-        stem, scenario = list(stems.items())[number]
-        first = scenario.script_of(run + 1)[0]
-        assert isinstance(first, Says)
-        found.append(
-            {"stem": stem, "run": run + 1, "labels": list(scenario.labels_of(run + 1) or ()), "system": system,
-             "opening": first.text}
-        )  # fmt: skip
-    return found
+    """The first *count* openings, in the order in which they were asked: all stems in run 1, then in run 2, ..."""
+    asked: dict[tuple[str, int], dict[str, Any]] = {}
+    for file in sorted(FOLDER.glob("openings.*.jsonl")):
+        for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            item = {key: line[key] for key in ("stem", "run", "labels", "system", "opening")}
+            asked.setdefault((line["stem"], line["run"]), item)
+    return list(asked.values())[:count]
 
 
 async def main(name: str, count: int) -> None:
