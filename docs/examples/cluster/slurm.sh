@@ -20,5 +20,5 @@ OPENROUTER_API_KEY=$(cat "$HOME/.openrouter-key")
 export AIB_STORE OPENROUTER_API_KEY
 
 # exec: the signal that comes before the end of the time goes to aib, which waits for what is in flight
-exec aib run qwen/qwen3-8b google/gemma-3-12b-it --protocol v3 \
+exec aib run qwen/qwen3-8b google/gemma-3-12b-it --protocol v3-lite \
     --shard auto/10 --job v3-november --budget 200 -p 2 -pt 50 --yes
