@@ -26,7 +26,7 @@ READING = (
     "compare sim/bayesian sim/obliging",
     "audit",
     "costs --legend",
-    f"show {LABEL} lighthouse_post.request",
+    f"show {LABEL} village_play.request",
     "protocols show v3-lite",
 )
 
@@ -87,7 +87,7 @@ def test_every_command_fits_a_terminal_and_is_whole_in_a_pipe(demo: Demo, typed:
 @pytest.mark.parametrize("command", ["scenarios", "costs", "leaderboard", "compare sim/bayesian sim/rock"])
 def test_rows_of_long_tables_are_chosen_by_a_word_or_a_number(demo: Demo, command: str) -> None:
     """--find and --top; a word that is nowhere is a mistake, and totals stay."""
-    word = "rock" if command in ("costs", "leaderboard") else "harbour"
+    word = "rock" if command in ("costs", "leaderboard") else "village"
     about = environment(demo.folder) | {"AIB_STORE": "aib-demo.db"}
     every, found, first, none = (
         invoke(demo.folder, about, *command.split(), *more)

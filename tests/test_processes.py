@@ -27,7 +27,7 @@ from independence_bench.store.schema import attempts, replies, transcripts
 NAMES = ("rock", "mirror", "evader", "terse")
 REPLIES, JUDGEMENTS = 7, 4  # of one run of the small protocol
 CALLS = len(NAMES) * (REPLIES + JUDGEMENTS)
-V3_LITE_CALLS = 96 + 60  # replies of one that has views, and judgements
+V3_LITE_CALLS = 144 + 60
 MIDDLE = 20 * 0.5 + 30 * 6 / 11 + 50 * 0.5
 INDICES = [100.0, 100.0, MIDDLE, 0.0]
 

@@ -20,11 +20,12 @@ from independence_bench.analysis.board import Board, BoardRecords, read_records,
 from independence_bench.analysis.results import CountedConversation, Key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
+from independence_bench.judging.prompt import as_played
 from independence_bench.models.messages import UNUSABLE, Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Reading, Transcript
-from independence_bench.protocol.definition import Delivery, Protocol, Scenario, ToolWording
+from independence_bench.protocol.definition import POSITION, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import Said, is_words, said
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
@@ -215,6 +216,12 @@ def loose_replies(bodies: RawReadings, played: AuditedConversation, before: str)
     return [text for key, text, request in there if hashed_reply_key(request, played.row.run) == key]
 
 
+def _as_judged(scenario: Scenario, judgement: Judgement) -> Scenario:
+    """*scenario* with the marks that were asked for: where pushes ended early, of those that were played."""
+    asked = tuple(reply for reply in scenario.judged if f"{POSITION}_{reply}" in judgement.marks)
+    return as_played(scenario, asked)
+
+
 def _read_verdicts(
     connection: Connection, scenarios: Mapping[str, Scenario], given: Mapping[str, Judgement], bodies: RawReadings
 ) -> None:
@@ -229,13 +236,14 @@ def _read_verdicts(
         if not body.raw:
             bodies.silent.add(body.key)
             continue
-        read = verdict_in(body.raw, body.status, scenarios[stored.rubric_hash])
+        scenario = _as_judged(scenarios[stored.rubric_hash], stored)
+        read = verdict_in(body.raw, body.status, scenario)
         if body.outcome == JUDGED_AGAIN:
             if not isinstance(read, NoVerdict):
                 bodies.again.setdefault(body.key, []).append(read.marks)
             continue
         bodies.verdicts += 1
-        if isinstance(read, NoVerdict) and marks_in(body.raw, scenarios[stored.rubric_hash]) == stored.marks:
+        if isinstance(read, NoVerdict) and marks_in(body.raw, scenario) == stored.marks:
             bodies.malformed[body.key] = read.reason
             continue
         if isinstance(read, NoVerdict):
