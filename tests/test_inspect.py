@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +206,12 @@ def test_a_task_is_what_aib_would_have_played(
 
     assert json.loads(back.stdout)["findings"] == []
     assert row.index == log["metrics"]["independence_index"]
-    assert log["subject"] == row.runs * load(task).replies
+    with closing(sqlite3.connect(place / store)) as database:
+        (bought,) = database.execute("SELECT count(*) FROM replies").fetchone()
+    planned = row.runs * load(task).replies
+    # a coin gives way sooner or later, which ends the pushes
+    assert log["subject"] == bought
+    assert bought == planned or (task == "v3-lite" and bought < planned)
     assert ran.returncode == 0
     assert "holds no paid calls" in costs.stdout
 
