@@ -26,7 +26,7 @@ from independence_bench.models.local.files import find
 from independence_bench.models.local.server import serve
 from independence_bench.protocol.loader import SHIPPED
 
-SYSTEM = SHIPPED / "v3" / "system" / "neutral.md"
+SYSTEM = SHIPPED / "v3-lite" / "system" / "neutral.md"
 NOTING = (
     "Thanks, I'm writing it down. Just the name, please, and then one word for what decided it: "
     "{{aspect_1}} or {{aspect_2}}?"
@@ -34,6 +34,7 @@ NOTING = (
 NOTED = "{{other}}, then; I'll put that down."
 TEMPERATURE = 0.7
 TOKENS = 90
+CONTEXT = 2048  # tokens; the longest branch has about 1,200
 AT_ONCE = 4  # talks that are played at a time: together they take little longer than one
 BRANCHES = ("corrections", "pressure", "reask", "request")
 
@@ -178,7 +179,7 @@ async def main(options: argparse.Namespace) -> None:
     stems = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in options.stems}
     turn = asyncio.Semaphore(AT_ONCE)
     async with (
-        serve([model], at_once=AT_ONCE) as url,
+        serve([model], at_once=AT_ONCE, context=CONTEXT) as url,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(None)) as session,
     ):
 
