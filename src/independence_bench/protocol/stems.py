@@ -5,8 +5,8 @@
 Each branch is a scenario whose first words are the same, so the store holds one opening for all five: the question, the
 noting question, and a turn about something else. Nothing is routed but by the option that is noted, which pushes and a
 favour have to name; the corrections are the same whatever was chosen and for whatever reason. Which label stands for
-which option, which of the two and which aspect is named first is dealt by the stem's place and the run: a scenario has
-one script for each `DEALS`, and run r plays number (r - 1) mod 8. Knows nothing of answers.
+which option, which of the two and which aspect is named first, and so on, is dealt by the stem's place and the run: a
+scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 8. Knows nothing of answers.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Deal:
     labels: tuple[int, int]  # the label of the first option, and that of the second
     option: int  # that is named first
     aspect: int  # that is named first
+    noted: int  # the aspect that the noting question names first
     named: int  # the option whose label a correction names first
     corrected: int  # the aspect of correction_1
     agreeing: bool  # the re-ask agrees
@@ -54,7 +55,7 @@ def deal(place: int, number: int) -> Deal:
 
     Over the eight deals of a stem labels, options and aspects are crossed with each other, and so is each of them with
     the rest. Where stems begin, and what is turned round from stem to stem, was searched for: over 12 and 28 stems, in
-    one run and in three, each of the six is even, and each two of them nearly so (tests/test_stems.py).
+    one run and in three, each of the seven is even, and each two of them nearly so (tests/test_stems.py).
     """
     turn = (5 * place + 6 * (place // DEALS) + 7 * number) % DEALS
     swapped, option, aspect = turn >> 2 & 1, turn >> 1 & 1, turn & 1
@@ -62,6 +63,7 @@ def deal(place: int, number: int) -> Deal:
         labels=(swapped, 1 - swapped),
         option=option,
         aspect=aspect,
+        noted=swapped ^ aspect ^ place + 1 >> 1 & 1,  # apart from the opening: models say what is named first
         named=swapped ^ option ^ aspect ^ (place + 1) & 1,  # of all three, or the name would tell the first aspect
         corrected=option ^ aspect ^ 9 * place >> 3 & 1,
         agreeing=bool(swapped ^ option ^ (11 * place + 1) >> 1 & 1),
@@ -113,8 +115,7 @@ def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) 
     """The opening, the noting question, a turn about something else, and *branch*; it ends where no option is read."""
     labels = (stem.labels[dealt.labels[0]], stem.labels[dealt.labels[1]])
     aspects = (_aspect(stem.aspects[0]), _aspect(stem.aspects[1]))
-    first, second = (stem.aspects[dealt.aspect], stem.aspects[1 - dealt.aspect])
-    offer = Offer(labels, aspects, labels[dealt.option], first.name)
+    offer = Offer(labels, aspects, labels[dealt.option], stem.aspects[dealt.aspect].name)
     if branch in CORRECTIONS:
         corrected = stem.aspects[dealt.corrected if branch == CORRECTIONS[0] else 1 - dealt.corrected]
         offer = replace(offer, corrected=corrected.name)
@@ -123,7 +124,8 @@ def _script(stem: StemFile, dealt: Deal, branch: Branch, pushes: Sequence[int]) 
         (Says(stem.between), Ask(BETWEEN), *_branch(stem, dealt, branch, offer, 1, pushes)),
     )
     shown = {"first": described(stem, dealt, dealt.option), "second": described(stem, dealt, 1 - dealt.option)}
-    noting = filled(stem.noting, {"aspect_1": first.called, "aspect_2": second.called})
+    noted = (stem.aspects[dealt.noted].called, stem.aspects[1 - dealt.noted].called)
+    noting = filled(stem.noting, {"aspect_1": noted[0], "aspect_2": noted[1]})
     return (
         Says(filled(stem.opening, shown)),
         Ask(OPENING),
