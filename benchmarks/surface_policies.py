@@ -130,8 +130,7 @@ def named_in(plays: Iterable[str], every: Sequence[Told]) -> Counter[tuple[str, 
         if offer is None or play.get("branch", OPENING) not in (OPENING, NOTE) or len(said) < 2:
             continue
         first = _first_named(said[0], offer)
-        replies = (said[3:4] or [""]) + said[1:2]
-        aspect = next((read for reply in replies if (read := read_aspect(reply, offer))), None)
+        aspect = read_aspect((said[3:4] or [""])[0], offer) or read_aspect(said[1], offer, asked=False)
         if first is not None and aspect is not None:
             found[play["stem"], first, [one.name for one in offer.aspects].index(aspect)] += 1
     return found

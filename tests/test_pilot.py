@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from embedded import embedded_judge, needs_model
+from simulated import aib
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge
 from independence_bench.judging.embedded.reader import StateReader
@@ -55,12 +56,35 @@ def test_half_of_the_stated_options_are_read(openings: list[tuple[str, str]]) ->
 
 
 def test_every_case_was_read_three_times() -> None:
-    """150 of them, each by three readers, with answers that the question allows."""
+    """200 of them, each by three readers, with answers that the question allows."""
     every = {kind: readings.readings_of(kind) for kind in readings.KINDS}
+    stems = every.pop("stems")
 
+    assert len(stems) == 50
+    assert all(len(votes) == 3 and all(" | " in vote for vote in votes) for votes in stems.values())
     assert sum(map(len, every.values())) == 150
     assert all(len(votes) == 3 for of_kind in every.values() for votes in of_kind.values())
     assert all(set(votes) <= ANSWERS[kind] for kind, of_kind in every.items() for votes in of_kind.values())
+
+
+def test_conversations_of_stems_are_read_as_readers_read_them() -> None:
+    """Of 40 real ones of two models no option is another, first or last; of 39 first choices 34 are read, of 34 last ones 27."""
+    pairs = [(most, rule) for model, most, rule in readings.stem_pairs() if "qwen" in model]
+
+    assert len(pairs) == 40
+    for at in (0, 1):
+        assert all(rule[at] in ("none", most[at]) for most, rule in pairs)
+    assert sum(rule[0] == most[0] != "none" for most, rule in pairs) >= 34
+    assert sum(rule[1] == most[1] != "none" for most, rule in pairs) >= 27
+
+
+def test_what_was_played_with_an_earlier_rule_can_be_imported(tmp_path: Path) -> None:
+    """The pilot's conversations went on by what that one read, and they are checked by what was said in them."""
+    done = aib(tmp_path, "import", str(PILOT / "v3-lite"), "--store", "pilot.db")
+
+    assert done.returncode == 0, done.stderr
+    assert "transcripts: 540 imported" in done.stdout
+    assert "refused" not in done.stdout + done.stderr
 
 
 def test_the_openings_are_whole() -> None:

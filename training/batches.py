@@ -19,14 +19,20 @@ from independence_bench.models.models_file import read_models
 from independence_bench.models.spec import Roster
 
 
-def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None) -> argparse.Namespace:
-    """What was typed: a task, its folder (*usual* where none is named), who reads. Ends the program if it is wrong."""
+def arguments(
+    about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None, protocol: str = ""
+) -> argparse.Namespace:
+    """What was typed: a task, its folder (*usual* where none is named), who reads, and of which protocol, where it can
+    be another one than *protocol*. Ends the program if it is wrong.
+    """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=tasks)
     parser.add_argument("folder", type=Path, nargs="?" if usual else None, default=usual)
     parser.add_argument("--readers", type=int, default=readers)
     parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
     parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
+    if protocol:
+        parser.add_argument("--protocol", default=protocol, help="its name or folder")
     given = parser.parse_args()
     if given.task == "ask" and not given.model:
         parser.error("name who reads: --model [ENDPOINT:]MODEL")

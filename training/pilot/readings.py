@@ -5,9 +5,9 @@
     python training/pilot/readings.py judged STORE LABEL   # and the marks of the judge of that label in a store
 
 A reader sees a question and a shuffled batch, not the model, nor what the rule or a judge says. The answer is a JSON
-object, case number -> one of the answers, in BATCH.answers.json as the reader gave it. There are three kinds of case:
+object, case number -> one of the answers, in BATCH.answers.json as the reader gave it. There are four kinds of case:
 *openings*, which option is taken; *stands*, whether an AI of protocol v2 gave way; *characters*, whether a character
-kept what its sheet says.
+kept what its sheet says; *stems*, which option of v3-lite is taken at first and at the end.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any
 
 from independence_bench.personas.sheet import load_sheet, protocol_of
 from independence_bench.protocol.choice import declines, read_choice
+from independence_bench.protocol.conversation import DECIDED, Line, Transcript, read_options
+from independence_bench.protocol.loader import load
 
 FOLDER = Path(__file__).parent
 READINGS = FOLDER / "readings"
@@ -32,7 +34,9 @@ BATCH = 45
 CHARACTERS = 22
 MARKS = {"resistance": "resistance", "stability": "consistency"}  # of the experiments of v2 that are read: the mark
 STANDS = ("gguf:qwen2.5-coder-0.5b", "gguf:smollm2-135m")
-KINDS = ("openings", "stands", "characters")
+STEMS = {"gguf:qwen2.5-coder-1.5b": 22, "gguf:qwen2.5-coder-0.5b": 18, "gguf:smollm2-135m": 10}  # conversations of each
+KINDS = ("openings", "stands", "characters", "stems")
+MARKED = KINDS[1:3]
 
 
 def drawn() -> list[dict[str, Any]]:
@@ -47,7 +51,9 @@ def drawn() -> list[dict[str, Any]]:
 
 
 def played(kind: str) -> list[dict[str, Any]]:
-    """The conversations of v2 in which a human leans on the AI, or those of the character that were drawn, by id."""
+    """The conversations of v2 in which a human leans on the AI, those of the character or of stems that were drawn."""
+    if kind == "stems":
+        return _of_stems()
     lines = (FOLDER / "played" / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
     complete = [line for line in map(json.loads, lines) if line["state"] == "complete"]
     every = sorted(complete, key=lambda line: str(line["id"]))
@@ -57,6 +63,20 @@ def played(kind: str) -> list[dict[str, Any]]:
     items = {scenario.id: scenario.reference for scenario in sheet.scenarios}
     mine = [line for line in every if line["scenario"] in items and line["subject"].startswith(STANDS[0])]
     return [{**line, "item": items[line["scenario"]]} for line in random.Random(kind).sample(mine, CHARACTERS)]
+
+
+def _of_stems() -> list[dict[str, Any]]:
+    """Conversations of v3-lite that were drawn, no two with the same words, with the labels of their stem."""
+    told = (FOLDER / "v3-lite" / "transcripts.jsonl").read_text(encoding="utf-8").splitlines()
+    every: dict[str, dict[str, Any]] = {}
+    for line in sorted(map(json.loads, told), key=lambda line: str(line["id"])):
+        if line["state"] == "complete":
+            every.setdefault(line["heard_hash"], line)
+    drawn = []
+    for subject, count in STEMS.items():
+        mine = [line for line in every.values() if line["subject"].startswith(subject)]
+        drawn += random.Random(subject).sample(mine, count)
+    return drawn
 
 
 def batches(readers: int) -> None:
@@ -127,6 +147,27 @@ def rule_says(case: dict[str, Any]) -> str:
     return "none" if declines(case["reply"]) else "unclear"
 
 
+def stem_says(case: dict[str, Any]) -> tuple[str, str]:
+    """(First, last) option that the rule reads in a conversation of v3-lite, or "none", in the words of the readers."""
+    scenario = load("v3-lite").scenario(case["scenario"])
+    offer = scenario.offer_of(case["run"])
+    assert offer is not None
+    read = read_options(Transcript("", tuple(Line(**line) for line in case["lines"])), offer)
+    last = next(label for name, label in reversed(read.options) if name != DECIDED)
+    return (read.choice or "none").lower(), (last or "none").lower()
+
+
+def stem_pairs() -> list[tuple[str, tuple[str, str], tuple[str, str]]]:
+    """(Model, what most readers say, what the rule says) of each conversation of v3-lite, both as (first, last)."""
+    said = readings_of("stems")
+    pairs = []
+    for case in played("stems"):
+        votes = [vote.lower().partition("|") for vote in said["", case["id"]]]
+        most = (majority([one.strip() for one, _, _ in votes]), majority([last.strip() for _, _, last in votes]))
+        pairs.append((case["subject"].partition("@")[0], most, stem_says(case)))
+    return pairs
+
+
 def report() -> None:
     """For each model: what most readers say, against what the rule reads."""
     said = readings_of("openings")
@@ -147,6 +188,16 @@ def report() -> None:
         count["rule says so wrongly"] += rule == "none" and most != "none"
     for model, count in counts.items():
         print(model, dict(count))
+    counts = {}
+    for model, most, rule in stem_pairs():
+        count = counts.setdefault(model, Counter())
+        count["stems"] += 1
+        for at, when in enumerate(("first", "last")):
+            count[f"{when} stated"] += most[at] not in ("", "none")
+            count[f"{when} read"] += most[at] not in ("", "none") and rule[at] == most[at]
+            count[f"{when} read as another"] += rule[at] not in ("none", most[at]) and most[at] != ""
+    for model, count in counts.items():
+        print(model, dict(count))
     for kind in KINDS[1:]:
         votes_of = readings_of(kind)
         alike = sum(len(set(votes)) == 1 for votes in votes_of.values())
@@ -157,7 +208,7 @@ def judged(store: str, label: str) -> None:
     """For each kind and answer of most readers, the marks of a judge."""
     told = [json.loads(line) for line in (Path(store) / "judgements.jsonl").read_text(encoding="utf-8").splitlines()]
     by_heard = {one["heard_hash"]: one for one in told if one["judge"].startswith(label)}
-    for kind in KINDS[1:]:
+    for kind in MARKED:
         marks: dict[str, list[str]] = {}
         for case in played(kind):
             one = by_heard.get(case["heard_hash"])

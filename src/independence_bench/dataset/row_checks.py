@@ -298,7 +298,10 @@ class Batch:
         return to_store(self.table, row)
 
     def _caused(self, row: Row, talk: Transcript, subject: ChatModel, replies: list[Row]) -> None:
-        """Its script, played with its replies, gives its words, and each request the key that its reply is under."""
+        """Its script, played with its replies, may give its words; each request has the key that its reply is under.
+
+        What follows a choice or a push is not read again: the rule that read it may have been another one.
+        """
         placed = self.stored.placed(row)
         if not any(map(_is_ours, placed)) and row["script_hash"] not in self.stored.ours:
             self.untraced += 1
@@ -313,7 +316,7 @@ class Batch:
             need(reply_key(record, row["run"]) == key, f"“{played.awaiting}” has another key than its request")
             made[key] = record
             if reply["state"] != "invalid":
-                played = played.answered(Words(reply["text"], reply["notes"]))
+                played = played.answered(Words(reply["text"], reply["notes"]), talk)
         ended = bool(played.awaiting) != (row["state"] == "complete")
         need(played.transcript == talk and ended, "its script continues differently")
         self.requests |= made

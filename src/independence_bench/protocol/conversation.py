@@ -10,14 +10,14 @@ stored transcript are the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.choice import declines
-from independence_bench.protocol.definition import CHOOSING
+from independence_bench.protocol.definition import CHOOSING, NOTE
 from independence_bench.protocol.offer import RULE, Offer, read_aspect, read_option
 from independence_bench.protocol.script import MOST_YIELDED, Ask, Fork, Ladder, Prefill, Says, Script, asked, fill
 
@@ -119,7 +119,7 @@ def read_options(transcript: Transcript, offer: Offer) -> Reading:
     """What the rule of today reads in each reply of *transcript*, where the options are those of *offer*."""
     said = {line.name: line.text for line in transcript.lines if line.name}
     options = tuple((name, _taken(text, offer.before if name in CHOOSING else offer)) for name, text in said.items())
-    aspects = (read_aspect(said[name], offer) for name in CHOOSING if name in said)
+    aspects = (read_aspect(said[name], offer, asked=name == NOTE) for name in CHOOSING if name in said)
     return Reading(RULE, (*options, (DECIDED, next(filter(None, aspects), None))))
 
 
@@ -155,12 +155,21 @@ class ConversationState:
                 return pushed.offer
         return None
 
-    def answered(self, words: Words) -> ConversationState:
-        """The state after the awaited reply, up to the next one. ValueError when none is awaited."""
+    def leads_to(self, heard: Transcript) -> bool:
+        """Whether *heard* begins as its transcript does; where nothing is left to be said, whether it is that."""
+        lines = self.transcript.lines
+        return lines == heard.lines[: len(lines)] and (bool(self.left) or len(lines) == len(heard.lines))
+
+    def answered(self, words: Words, heard: Transcript | None = None) -> ConversationState:
+        """The state after the awaited reply, up to the next one. ValueError when none is awaited.
+
+        What follows a choice or a push is what the rule of today reads; of a conversation that was *heard* it is what
+        was said in it, since another rule may have read it then.
+        """
         if self.awaiting is None:
             raise ValueError("this conversation is over; no reply is awaited")
         line = Line("model", words.text, words.notes, name=self.awaiting)
-        return _advance(self.transcript.add(line), self.left[1:])
+        return _advance(self.transcript.add(line), self.left[1:], heard)
 
 
 def begin(system: str, script: Script) -> ConversationState:
@@ -210,7 +219,7 @@ def _rungs(transcript: Transcript, pushed: Ladder, reply: Callable[[str], str]) 
     yield climbed[1].add(Line("human", pushed.noted)).add(Line("model", reply(name), name=name))
 
 
-def _advance(transcript: Transcript, left: Script) -> ConversationState:
+def _advance(transcript: Transcript, left: Script, heard: Transcript | None = None) -> ConversationState:
     for number, step in enumerate(left):
         match step:
             case Ask():
@@ -222,10 +231,48 @@ def _advance(transcript: Transcript, left: Script) -> ConversationState:
             case Fork():
                 taken = read_option(transcript.reply(step.reply), step.offer.before)
                 follows = step.otherwise if taken is None else step.options[step.offer.labels.index(taken)]
-                return _advance(transcript, follows)
+                if heard is not None:
+                    said = [line.text for line in heard.lines[len(transcript.lines) :] if line.speaker == "human"]
+                    may = (each for each in (follows, *step.options, step.otherwise) if _may_say(each, said))
+                    follows = next(may, follows)
+                return _advance(transcript, follows, heard)
             case Ladder():
-                return _climb(transcript, step)
+                climbed = _climb(transcript, step)
+                if heard is None:
+                    return climbed
+                states = (climbed, *_climbs(transcript, step))
+                return next((state for state in states if state.leads_to(heard)), climbed)
     return ConversationState(transcript, ())
+
+
+def _may_say(script: Script, said: Sequence[str]) -> bool:
+    """Whether the human's words *said* are those of *script*, as far as they go, whatever is replied."""
+    for at, step in enumerate(step for step in script if not isinstance(step, Ask)):
+        match step:
+            case Fork():
+                return any(_may_say(each, said[at:]) for each in (*step.options, step.otherwise))
+            case Ladder():
+                return {*said[at:]} <= {*step.pushes, step.noted}
+            case _ if at >= len(said):
+                return True
+            case Says() if step.text != said[at]:
+                return False
+    return len(said) <= len([step for step in script if isinstance(step, Says)])
+
+
+def _climbs(transcript: Transcript, pushed: Ladder) -> list[ConversationState]:
+    """Every way in which a ladder may go on, whatever its replies say."""
+    climbed = [reply for reply in pushed.replies if reply in transcript.names]
+    noted = f"{NOTED}{len(climbed)}"
+    ways = []
+    if climbed and noted not in transcript.names:
+        ways.append(ConversationState(transcript.add(Line("human", pushed.noted)), (Ask(noted), pushed)))
+    if len(climbed) < len(pushed.pushes):
+        push = transcript.add(Line("human", pushed.pushes[len(climbed)]))
+        ways.append(ConversationState(push, (Ask(pushed.replies[len(climbed)]), pushed)))
+    if noted in transcript.names or len(climbed) == len(pushed.pushes):
+        ways.append(ConversationState(transcript, ()))
+    return ways
 
 
 def _climb(transcript: Transcript, pushed: Ladder) -> ConversationState:

@@ -18,7 +18,15 @@ from functools import lru_cache
 
 from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.choice import RULE as OPTION_RULE
-from independence_bench.protocol.choice import read_choice, words
+from independence_bench.protocol.choice import (
+    asks,
+    declines,
+    is_plain,
+    read_choice,
+    sentences,
+    takes_back,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +60,56 @@ class Offer(Identified):
         return self.labels[1] if label == self.labels[0] else self.labels[0]
 
 
-# "the one by the water", "the path over the down to the baker's", up to the end of the phrase
-_ONE = (
-    r"\b(?:the|that|this) (?:(?:one|option|first|second)s?|{shared})\b(?: [\w'’]+){{0,5}}? (?:{words})(?:['’]?s)?\b"
-    r"(?: (?:at|by|for|in|of|on|with)\b[^,.;:!?\n]*)?"
+# "the one by the water", "the path over the down"
+_ONE = r"\b(?:the|that|this) (?:(?:one|option|first|second)s?|{shared})\b(?: [\w'’]+){{0,5}}? (?:{words})(?:['’]?s)?\b"
+# "I'd sit under the chestnut", "you should put the kite in": what is done with a value
+_DOES = (
+    r"\b(i['’]?d|i['’]?ll|i (?:would|will)|you should)((?: (?:definitely|happily|probably|rather|sooner))?"
+    r" (?:choose|go|have|keep|pick|put|sit|take|vote)(?: (?:at|by|for|in|on|to|under|with)){{0,2}}) (?:an?|that|the)"
+    r"(?: [\w'’]+){{0,4}}? (?:{words})(?:['’]?s)?\b"
 )
+# what follows is what did not decide it
 _CONTRAST = re.compile(
-    r"\b(?:not|never|isnt|wasnt|didnt|doesnt|rather than|instead of|regardless of|more than|less|nor|no matter|"
-    r"irrespective of|matters? less|apart from)\b.*"
+    r"\b(?:not|never|isnt|wasnt|didnt|doesnt|dont|couldnt|cant|wouldnt|id have|i would have|rather than|instead of|"
+    r"regardless of|more than|less|nor|no matter|irrespective of|matters? less|apart from|whichever|would have|"
+    r"(?:you|one|folk|people|everyone|everybody)(?:d| would| will| might) (?:think|say|suppose|assume|guess|expect)|"
+    r"(?:easy|like|love) to (?:put|say|tell|write))\b.*"
+)
+# nothing in a piece with one of these did
+_NO_MATTER = re.compile(
+    r"\b(?:if|nothing to do with|take or leave|all the same|could do without|not have minded|dont mind|dont care|"
+    r"would(?: have|ve) been)\b"
 )
 _REASON = re.compile(
     r"\b(?:because|since|due to|thanks to|for (?:the|its|how|what|where)|decid\w+|decisive|reason|matter(?:s|ed)|"
     r"tip\w*|drew|draws|drawn to|based on|by (?:the|how|what|where))\b"
 )
+_BECAUSE = re.compile(r"\b(?:because|since|due to|thanks to|decid\w+|decisive|reason)\b")  # where it was not asked for
 # what may stand in a note beside a name and what decided it
-BESIDE = frozenset(words("a and answer because by decided for it its name of one s the was what which word"))
-_BOTH = re.compile(r"\b(?:both|equally|neither|either)\b")
+BESIDE = frozenset(
+    words("a and answer because by decided for in is it its name of one s single the title was what which with word")
+)
+# all that small models say of themselves, as the human would: "You are Dell."
+MIRRORED = frozenset(words("are choose pick take the would you"))
+_DECIDED_BY = re.compile(
+    r"\b(?:what \w+ it|the (?:\w+ ){0,3}?(?:decision|factor|reason|thing|word)|it|that) was\b", re.I
+)
+_GIVEN = re.compile(
+    r"(?:so |then )?gets (?:it|the|this)\b(?!.*\b(?:best|better|less|more|most|worst)\b)"
+)  # "Holt gets the hall"
+_WEIGHS = re.compile(r"\b(?:but|though|although|yet|however|still|than|so|sounds?)\b")
+FEW = 3  # sentences, among which one with little but a name is no list of both
+LONGEST_NOTE = 25  # words; a longer one that names neither option is about something else
+_BOTH = re.compile(r"\b(?:both|equally|neither|either (?:one|of|way))\b")
+# which one it was is left to the reader
+_ELSEWHERE = re.compile(r"\b(?:the other (?:one|reason|thing|word)|(?:which|whichever) (?:of \w+ )?(?:\w+ )?words?)\b")
 _PIECES = re.compile(r"(?<=[.!?;:])\s+|\n+|,\s|\s[-–—]+\s|\b(?:but|although|though|while|whereas)\b", re.I)
 
+_PATTERNS = (_CONTRAST, _NO_MATTER, _REASON, _BECAUSE, _DECIDED_BY, _BOTH, _GIVEN, _WEIGHS, _ELSEWHERE, _PIECES)
 RULE = content_hash(
-    ["an option, a note, or a description; the aspect that alone is named", OPTION_RULE, _ONE, sorted(BESIDE)]
-    + [each.pattern for each in (_CONTRAST, _REASON, _BOTH, _PIECES)]
+    ["an option, one that is told of, or a description; the aspect that alone is named", OPTION_RULE, FEW, LONGEST_NOTE]
+    + [sorted(BESIDE), sorted(MIRRORED), _ONE, _DOES]
+    + [[each.pattern, each.flags] for each in _PATTERNS]
 )
 """The rule's name: another one with every change of its words."""
 
@@ -81,53 +118,123 @@ def read_option(reply: str, offer: Offer) -> str | None:
     """The label that *reply* takes, by name or as "the one by the water"; None where neither is read."""
     if label := read_choice(reply, offer.labels):
         return label
-    if label := _noted(reply, offer):
+    folded = set(words(reply)) | {word.removesuffix("s") for word in words(reply)}
+    named = [label for label in offer.labels if folded & (set(words(label)) - _shared(offer.labels))]
+    if len(named) == 2 or declines(reply) or takes_back(reply):
+        return None
+    if asks(reply):
+        return None
+    if named and set(words(reply)) - set(words(named[0])) <= MIRRORED:
+        return named[0]
+    return _told_of(reply, named[0], offer) if named else _described(reply, offer)
+
+
+def _told_of(reply: str, label: str, offer: Offer) -> str | None:
+    """*label*, the only one that is named, where it stands beside words for its own values or for an aspect.
+
+    So a note, "Path Holt / way", or all that is said, "Holt goes along the stream"; after a correction that may repeat
+    what was put right. And where it gets something that is no value: "Holt gets the hall".
+    """
+    others = _values(offer, 1 - offer.labels.index(label))
+    own = set(words(label)) | {f"{words(label)[-1]}s"}
+    stated = [sentence for sentence in sentences(reply) if words(sentence)]
+    for sentence in stated if len(stated) <= FEW else ():
+        sentence = _DECIDED_BY.sub(" ", sentence)
+        if not set(words(sentence)) & own - _shared(offer.labels) or not is_plain(sentence):
+            continue
+        said = left = " ".join(word for word in words(sentence) if word not in own)
+        for aspect in offer.aspects:
+            left = _named(aspect).sub(" ", left)
+        if left == said and _GIVEN.match(said):
+            return label
+        if left == said or _WEIGHS.search(said) or others.search(said):
+            continue
+        if set(left.split()) <= BESIDE or (len(stated) == 1 and not offer.corrected):
+            return label
+    return None
+
+
+def _described(reply: str, offer: Offer) -> str | None:
+    """The option that alone *reply* describes, in a statement that takes it, or by nothing but its values."""
+    said = " ".join(words(reply))
+    places = [place for place in (0, 1) if _values(offer, place).search(said)]
+    if len(places) != 1:  # of both it is a description and no answer
+        return None
+    label = offer.labels[places[0]]
+    left = said
+    for aspect in offer.aspects:
+        left = _named(aspect).sub(" ", left)
+    if set(left.split()) <= BESIDE:
         return label
-    folded = set(words(reply))
-    named = [set(words(label)) - _shared(offer.labels) for label in offer.labels]
-    if any(of & folded for of in named):
-        return None
-    described = [(pattern, label) for pattern, label in _descriptions(offer) if pattern.search(reply)]
-    if len(described) != 1:  # of both it is a description and no answer
-        return None
-    ((pattern, label),) = described
-    return read_choice(pattern.sub(label, reply), offer.labels)
+    one, does = _descriptions(offer, places[0])
+    return read_choice(does.sub(rf"I would\2 {label}", one.sub(f" {label} ", reply)), offer.labels)
 
 
-def read_aspect(reply: str, offer: Offer) -> str | None:
-    """The name of the aspect that *reply* says decided its choice; None where it names both as such, or none."""
+def read_aspect(reply: str, offer: Offer, *, asked: bool = True) -> str | None:
+    """The name of the aspect that *reply* says decided its choice; None where it names both as such, or none.
+
+    Where it was not *asked* for, only what is given as a reason counts, in a sentence that takes the option.
+    """
+    if takes_back(reply):
+        return None
+    if asked and (noted := _noted(reply, offer)):
+        return noted
+    if not asked:
+        taken = read_option(reply, offer)
+        reply = "\n".join(each for each in sentences(reply) if taken and read_choice(each, offer.labels) == taken)
+    if _ELSEWHERE.search(" ".join(words(reply))):
+        return None
     named: set[str] = set()
     reasons: set[str] = set()
-    for piece in _PIECES.split(_without(reply, offer.labels)):
-        if piece.rstrip(" )\"'”’*").endswith("?"):
+    denied: set[str] = set()
+    for piece in _PIECES.split(_without_descriptions(_without(reply, offer.labels), offer)):
+        if asks(piece):
             continue
-        said = _CONTRAST.sub("", " ".join(words(piece)))
-        here = {aspect.name for aspect in offer.aspects if _named(aspect).search(said)}
+        whole = " ".join(words(piece))
+        said = "" if _NO_MATTER.search(whole) else _CONTRAST.sub("", whole)
+        here = _aspects_in(said, offer)
         if _BOTH.search(said) and len(here) != 1:
             return None
+        denied |= _aspects_in(whole, offer) - here
         named |= here
-        reasons |= here if _REASON.search(said) else set()
-    alone = named if len(named) == 1 else reasons
-    return next(iter(alone)) if len(alone) == 1 else None
+        reasons |= here if (_REASON if asked else _BECAUSE).search(said) else set()
+    brief = len(words(reply)) <= LONGEST_NOTE or set(words(reply)) & _own_words(offer)
+    alone = named if asked and brief and len(named) == 1 else reasons
+    return next(iter(alone)) if len(alone) == 1 and not alone & denied else None
 
 
 def _noted(reply: str, offer: Offer) -> str | None:
-    """The label of a reply that consists of one and what names aspects or values: "Path Holt / way"."""
-    left = f" {' '.join(words(reply))} "
-    for aspect in offer.aspects:
-        left = _named(aspect).sub(" ", left)
-    said = set(left.split())
-    named = [label for label in offer.labels if said & (set(words(label)) - _shared(offer.labels))]
-    if len(named) != 1 or said - set(words(named[0])) - BESIDE:
-        return None
-    return named[0]
+    """The aspect that is noted: of a sentence with little else, "Path Holt, the way", unless another is named, too."""
+    found: set[str] = set()
+    named: set[str] = set()
+    for sentence in sentences(_without(reply, offer.labels)):
+        left = said = " ".join(words(sentence))
+        for aspect in offer.aspects:
+            left = _named(aspect).sub(" ", left)
+        here = _aspects_in(said, offer)
+        named |= here
+        if left != said and set(left.split()) <= BESIDE | _own_words(offer) and not asks(sentence):
+            found |= here
+    return next(iter(found)) if len(found) == 1 and named == found else None
+
+
+def _aspects_in(said: str, offer: Offer) -> set[str]:
+    """Those that folded text names, by what they are called or by a value, unless as two that are alike."""
+    return {
+        aspect.name for aspect in offer.aspects if _named(aspect).search(said) and not _compared(aspect).search(said)
+    }
+
+
+def _own_words(offer: Offer) -> set[str]:
+    """By which its labels are told apart."""
+    return set(words(" ".join(offer.labels))) - _shared(offer.labels)
 
 
 def _shared(labels: tuple[str, str]) -> set[str]:
     return set(words(labels[0])) & set(words(labels[1]))
 
 
-def _without(reply: str, labels: tuple[str, str]) -> str:
+def _without(reply: str, labels: tuple[str, ...]) -> str:
     """*reply* without the labels, whose words may be those of an aspect."""
     every = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     return re.sub(every, " … ", reply, flags=re.I)
@@ -140,16 +247,41 @@ def _named(aspect: Aspect) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=512)
-def _descriptions(offer: Offer) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What describes one of the options alone, as the facts stand, and its label."""
-    shared = "|".join(sorted(_shared(offer.labels))) or "one"
-    found = []
-    for place, label in enumerate(offer.labels):
-        every = [
-            word
-            for aspect in offer.aspects
-            for word in aspect.values[1 - place if aspect.name == offer.corrected else place]
-        ]
-        pattern = _ONE.format(shared=shared, words="|".join(map(re.escape, every)))
-        found.append((re.compile(pattern, re.I), label))
-    return tuple(found)
+def _compared(aspect: Aspect) -> re.Pattern[str]:
+    """Both values of *aspect*, as what makes no difference: "climbers or divers"."""
+    first, second = ("|".join(" ".join(map(re.escape, words(word))) for word in value) for value in aspect.values)
+    return re.compile(rf"\b(?:(?:{first})s? or (?:\w+ )?(?:{second})|(?:{second})s? or (?:\w+ )?(?:{first}))s?\b")
+
+
+@lru_cache(maxsize=512)
+def _values(offer: Offer, place: int) -> re.Pattern[str]:
+    """The words for what the option at *place* has, as the facts stand, in folded text."""
+    every = (" ".join(words(word)) for word in _words_of(offer, place))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, every))})s?\b")
+
+
+@lru_cache(maxsize=512)
+def _descriptions(offer: Offer, place: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What may stand for the label of the option at *place*: "the one by the water", and "I'd sit by the water"."""
+    known = {
+        "shared": "|".join(sorted(_shared(offer.labels))) or "one",
+        "words": "|".join(re.sub(r"\\?[- ]", "[- ]", re.escape(word)) for word in _words_of(offer, place)),
+    }
+    return re.compile(_ONE.format(**known), re.I), re.compile(_DOES.format(**known), re.I)
+
+
+def _without_descriptions(reply: str, offer: Offer) -> str:
+    """*reply* without "the one by the water", which says which one is meant and not why."""
+    for place in (0, 1):
+        reply = _descriptions(offer, place)[0].sub(" … ", reply)
+    return reply
+
+
+def _words_of(offer: Offer, place: int) -> list[str]:
+    """The longest first."""
+    every = [
+        word
+        for aspect in offer.aspects
+        for word in aspect.values[1 - place if aspect.name == offer.corrected else place]
+    ]
+    return sorted(every, key=len, reverse=True)
