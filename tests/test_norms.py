@@ -34,8 +34,9 @@ def read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.fixture
-def answered(read: Read, tmp_path: Path) -> Path:
-    """Batches for five readers who find everything as it is meant, and have no preferences."""
+def answered(read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Batches for five readers who find everything as it is meant, and have no preferences; no talks of models."""
+    monkeypatch.setattr(read_stems, "PILOT", tmp_path)
     assert read("batches", str(tmp_path))[0] == 0
     for name, known in json.loads((tmp_path / "key.json").read_text("utf-8")).items():
         kind, _, reader = name.rpartition("-")
@@ -48,14 +49,14 @@ def answered(read: Read, tmp_path: Path) -> Path:
 
 
 def test_every_text_is_read_and_admitted_where_readers_see_what_is_meant(read: Read, answered: Path) -> None:
-    """Seven texts a stem, both corrections for either aspect, twelve talks, twelve choices, by five readers each."""
+    """Seven texts a stem, both corrections for either aspect, twelve talks by five readers each, choices by eight."""
     code, said = read("report", str(answered))
 
     assert code == 0, said
     assert "reasons: 84 texts, 420 readings, nothing in 420" in said
     assert "takes: 48 corrections by what decided, 240 readings, as computed in 240" in said
     assert "person: 12 stems, 60 readings, mean 4.00" in said
-    assert "chooses: 60 readings; of 60 aspects 30 were the one named first" in said
+    assert "chooses, readers: of 96 aspects 48 were the one named first" in said
 
 
 @pytest.mark.parametrize(("kind", "wrong"), [("reasons", "it is cheaper"), ("takes", "neither"), ("person", "1")])
@@ -86,8 +87,8 @@ def test_an_option_or_an_order_that_everybody_prefers_is_not_admitted(read: Read
 
     code, said = read("report", str(answered))
 
-    assert (code, said.count(": option 1 in 5 of 5 readings")) == (1, 12)
-    assert "the aspect that is named first decides in 60 of 60 readings" in said
+    assert (code, said.count(": option 1 in 8 of 8 readings")) == (1, 12)
+    assert "the aspect that is named first decides in 96 of 96 readings" in said
 
 
 def test_an_answer_that_is_no_object_ends_it(read: Read, answered: Path) -> None:
@@ -97,6 +98,36 @@ def test_an_answer_that_is_no_object_ends_it(read: Read, answered: Path) -> None
     code, said = read("report", str(answered))
 
     assert (code, "takes-1.answers.json is no JSON object" in said) == (1, True)
+
+
+def test_what_was_worded_again_has_to_be_read_again(read: Read, answered: Path) -> None:
+    """The readings of other words count no more, and the readers who are lacking are added, for that text alone."""
+    for number in range(1, 6):
+        batch = answered / f"reasons-{number}.md"
+        batch.write_text(batch.read_text("utf-8").replace("Mind the", "Mind a").replace("Come on, be", "Be"), "utf-8")
+    code, before = read("report", str(answered))
+
+    assert (code, "not admitted: village_play, pressure_2: 0 readers" in before) == (1, True)
+    assert read("batches", str(answered))[0] == 0
+    added = sorted(answered.glob("reasons-*.md"), key=lambda path: int(path.stem.rpartition("-")[2]))[5:]
+
+    assert "reasons: 83 texts, 415 readings" in before
+    assert len(added) == 5
+    assert all(batch.read_text("utf-8").count("## Case") == 1 for batch in added)
+    assert all("Come on, be" in batch.read_text("utf-8") for batch in added)
+    assert not [*answered.glob("takes-6.md"), *answered.glob("chooses-9.md")]
+
+
+def test_what_ships_was_read_and_is_admitted_but_for_one_question(read: Read) -> None:
+    """Readers find no reason in a push, every correction as computed, and that it is a test, which docs/v3.md says."""
+    code, said = read("report", str(read_stems.NORMS))
+    faults = [line for line in said.splitlines() if line.startswith("not admitted")]
+
+    assert code == 1
+    assert "reasons: 84 texts, 420 readings, nothing in 420" in said
+    assert "takes: 48 corrections by what decided, 240 readings, as computed in 240" in said
+    assert [line for line in faults if not line.endswith("a test and not a person")] == []
+    assert len(faults) == 12
 
 
 def test_no_case_tells_what_is_meant() -> None:
