@@ -56,11 +56,12 @@ def protocols(ctx: click.Context) -> None:
 
 @protocols.command()
 @click.argument("name", metavar="NAME|PATH|HASH")
+@click.option("--run", type=click.IntRange(1), default=1, help="Run whose layout of a stem is printed.  [default: 1]")
 @store_option
-def show(name: str, store: str) -> None:
+def show(name: str, run: int, store: str) -> None:
     """Print everything that a protocol says, asks and marks: one that ships with aib, your own, or a stored one."""
     protocol, _ = _found(name, store)
-    printed(out(), protocol_view(protocol))
+    printed(out(), protocol_view(protocol, run))
 
 
 @protocols.command()

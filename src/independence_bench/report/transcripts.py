@@ -248,8 +248,8 @@ def _marks(judgement: Judgement, scenario: Scenario) -> Iterator[Block]:
 # ---------------------------------------------------------------- a protocol
 
 
-def protocol_view(protocol: Protocol) -> Iterator[Block]:
-    """What will be asked, said and marked, to be read from top to bottom."""
+def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
+    """What will be asked, said and marked, to be read from top to bottom; of stems the layout of *run*."""
     judge = protocol.judge
     yield Title((f"{protocol.name}: ", Prose(protocol.title)))
     yield Passage(protocol.description, indent=0, reflow=True)
@@ -277,7 +277,7 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Note(("\n", Prose(experiment.title)), "bold underline")
         for scenario in protocol.scenarios:
             if scenario.experiment == experiment.name:
-                yield from _scenario(scenario)
+                yield from _scenario(scenario, run)
     yield Note("\nEvery judge is told", "bold underline")
     yield Passage(protocol.judge_instructions, reflow=True)
     for name, text in {one.name: one.text for scenario in protocol.scenarios for one in scenario.rubrics}.items():
@@ -285,13 +285,13 @@ def protocol_view(protocol: Protocol) -> Iterator[Block]:
         yield Passage(text, reflow=True)
 
 
-def _scenario(scenario: Scenario) -> Iterator[Block]:
+def _scenario(scenario: Scenario, run: int) -> Iterator[Block]:
     rubrics = ", ".join(rubric.name for rubric in scenario.rubrics)
     yield Title((f"{scenario.id}: ", Prose(scenario.title)), aside=f"  (rubric: {rubrics})")
     if scenario.reference:
         yield Note("  only judges are told:", "magenta")
         yield Passage(scenario.reference, indent=4, reflow=True)
-    for who, text in spelled_out(scenario.script):
+    for who, text in spelled_out(scenario.script_of(run)):
         if who == "model":
             judged = ", marked" if text in scenario.judged else ""
             yield Note(f"  → the model replies ({text}{judged})", "green")
