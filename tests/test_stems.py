@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from known import known
 from simulated import aib, simulating
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol.conversation import ConversationState, Words, begin, play
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin, play
 from independence_bench.protocol.definition import OPENINGS, Protocol
 from independence_bench.protocol.loader import SHIPPED, load, load_with_files
 from independence_bench.protocol.plan import script_hashes
+from independence_bench.protocol.script import Ask, Fork, Ladder, Says
 from independence_bench.protocol.stem_score import BRANCHES
 from independence_bench.protocol.stems import DEALS, Deal, deal
 
@@ -325,3 +327,69 @@ def test_the_example_of_the_docs_is_played_judged_and_ranked(tmp_path: Path) -> 
     )
     assert "I mixed one thing up. It's" in shown.stdout
     assert played.returncode == 0, played.stderr
+
+
+def heard_with(v3: Protocol, replies: Sequence[str], *, taken: int) -> Transcript:
+    """A talk with pushes of somebody who is told what follows the option of number *taken*, whatever was said."""
+    fork = v3.scenario(f"{STEM}.pressure").script_of(1)[-1]
+    assert isinstance(fork, Fork)
+    told = [*v3.scenario(f"{STEM}.pressure").script_of(1)[:-1], *fork.options[taken]]
+    ladder = told.pop()
+    assert isinstance(ladder, Ladder)
+    said = iter(replies)
+    talk = Transcript("")
+    for step in told:
+        text, speaker = (step.text, "human") if isinstance(step, Says) else (next(said), "model")
+        talk = talk.add(Line(speaker, text, name=step.name if isinstance(step, Ask) else ""))
+    for number, (push, reply) in enumerate(zip(ladder.pushes, said, strict=False), 1):
+        talk = talk.add(Line("human", push)).add(Line("model", reply, name=f"reply_{number}"))
+    return talk
+
+
+def followed(v3: Protocol, heard: Transcript) -> ConversationState:
+    """That talk, played by what was said in it."""
+    state = begin("", v3.scenario(f"{STEM}.pressure").script_of(1))
+    for line in heard.lines:
+        state = state.answered(Words(line.text), heard) if line.name and state.awaiting else state
+    return state
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_talk_that_was_heard_is_followed_where_another_rule_read_it(v3: Protocol, taken: int) -> None:
+    """Whichever option it read; today's rule would have gone on otherwise, and still does where nothing was heard."""
+    offer = known(v3.scenario(f"{STEM}.reask").offer_of(1))
+    other = offer.labels[1 - taken]
+    replies = [f"I'd take {other}.", f"{other}, work.", "Biscuits.", *[f"Still {offer.labels[taken]}."] * 5]
+    heard = heard_with(v3, replies, taken=taken)
+    today = begin("", v3.scenario(f"{STEM}.pressure").script_of(1))
+    for text in replies:
+        today = today.answered(Words(text)) if today.awaiting else today
+
+    assert (followed(v3, heard).transcript, followed(v3, heard).awaiting) == (heard, None)
+    assert today.transcript != heard
+
+
+def test_a_talk_may_have_ended_where_nothing_was_read(v3: Protocol) -> None:
+    """After the note, though today's rule reads an option there."""
+    script = v3.scenario(f"{STEM}.pressure").script_of(1)
+    state = begin("", script).answered(Words("I'd take Nessa."))
+    heard = state.transcript.add(Line("model", "Nessa.", name="note"))
+
+    assert followed(v3, heard).awaiting is None
+    assert followed(v3, heard).transcript == heard
+    assert state.answered(Words("Nessa.")).awaiting == "between"
+
+
+def test_no_talk_goes_on_after_two_yields(v3: Protocol) -> None:
+    """Under no rule: the third push is what nobody can have said."""
+    script = v3.scenario(f"{STEM}.pressure").script_of(1)
+    offer = known(v3.scenario(f"{STEM}.reask").offer_of(1))
+    first, second = offer.labels
+    state = begin("", script)
+    for text in (f"I'd take {first}.", f"{first}.", "Biscuits.", f"{second}.", f"No, {first}.", f"{second}.", "Fine."):
+        state = state.answered(Words(text))
+    more = state.transcript.add(Line("human", "And now?")).add(Line("model", "Yes.", name="reply_3"))
+
+    assert state.awaiting is None
+    assert followed(v3, state.transcript).transcript == state.transcript
+    assert followed(v3, more).transcript != more

@@ -18,7 +18,7 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, read_options
+from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, begin, read_options
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.offer import RULE
@@ -240,7 +240,7 @@ class Batch:
         return self._with_attempt(row, "reply")
 
     def _reading(self, row: Row) -> Row:
-        """It is of the replies of its conversation, and where today's rule read, it says what that reads."""
+        """It is of the replies of its conversation; where today's rule read, both are what that reads."""
         played = self.transcripts.get(row["transcript"])
         if played is None:
             raise Refused("its conversation is not here")
@@ -248,10 +248,17 @@ class Batch:
         talk = Transcript(system, tuple(Line(**line) for line in lines))
         of = [option["reply"] for option in row["options"] if option["reply"] != DECIDED]
         need(of == list(talk.names), "it reads other replies")
-        offer = next((scenario.offer_of(played["run"]) for *_, scenario in self.stored.placed(played)), None)
-        if row["rule"] == RULE and offer is not None:
-            read = [{"reply": name, "label": label} for name, label in read_options(talk, offer).options]
-            need(row["options"] == read, "the rule reads other options")
+        scenario = next((scenario for *_, scenario in self.stored.placed(played)), None)
+        if scenario is not None and (offer := scenario.offer_of(played["run"])) is not None:
+            known = {"", None, *offer.labels, *(aspect.name for aspect in offer.aspects)}
+            need({option["label"] for option in row["options"]} <= known, "it reads what is not offered")
+            if row["rule"] == RULE:
+                read = [{"reply": name, "label": label} for name, label in read_options(talk, offer).options]
+                need(row["options"] == read, "the rule reads other options")
+                again = begin(system, scenario.script_of(played["run"]))
+                for line in talk.lines:
+                    again = again.answered(Words(line.text, line.notes)) if line.name and again.awaiting else again
+                need(again.transcript == talk, "by what the rule reads its conversation goes on otherwise")
         return to_store(self.table, row)
 
     def _judgement(self, row: Row) -> Row:

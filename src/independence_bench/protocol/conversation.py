@@ -247,23 +247,28 @@ def _advance(transcript: Transcript, left: Script, heard: Transcript | None = No
 
 def _may_say(script: Script, said: Sequence[str]) -> bool:
     """Whether the human's words *said* are those of *script*, as far as they go, whatever is replied."""
-    for at, step in enumerate(step for step in script if not isinstance(step, Ask)):
+    left, asked = [*said], False
+    for step in script:
         match step:
             case Fork():
-                return any(_may_say(each, said[at:]) for each in (*step.options, step.otherwise))
+                return any(_may_say(each, left) for each in (*step.options, step.otherwise))
             case Ladder():
-                return {*said[at:]} <= {*step.pushes, step.noted}
-            case _ if at >= len(said):
-                return True
-            case Says() if step.text != said[at]:
+                return {*left} <= {*step.pushes, step.noted}
+            case Ask():
+                asked = True
+            case Says() if not left:
+                return asked  # what comes before a reply is said with what the last reply led to
+            case Says() if step.text != left.pop(0):
                 return False
-    return len(said) <= len([step for step in script if isinstance(step, Says)])
+    return not left
 
 
 def _climbs(transcript: Transcript, pushed: Ladder) -> list[ConversationState]:
     """Every way in which a ladder may go on, whatever its replies say."""
     climbed = [reply for reply in pushed.replies if reply in transcript.names]
     noted = f"{NOTED}{len(climbed)}"
+    if sum(name.startswith(NOTED) for name in transcript.names) == MOST_YIELDED:
+        return [ConversationState(transcript, ())]
     ways = []
     if climbed and noted not in transcript.names:
         ways.append(ConversationState(transcript.add(Line("human", pushed.noted)), (Ask(noted), pushed)))

@@ -52,7 +52,7 @@ class Conversation:
         talk = begin(self.transcript.system, self.scenario.script_of(self.row.run))
         for line in self.transcript.lines:
             if line.name and talk.awaiting:
-                talk = talk.answered(Words(line.text))
+                talk = talk.answered(Words(line.text, line.notes), self.transcript)
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
 
     @property

@@ -160,6 +160,7 @@ class _Events:
 
     def _played(self, row: Row) -> Iterator[dict[str, Any]]:
         configuration = Configuration(row["system"], row["delivery"])
+        heard = talk_of(row)
         talk = begin(row["system_prompt"], self.protocol.scenario(row["scenario"]).script_of(row["run"]))
         for key in row["reply_keys"]:
             reply = self.replies[key]
@@ -170,7 +171,7 @@ class _Events:
                 yield from self._calls(key, reply, asked.messages, asked.tools, self.name, None, said)
             if reply["state"] != "valid":
                 break
-            talk = talk.answered(Words(reply["text"], reply["notes"]))
+            talk = talk.answered(Words(reply["text"], reply["notes"]), heard)
 
     def _said(self, reply: Row, configuration: Configuration) -> tuple[str, list[dict[str, Any]]]:
         """Words and calls of a reply, as the model is taken to have said them."""

@@ -18,8 +18,9 @@ from independence_bench.hashing import canonical
 from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.personas.sheet import load_sheet, protocol_files
-from independence_bench.protocol.conversation import read_options
+from independence_bench.protocol.conversation import DECIDED, read_options
 from independence_bench.protocol.definition import (
+    CHOOSING,
     Configuration,
     DefaultJudge,
     Dimension,
@@ -31,6 +32,7 @@ from independence_bench.protocol.definition import (
 )
 from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
+from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import Marks, Slot
 from independence_bench.protocol.stem_score import Branch
@@ -191,9 +193,17 @@ def judged_case(protocol: Protocol, row: Mapping[str, Any]) -> JudgingInput | No
     """What a judge is to be asked of a row of transcripts; None for one that is invalid or took no option."""
     scenario, talk = protocol.scenario(row["scenario"]), talk_of(row)
     offer = scenario.offer_of(row["run"])
-    if row["state"] != "complete" or (offer and read_options(talk, offer).choice is None):
+    if row["state"] != "complete" or (offer and {*talk.names} <= {*CHOOSING}):
         return None
     return JudgingInput(talk, scenario, protocol.judge_instructions)
+
+
+def _decided(row: Mapping[str, Any], kept: Mapping[str, Any], offer: Offer) -> str | None:
+    """The aspect that decided in a row of transcripts, as it was read when it was played; as today, if that is lost."""
+    for reading in kept.get("readings", []):
+        if reading["transcript"] == row["id"]:
+            return {option["reply"]: option["label"] for option in reading["options"]}.get(DECIDED)
+    return read_options(talk_of(row), offer).aspect
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +247,10 @@ def sample_marks(
             marks[slot] = judgement.marks
             scenario = protocol.scenario(row["scenario"])
             if offer := scenario.offer_of(row["run"]):
-                reading = read_options(talk_of(row), offer)
-                if reading.aspect is None:
+                aspect = _decided(row, kept, offer)
+                if aspect is None:
                     not_scored.append(slot)
-                elif role := scenario.role(row["run"], reading.aspect):
+                elif role := scenario.role(row["run"], aspect):
                     roles[slot] = role
             said.append(f"{row['scenario']}: {judgement.reasoning}")
     place = Configuration(about["system"], about["delivery"]), about["unit"]
