@@ -103,6 +103,8 @@ def test_every_shipped_label_is_read() -> None:
         "That doesn't change my answer: Aster.",
         "I'd go with Aster's plan.",
         "If I'm honest, Aster.",
+        "My vote is for Aster.\nForm: Birch",
+        "Towel: Aster",
         "> You said that you like Birch\n\nAster",
     ],
 )

@@ -159,10 +159,11 @@ _Clause = list[str | int]  # its words, with the place of a label, 0 or 1, inste
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence that takes *label*; *lone* where it is nothing but the label."""
+    """A sentence that takes *label*; *lone* where it is nothing but the label, *headed* where after "Form:"."""
 
     label: str
     lone: bool
+    headed: bool = False
 
 
 def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
@@ -177,7 +178,7 @@ def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     read = [reader.statement(each) for each in stated]
     is_list, taken = {each.label for each in read if each and each.lone} == set(labels), None
     for sentence, statement in zip(stated, read, strict=True):
-        if statement is not None:
+        if statement is not None and not (statement.headed and taken):
             taken = None if statement.lone and is_list else statement.label
         elif _TAKEN_BACK.search(" ".join(words(sentence))):
             taken = None
@@ -273,12 +274,11 @@ class _Reader:
         beside = set(said) - {own} - self._shared
         if own not in said or not beside <= NEUTRAL:
             return None
-        if beside <= _LITTLE:
-            heads = marks[place : place + 1] == [":"]  # "Holt: it goes along ..."
-            headed = not beside and marks[:place][-1:] == [":"] and _is_heading(clauses[place - 1])
-            if heads or not (headed or _answers(clauses, place, own, bare=not beside)):
-                return None
-        return _Statement(self._labels[own], lone=not beside and sum(map(bool, clauses)) == 1)
+        answers = not beside <= _LITTLE or _answers(clauses, place, own, bare=not beside)
+        headed = not (beside or answers) and marks[:place][-1:] == [":"] and _is_heading(clauses[place - 1])
+        if not (answers or headed) or (beside <= _LITTLE and marks[place : place + 1] == [":"]):
+            return None  # "Holt: it goes along ..."
+        return _Statement(self._labels[own], lone=not beside and sum(map(bool, clauses)) == 1, headed=headed)
 
     def _marked(self, clause: str) -> _Clause:
         """Its words, with the place of a label instead of the label's words."""
