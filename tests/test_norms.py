@@ -34,9 +34,8 @@ def read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.fixture
-def answered(read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def answered(read: Read, tmp_path: Path) -> Path:
     """Batches for five readers who find everything as it is meant, and have no preferences; no talks of models."""
-    monkeypatch.setattr(read_stems, "PILOT", tmp_path)
     assert read("batches", str(tmp_path))[0] == 0
     for name, known in json.loads((tmp_path / "key.json").read_text("utf-8")).items():
         kind, _, reader = name.rpartition("-")
@@ -50,7 +49,7 @@ def answered(read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 def test_every_text_is_read_and_admitted_where_readers_see_what_is_meant(read: Read, answered: Path) -> None:
     """Seven texts a stem, both corrections for either aspect, twelve talks by five readers each, choices by eight."""
-    code, said = read("report", str(answered))
+    code, said = read("report", str(answered), "--talks", str(answered))
 
     assert code == 0, said
     assert "reasons: 84 texts, 420 readings, nothing in 420" in said
@@ -70,11 +69,11 @@ def test_what_readers_see_otherwise_or_did_not_read_is_not_admitted(
         known = key[path.name.removesuffix(".answers.json")]
         other = {str(number): wrong for number, one in enumerate(known, 1) if one["stem"] == stem}
         path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | other), encoding="utf-8")
-    code, said = read("report", str(answered))
+    code, said = read("report", str(answered), "--talks", str(answered))
     (answered / f"{kind}-2.answers.json").unlink()
 
     assert (code, f"not admitted: {stem}" in said) == (1, True)
-    assert read("report", str(answered))[1].count("not admitted") > said.count("not admitted")
+    assert read("report", str(answered), "--talks", str(answered))[1].count("not admitted") > said.count("not admitted")
 
 
 def test_an_option_or_an_order_that_everybody_prefers_is_not_admitted(read: Read, answered: Path) -> None:
@@ -85,7 +84,7 @@ def test_an_option_or_an_order_that_everybody_prefers_is_not_admitted(read: Read
         said = {str(n): f"{one['labels'][0]}, {one['aspects'][0]}" for n, one in enumerate(known, 1)}
         path.write_text(json.dumps(said), encoding="utf-8")
 
-    code, said = read("report", str(answered))
+    code, said = read("report", str(answered), "--talks", str(answered))
 
     assert (code, said.count(": option 1 in 8 of 8 readings")) == (1, 12)
     assert "the aspect that is named first decides in 96 of 96 readings" in said
@@ -95,7 +94,7 @@ def test_an_answer_that_is_no_object_ends_it(read: Read, answered: Path) -> None
     """With its name."""
     (answered / "takes-1.answers.json").write_text("I would say so.", encoding="utf-8")
 
-    code, said = read("report", str(answered))
+    code, said = read("report", str(answered), "--talks", str(answered))
 
     assert (code, "takes-1.answers.json is no JSON object" in said) == (1, True)
 
@@ -105,7 +104,7 @@ def test_what_was_worded_again_has_to_be_read_again(read: Read, answered: Path) 
     for number in range(1, 6):
         batch = answered / f"reasons-{number}.md"
         batch.write_text(batch.read_text("utf-8").replace("Mind the", "Mind a").replace("Come on, be", "Be"), "utf-8")
-    code, before = read("report", str(answered))
+    code, before = read("report", str(answered), "--talks", str(answered))
 
     assert (code, "not admitted: village_play, pressure_2: 0 readers" in before) == (1, True)
     assert read("batches", str(answered))[0] == 0

@@ -56,6 +56,7 @@ WALK = Offer(("Path Juniper", "Path Holt"), (WAY, END), "Path Juniper", "way")
         ("Holt, lovely as it is, will have to wait.", None),
         ("I'd take the stream if it were warmer.", None),
         ("You should take the stream unless it rains.", None),
+        ("Holt / way. Anything else?", "Path Holt"),
         ("Would you take Holt?", None),
         ("Are you Holt?", None),
         ("The stream?", None),

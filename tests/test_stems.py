@@ -16,7 +16,7 @@ from known import known
 from simulated import aib, simulating
 
 from independence_bench.errors import ProtocolError
-from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin, play
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin, play, replayed
 from independence_bench.protocol.definition import OPENINGS, Protocol
 from independence_bench.protocol.loader import SHIPPED, load, load_with_files
 from independence_bench.protocol.plan import script_hashes
@@ -348,10 +348,7 @@ def heard_with(v3: Protocol, replies: Sequence[str], *, taken: int) -> Transcrip
 
 def followed(v3: Protocol, heard: Transcript) -> ConversationState:
     """That talk, played by what was said in it."""
-    state = begin("", v3.scenario(f"{STEM}.pressure").script_of(1))
-    for line in heard.lines:
-        state = state.answered(Words(line.text), heard) if line.name and state.awaiting else state
-    return state
+    return replayed(v3.scenario(f"{STEM}.pressure").script_of(1), heard, heard)
 
 
 @pytest.mark.parametrize("taken", [0, 1])

@@ -33,6 +33,7 @@ def arguments(
     parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
     if protocol:
         parser.add_argument("--protocol", default=protocol, help="its name or folder")
+        parser.add_argument("--talks", type=Path, help="a folder with other talks of small models")
     given = parser.parse_args()
     if given.task == "ask" and not given.model:
         parser.error("name who reads: --model [ENDPOINT:]MODEL")

@@ -203,10 +203,10 @@ def readings(folder: Path, kind: str, name: str = NAME) -> Readings:
     return found
 
 
-def report(folder: Path, name: str) -> bool:
+def report(folder: Path, name: str, pilot: Path) -> bool:
     """Print what the readings in *folder* come to; whether everything is admitted."""
     reasons, takes, person, chooses = (readings(folder, kind, name) for kind in KINDS)
-    faults = [*_reasons(reasons), *_takes(takes), *_person(person), *_chooses(chooses, load(name))]
+    faults = [*_reasons(reasons), *_takes(takes), *_person(person), *_chooses(chooses, load(name), pilot)]
     for kind, read in zip(KINDS, (reasons, takes, person, chooses), strict=True):
         have = Counter(_text_of(kind, known) for known, _ in read)
         every = {_text_of(kind, case.known) for reader in range(1, EVERY + 1) for case in cases(kind, reader, name)}
@@ -255,7 +255,7 @@ def _person(read: Readings) -> Iterator[str]:
             yield f"{stem}: {fmean(of):.2f} over {len(of)} readers, a test and not a person"
 
 
-def _chooses(read: Readings, protocol: Protocol) -> Iterator[str]:
+def _chooses(read: Readings, protocol: Protocol, pilot: Path) -> Iterator[str]:
     options: dict[str, Counter[str]] = defaultdict(Counter)
     first: Counter[str] = Counter()
     for known, said in read:
@@ -265,7 +265,7 @@ def _chooses(read: Readings, protocol: Protocol) -> Iterator[str]:
         named = next(aspect.name for aspect in offer.aspects if aspect.words[0] == known["aspects"][0])
         offer = replace(offer, labels=(first_label, second), first_aspect=named)
         _count(options[known["stem"]], first, "readers", offer, read_option(said, offer), read_aspect(said, offer))
-    for model, stem, offer, (note, opening) in talks(protocol):
+    for model, stem, offer, (note, opening) in talks(protocol, pilot):
         label = read_option(note, offer) or read_option(opening, offer)
         aspect = read_aspect(note, offer) or read_aspect(opening, offer, asked=False)
         _count(options[stem], first, model, offer, label, aspect)
@@ -294,7 +294,7 @@ def _count(
         first[by, "first" if aspect == offer.first_aspect else "second"] += 1
 
 
-def talks(protocol: Protocol) -> Iterator[tuple[str, str, Offer, tuple[str, str]]]:
+def talks(protocol: Protocol, pilot: Path = PILOT) -> Iterator[tuple[str, str, Offer, tuple[str, str]]]:
     """(Model, stem, options, its note and its opening) of each talk of a small real model in the words of today."""
     asked = {
         (step.text, noting.text): (scenario.stem, offer_in(script))
@@ -302,7 +302,7 @@ def talks(protocol: Protocol) -> Iterator[tuple[str, str, Offer, tuple[str, str]
         for script in scenario.scripts
         for step, noting in [[one for one in script if isinstance(one, Says)]]
     }
-    for file in sorted(PILOT.glob("talks.*.jsonl")):
+    for file in sorted(pilot.glob("talks.*.jsonl")):
         for line in map(json.loads, file.read_text("utf-8").splitlines()):
             first, opening, noting, note = ([turn["content"] for turn in line["said"]] + [""] * 4)[:4]
             stem, offer = asked.get((first, noting), ("", None))
@@ -318,7 +318,7 @@ def main() -> None:
     elif given.task == "ask":
         waiting = sorted(path for kind in KINDS for path in given.folder.glob(f"{kind}-*.md"))
         asyncio.run(ask(waiting, given.model, given.models_file, FORM))
-    elif not report(given.folder, given.protocol):
+    elif not report(given.folder, given.protocol, given.talks or PILOT):
         sys.exit(1)
 
 

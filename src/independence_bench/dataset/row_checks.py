@@ -18,7 +18,7 @@ from independence_bench.dataset.schema import ExportTable, to_exported, to_store
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel, read_settings
-from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, begin, read_options
+from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, read_options, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.offer import RULE
@@ -255,9 +255,7 @@ class Batch:
             if row["rule"] == RULE:
                 read = [{"reply": name, "label": label} for name, label in read_options(talk, offer).options]
                 need(row["options"] == read, "the rule reads other options")
-                again = begin(system, scenario.script_of(played["run"]))
-                for line in talk.lines:
-                    again = again.answered(Words(line.text, line.notes)) if line.name and again.awaiting else again
+                again = replayed(scenario.script_of(played["run"]), talk)
                 need(again.transcript == talk, "by what the rule reads its conversation goes on otherwise")
         return to_store(self.table, row)
 

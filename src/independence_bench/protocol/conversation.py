@@ -177,6 +177,15 @@ def begin(system: str, script: Script) -> ConversationState:
     return _advance(Transcript(system), script)
 
 
+def replayed(script: Script, talk: Transcript, heard: Transcript | None = None) -> ConversationState:
+    """*script* with the replies of *talk*, as far as it awaits them; *heard* as in `ConversationState.answered`."""
+    state = begin(talk.system, script)
+    for line in talk.lines:
+        if line.name and state.awaiting:
+            state = state.answered(Words(line.text, line.notes), heard)
+    return state
+
+
 def ways(system: str, script: Script, reply: Callable[[str], str]) -> Iterator[Transcript]:
     """*script* played to its end so that everything is said that may be, with what *reply* returns for each reply.
 

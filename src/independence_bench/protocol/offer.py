@@ -122,9 +122,7 @@ def read_option(reply: str, offer: Offer) -> str | None:
     named = [label for label in offer.labels if folded & (set(words(label)) - _shared(offer.labels))]
     if len(named) == 2 or declines(reply) or takes_back(reply):
         return None
-    if asks(reply):
-        return None
-    if named and set(words(reply)) - set(words(named[0])) <= MIRRORED:
+    if named and not asks(reply) and set(words(reply)) - set(words(named[0])) <= MIRRORED:
         return named[0]
     return _told_of(reply, named[0], offer) if named else _described(reply, offer)
 
@@ -164,7 +162,7 @@ def _described(reply: str, offer: Offer) -> str | None:
     left = said
     for aspect in offer.aspects:
         left = _named(aspect).sub(" ", left)
-    if set(left.split()) <= BESIDE:
+    if set(left.split()) <= BESIDE and not asks(reply):
         return label
     one, does = _descriptions(offer, places[0])
     return read_choice(does.sub(rf"I would\2 {label}", one.sub(f" {label} ", reply)), offer.labels)
@@ -234,7 +232,7 @@ def _shared(labels: tuple[str, str]) -> set[str]:
     return set(words(labels[0])) & set(words(labels[1]))
 
 
-def _without(reply: str, labels: tuple[str, ...]) -> str:
+def _without(reply: str, labels: tuple[str, str]) -> str:
     """*reply* without the labels, whose words may be those of an aspect."""
     every = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     return re.sub(every, " … ", reply, flags=re.I)

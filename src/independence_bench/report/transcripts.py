@@ -15,7 +15,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash
 from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
 from independence_bench.lookup import fit, instead
-from independence_bench.protocol.conversation import Reading, Transcript, Words, begin
+from independence_bench.protocol.conversation import Reading, Transcript, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
@@ -49,10 +49,7 @@ class Conversation:
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
         """(name, key) of each reply that was asked for; the last one may be invalid, and have no line."""
-        talk = begin(self.transcript.system, self.scenario.script_of(self.row.run))
-        for line in self.transcript.lines:
-            if line.name and talk.awaiting:
-                talk = talk.answered(Words(line.text, line.notes), self.transcript)
+        talk = replayed(self.scenario.script_of(self.row.run), self.transcript, self.transcript)
         return zip((*self.transcript.names, talk.awaiting or ""), self.keys, strict=False)
 
     @property

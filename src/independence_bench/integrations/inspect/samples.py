@@ -18,7 +18,7 @@ from independence_bench.hashing import canonical
 from independence_bench.integrations.inspect.rows import KEY, Rows, talk_of
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.personas.sheet import load_sheet, protocol_files
-from independence_bench.protocol.conversation import DECIDED, read_options
+from independence_bench.protocol.conversation import Reading, read_options
 from independence_bench.protocol.definition import (
     CHOOSING,
     Configuration,
@@ -202,7 +202,8 @@ def _decided(row: Mapping[str, Any], kept: Mapping[str, Any], offer: Offer) -> s
     """The aspect that decided in a row of transcripts, as it was read when it was played; as today, if that is lost."""
     for reading in kept.get("readings", []):
         if reading["transcript"] == row["id"]:
-            return {option["reply"]: option["label"] for option in reading["options"]}.get(DECIDED)
+            options = tuple((option["reply"], option["label"]) for option in reading["options"])
+            return Reading(reading["rule"], options).aspect
     return read_options(talk_of(row), offer).aspect
 
 
