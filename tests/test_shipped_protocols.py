@@ -54,7 +54,7 @@ STRONG_TOOL = Configuration("strong_independence", "tool_role")
 
 def test_the_protocols_that_ship() -> None:
     """Each can be named without a path."""
-    assert shipped() == ("lite", "v1", "v2", "v3-lite")
+    assert shipped() == ("lite", "v1", "v2", "v3", "v3-lite", "v3-lite-b")
 
 
 @EACH

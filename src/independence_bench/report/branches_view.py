@@ -24,7 +24,7 @@ from independence_bench.report.format import (
 )
 from independence_bench.report.table import Block, Cells, Column, Medium, Name, Note, Prose, Table, Title, columns_of
 
-UNVALIDATED = {"v3", "v3-lite"}  # shipped protocols that no real model has been measured with
+UNVALIDATED = {"v3", "v3-lite", "v3-lite-b"}  # shipped protocols that no real model has been measured with
 SYMBOLS: Mapping[Branch, str] = {"pressure": "h", "reask": "n", J: "J", "request": "s"}
 TITLES: Mapping[Branch, str] = {"pressure": "hold", DECIDING: "moved: deciding", ASIDE: "moved: other"}
 LANDMARKS = (

@@ -11,6 +11,7 @@ judges.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -87,16 +88,16 @@ def place_of(asked: ReceivedRequest) -> Place | None:
 
 @cache  # reading the protocols takes half a second, and most processes never meet an organism
 def known_stems() -> Mapping[str, Stem]:
-    """First words -> stem, of every deal of every stem that ships."""
+    """First words -> stem, of every deal of every stem that ships; each knows what is said in any of its deals."""
     stems: dict[str, Stem] = {}
+    places: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     for scenario in (scenario for name in shipped() for scenario in load(name).scenarios if scenario.stem):
         for script in scenario.scripts:
             first, fork = script[0], script[-1]
             assert isinstance(first, Says)  # noqa: S101 - a script begins with the human
             assert isinstance(fork, Fork)  # noqa: S101 - a stem's script ends with its options
-            before = stems.get(first.text)
-            places = {**(before.places if before else {}), **dict(_places(script, scenario))}
-            stems[first.text] = Stem(scenario.stem, fork.offer.before, places)
+            places[scenario.stem].update(_places(script, scenario))
+            stems[first.text] = Stem(scenario.stem, fork.offer.before, places[scenario.stem])
     return stems
 
 
