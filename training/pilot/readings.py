@@ -16,13 +16,15 @@ import argparse
 import json
 import random
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from independence_bench.personas.sheet import load_sheet, protocol_of
 from independence_bench.protocol.choice import declines, read_choice
 from independence_bench.protocol.conversation import DECIDED, Line, Transcript, read_options
-from independence_bench.protocol.loader import load
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import parse
 
 FOLDER = Path(__file__).parent
 READINGS = FOLDER / "readings"
@@ -147,9 +149,16 @@ def rule_says(case: dict[str, Any]) -> str:
     return "none" if declines(case["reply"]) else "unclear"
 
 
+@cache
+def played_protocol() -> Protocol:
+    """v3-lite as the pilot played it: some of its stems were worded again since."""
+    (stored,) = map(json.loads, (FOLDER / "v3-lite" / "protocols.jsonl").read_text(encoding="utf-8").splitlines())
+    return parse({file["path"]: file["text"] for file in stored["files"]}, "the pilot")
+
+
 def stem_says(case: dict[str, Any]) -> tuple[str, str]:
     """(First, last) option that the rule reads in a conversation of v3-lite, or "none", in the words of the readers."""
-    scenario = load("v3-lite").scenario(case["scenario"])
+    scenario = played_protocol().scenario(case["scenario"])
     offer = scenario.offer_of(case["run"])
     assert offer is not None
     read = read_options(Transcript("", tuple(Line(**line) for line in case["lines"])), offer)

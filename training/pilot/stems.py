@@ -1,6 +1,6 @@
 """What a small real model says to the openings of v3-lite's stems: each in every layout, or as many runs as asked for.
 
-    python training/pilot/stems.py MODEL [--runs 8] [--protocol DIR]     # appends to talks.MODEL.jsonl what is missing
+    python training/pilot/stems.py MODEL [--runs 8] [--protocol v3]     # appends to talks.MODEL.jsonl what is missing
 
 A line is one talk, the opening question and the noting question with their replies, by stem, run and the hash of what
 was asked. A text that was worded again is played again, and its earlier talks stay.
@@ -29,19 +29,19 @@ TOKENS = 160  # whoever has not named an option by then explains something else
 Messages = list[dict[str, str]]
 
 
-def openings(protocol: str, runs: int) -> Iterator[tuple[str, int, Messages, str]]:
-    """(Stem, run, system prompt and opening, noting question), run by run."""
+def openings(protocol: str, runs: int, stems: list[str]) -> Iterator[tuple[str, int, Messages, str]]:
+    """(Stem, run, system prompt and opening, noting question) of *stems*, none for all of them, run by run."""
     version = load(protocol)
     system = dict(version.systems)[version.configurations[0].system]
     for run in range(1, runs + 1):
         for scenario in version.scenarios:
-            if scenario.branch == CORRECTIONS[0]:
+            if scenario.branch == CORRECTIONS[0] and (not stems or scenario.stem in stems):
                 first, noting = (step.text for step in scenario.script_of(run) if isinstance(step, Says))
                 told = [{"role": "system", "content": system}, {"role": "user", "content": first}]
                 yield scenario.stem, run, told, noting
 
 
-async def main(name: str, protocol: str, runs: int) -> None:
+async def main(name: str, protocol: str, runs: int, stems: list[str]) -> None:
     """Play every talk that the file has no line for."""
     file = FOLDER / f"talks.{name}.jsonl"
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
@@ -57,7 +57,7 @@ async def main(name: str, protocol: str, runs: int) -> None:
                 return [*said, {"role": "assistant", "content": reply}]
 
         with file.open("a", encoding="utf-8") as out:
-            for stem, run, told, noting in openings(protocol, runs):
+            for stem, run, told, noting in openings(protocol, runs, stems):
                 text = content_hash([*told, noting])[:8]
                 if (stem, text) in there:
                     continue
@@ -72,5 +72,6 @@ if __name__ == "__main__":
     options.add_argument("model")
     options.add_argument("--runs", type=int, choices=range(1, DEALS + 1), default=DEALS)
     options.add_argument("--protocol", default="v3-lite")
+    options.add_argument("--stems", nargs="*", default=[], help="only these")
     chosen = options.parse_args()
-    asyncio.run(main(chosen.model, chosen.protocol, chosen.runs))
+    asyncio.run(main(chosen.model, chosen.protocol, chosen.runs, chosen.stems))
