@@ -6,34 +6,26 @@ A batch is BATCH.md, its answer BATCH.answers.json, as the reader gave it. What 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from independence_bench.cli.options import permissions
+from independence_bench.judging.blind_readings import answer_of
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.models_file import read_models
 from independence_bench.models.spec import Roster
 
 
-def arguments(
-    about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None, protocol: str = ""
-) -> argparse.Namespace:
-    """What was typed: a task, its folder (*usual* where none is named), who reads, and of which protocol, where it can
-    be another one than *protocol*. Ends the program if it is wrong.
-    """
+def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path | None = None) -> argparse.Namespace:
+    """What was typed: a task, its folder (*usual* where none is named), and who reads. Ends the program if wrong."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=tasks)
     parser.add_argument("folder", type=Path, nargs="?" if usual else None, default=usual)
     parser.add_argument("--readers", type=int, default=readers)
     parser.add_argument("--model", help="who reads: [ENDPOINT:]MODEL, as `aib run` takes it")
     parser.add_argument("--models-file", type=Path, help="a models.yaml with the endpoint")
-    if protocol:
-        parser.add_argument("--protocol", default=protocol, help="its name or folder")
-        parser.add_argument("--talks", type=Path, help="a folder with other talks of small models")
     given = parser.parse_args()
     if given.task == "ask" and not given.model:
         parser.error("name who reads: --model [ENDPOINT:]MODEL")
@@ -56,12 +48,3 @@ async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, for
             if isinstance(said, Completion) and answer_of(said.content) is not None:
                 answers.write_text(said.content, encoding="utf-8")
             print(batch.stem, "answered" if answers.exists() else f"has no answer: {said}", file=sys.stderr)
-
-
-def answer_of(text: str) -> dict[str, Any] | None:
-    """The JSON object that a reader answered with, case number -> answer; None where it is none."""
-    try:
-        found = json.loads(text.strip().removeprefix("```json").removesuffix("```"))
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None

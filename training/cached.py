@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded.reader import SHOWN, StateReader, shown
-from independence_bench.judging.embedded.reading import JudgedWords
+from independence_bench.judging.embedded.reading import SHOWN, JudgedWords, StateReader, shown
 from independence_bench.models.local.files import SMOLLM2, find
 
 Row = npt.NDArray[np.float32]

@@ -24,10 +24,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from batches import answer_of, arguments, ask
+from batches import arguments, ask
 from card import with_section
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
+from independence_bench.judging.blind_readings import answer_of
 from independence_bench.judging.exam.questions import (
     FOLDER,
     HARD,

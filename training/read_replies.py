@@ -5,9 +5,9 @@
     python training/read_replies.py report                      # of each set: stated, read, wrong
 
 A case is one reply, a line of norms/replies/cases.jsonl: to the opening, to the noting question, to a correction or to
-a push. The rule was written on the sets called fit, and on none that is called test. Readers see neither the set, nor
-whose reply it is, nor what the rule says; their majority counts. An answer is a JSON object, case number ->
-"NAME | ASPECT", as the reader gave it.
+a push of a stem as the pilot played it. The rule was written on the sets called fit, and on none that is called test.
+Readers see neither the set, nor whose reply it is, nor what the rule says; their majority counts. An answer is a JSON
+object, case number -> "NAME | ASPECT", as the reader gave it.
 """
 
 from __future__ import annotations
@@ -18,33 +18,26 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-from batches import answer_of, arguments, ask
+from batches import arguments, ask
+from pilot.readings import played_protocol
 
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.hashing import content_hash
-from independence_bench.protocol.definition import Protocol, Scenario
-from independence_bench.protocol.loader import load
+from independence_bench.judging.blind_readings import answer_of
+from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.offer import Offer, read_aspect, read_option
 from independence_bench.protocol.script import Fork, Ladder, Says, Script
 from independence_bench.protocol.stem_score import CORRECTIONS
 
 FOLDER = Path(__file__).parent / "norms" / "replies"
 CASES = FOLDER / "cases.jsonl"
-NAME = "v3-lite"
 READERS = 3
 BATCH = 78
 FORM = "Answer with one JSON object from case number to answer, and nothing else."
 DECIDING_TURNS = ("opening", "note")  # in which an aspect is asked for
-
-
-@cache
-def protocol() -> Protocol:
-    """The one that is read."""
-    return load(NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ class Case:
     def _branch(self, otherwise: str) -> Scenario:
         """The branch that it is in; *otherwise* where it may be in any of several."""
         branch = self.turn if self.turn in CORRECTIONS else otherwise
-        return protocol().scenario(f"{self.stem}.{branch}")
+        return played_protocol().scenario(f"{self.stem}.{branch}")
 
     def messages(self) -> list[str]:
         """The opening, and the message that it answers."""

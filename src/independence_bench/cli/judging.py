@@ -1,13 +1,16 @@
-"""`aib judge`, `aib extract-names`, `aib exam`: judges are asked about conversations."""
+"""`aib judge`, `aib extract-names`, `aib exam`, `aib admit`: judges are asked about conversations, or read stems."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import click
 
+from independence_bench.analysis.admission import admission
 from independence_bench.analysis.board import read_records, scored_boards
 from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unread, with_changes
 from independence_bench.analysis.exam.answers import exam_papers
@@ -36,17 +39,20 @@ from independence_bench.cli.selection import (
     Selection,
     selecting,
 )
-from independence_bench.engine.ask_judges import foresee, name_asker, take_exam
+from independence_bench.engine.ask_judges import JudgeAsker, foresee, name_asker, reading_asker, take_exam
 from independence_bench.engine.preview import Forecast, Preview
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import Report, Session
 from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, WrongUse
+from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster
+from independence_bench.judging.blind_readings import READERS, blind_stems, waiting, write_batches
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
 from independence_bench.models.local import NAME
 from independence_bench.models.spec import Roster
+from independence_bench.protocol.definition import Protocol
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
@@ -131,6 +137,7 @@ def extract_names(selection: Selection, asked: str | None, roster: Roster, limit
     with selection.stored() as (opened, protocol, files):
         if not naming_scenarios(protocol):
             raise WrongUse(f"{protocol.name} has no scenario that asks for a name; v2 has (--protocol v2)")
+        selection.for_reading(protocol)
         readings = names_of(opened, protocol)
         complete = True
         if asked is not None and unread(readings):
@@ -156,20 +163,22 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     """Have the judge of *options* read what is *left*, with progress on stderr; whether all of it was read."""
     if options.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
-    display = ProgressDisplay(err())
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
+    report = calling.to_the_end(_read(options, store, partial(name_asker, left)))
+    return report is not None and report.complete
 
-    async def read() -> Report:
-        async with resolved(options, store) as (plan, session):
-            assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-            asker = name_asker(left, plan.judge, session, plan.calls_at_once)
-            return await asker.run_watched(display.in_one_line(asker))
 
-    report = calling.to_the_end(read())
-    if report is None:
-        return False
+async def _read(
+    options: RunOptions, store: Store, asker_of: Callable[[ModelJudge, Session, int], JudgeAsker]
+) -> Report:
+    """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how it ended."""
+    display = ProgressDisplay(err())
+    async with resolved(options, store) as (plan, session):
+        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        asker = asker_of(plan.judge, session, plan.calls_at_once)
+        report = await asker.run_watched(display.in_one_line(asker))
     calling.say_end(report, store, display.line(report, over=True))
-    return report.complete
+    return report
 
 
 # ---------------------------------------------------------------- the exam
@@ -297,3 +306,75 @@ async def _foresee(options: RunOptions, judges: Sequence[str], rubrics: Sequence
     remarks = tuple(dict.fromkeys(remark for one in found for remark in one.remarks))
     forecast = sum((one.forecast for one in found), Forecast())
     return replace(found[0], forecast=forecast, remarks=remarks, exam=None)  # which this one makes
+
+
+# ---------------------------------------------------------------- blind readings of stems
+
+LAYOUTS = READERS["chooses"]  # so many of one model choose: once in each
+FEWEST_MODELS = 3  # whose choices are wanted; fewer choose in each layout more than once
+MOST_FAULTS = 60  # lines; the rest is counted
+
+
+@click.command(name="admit")
+@click.argument("protocol", metavar="NAME|PATH")
+@click.argument("folder", type=click.Path(path_type=Path))
+@calling.judges_option()
+@calling.endpoint_options
+@calling.one_subject_limit_options
+@store_option
+def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, limits: Limits, store: str) -> None:
+    """Have a protocol's stems read blind, and say which texts are admitted.
+
+    Writes what readers are given into FOLDER: batches of texts, shuffled and unlabelled, with one question each. With
+    -j models answer those without an answer, in turn where several are named; each is called as a judge, paid for
+    once, and its answer kept in FOLDER as it came. People or other programs may answer, too: a JSON object from case
+    number to answer, in BATCH.answers.json. Then prints what the readings come to. Exit code 1 if a text is not
+    admitted.
+    """
+    stems = blind_stems(protocol)
+    readers = tuple(dict.fromkeys(judges))
+    if NAME in readers:
+        raise WrongUse("the embedded judge cannot read texts; name a model with -j")
+    write_batches(folder, stems, {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)})
+    complete = not readers or _have_read(folder, stems.protocol, readers, roster, limits, store)
+    left = len(waiting(folder))
+    if left:
+        say(f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read")
+    found = admission(folder, stems)
+    for line in (*found.counts, *(f"not admitted: {fault}" for fault in found.faults[:MOST_FAULTS])):
+        click.echo(label_text(line))
+    if (more := len(found.faults) - MOST_FAULTS) > 0:
+        click.echo(f"and {more} more")
+    if not found.faults:
+        click.echo("all texts are admitted")
+    if not complete or found.faults:
+        raise SystemExit(1)
+
+
+def _have_read(
+    folder: Path, protocol: Protocol, readers: Sequence[str], roster: Roster, limits: Limits, store: str
+) -> bool:
+    """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all were answered."""
+    left = set(waiting(folder))
+    if not left:
+        return True
+    options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())
+    of_reader = {name: [batch for batch in left if name == reader_of(batch, readers)] for name in readers}
+    with open_store(store, typed=command_line()) as opened:
+        asyncio.run(look_up(options, readers, opened))
+
+        async def turn(name: str, limits: Limits) -> Report:
+            mine = sorted(of_reader[name])
+            say(f"{plural(len(mine), 'batch', 'batches')} to be read by {name}")
+            now = replace(options, judge=name, limits=limits)
+            return await _read(now, opened, partial(reading_asker, mine))
+
+        with_some = [name for name in readers if of_reader[name]]
+        return bool(calling.to_the_end(take_turns(limits, with_some, turn, say)))
+
+
+def reader_of(batch: Path, readers: Sequence[str]) -> str:
+    """Who reads *batch*, the same whatever else is left; of those who choose each model in all layouts."""
+    kind, _, number = batch.stem.rpartition("-")
+    place = int(number) - 1
+    return readers[(place // LAYOUTS if kind == "chooses" else place) % len(readers)]

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
 
 from independence_bench.api.named import find_protocol
 from independence_bench.cli.options import out, say, store_option
-from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.errors import ProtocolError, WrongUse, all_of
 from independence_bench.escape import label_text
 from independence_bench.judging.embedded.judge import gives
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import POSITION, Protocol
+from independence_bench.protocol.file_formats import StemFile
 from independence_bench.protocol.loader import Files, load, load_with_files, shipped
+from independence_bench.protocol.stems import repeated_sentences
 from independence_bench.report.format import plural, scale
 from independence_bench.report.table import Table, columns_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import open_store
+from independence_bench.yaml_io import read_yaml
 
 MOST_MISTAKES = 50  # lines of them; the rest is counted
 
@@ -95,7 +100,10 @@ def _found(name: str, store: str) -> tuple[Protocol, Files]:
         return load_with_files(name)
     except ProtocolError:
         with open_store(store) as opened:
-            return find_protocol(name, opened)
+            found, files = find_protocol(name, opened)
+        if found.canary:
+            raise WrongUse(f"{found.name} is private: its texts are shown to who names its folder") from None
+        return found, files
 
 
 @click.command(name="check")
@@ -106,7 +114,9 @@ def check(path: str) -> None:
     Then run it with `aib run --protocol PATH`.
     """
     try:
-        p = load(path)
+        p, files = load_with_files(path)
+        if problems := list(_repeated(p, files, path)):
+            raise all_of(problems)
     except ProtocolError as error:
         if not error.others:
             raise
@@ -122,12 +132,22 @@ def check(path: str) -> None:
     )
     if p.name in shipped() and p.hash != load(p.name).hash:
         click.echo(f"it has the name of the shipped {p.name} and differs from it: give it another name")
+    if p.canary:
+        click.echo(f"it is private: its texts stay in the store; what is sent to models has {p.canary} in it")
     if unused := sorted(marks - p.needed - {mark for dimension in p.dimensions for mark in dimension.marks}):
         click.echo(f"no dimension uses {', '.join(unused)}")
     for weighting in p.weightings:
         click.echo(f"--weights {weighting.name}: {weighting.title}")
     for line in _foreign(p):
         click.echo(line)
+
+
+def _repeated(protocol: Protocol, files: Files, path: str) -> Iterator[ProtocolError]:
+    """Every sentence that a stem with options says twice."""
+    for file in files if protocol.score is not None else ():
+        if file.startswith("stems/"):
+            stem = read_yaml(files[file], StemFile, partial(ProtocolError, file))
+            yield from (ProtocolError(f"{path}/{file}", key, problem) for key, problem in repeated_sentences(stem))
 
 
 def _played(protocol: Protocol) -> str:

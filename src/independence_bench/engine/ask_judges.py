@@ -1,4 +1,4 @@
-"""Has judges asked about given conversations: the exam, and which names and genders the AI in one gives itself.
+"""Has judges asked about given texts: the exam, the names in a conversation, and blind readings of stems.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
@@ -6,7 +6,8 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts, and
-names are a judgement by the question of `judging.name_question`. Prints nothing, and says nothing of how judges did.
+names are a judgement by the question of `judging.name_question`, and a batch of blind readings is one that has the
+reader's answer. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 
 from independence_bench.analysis.chosen_names import NamesRead
@@ -24,6 +26,8 @@ from independence_bench.engine.ask import Asker, ConversationCalls, Conversation
 from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
+from independence_bench.hashing import judgement_key, text_hash
+from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, answer_of, whole_answer
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -72,6 +76,7 @@ class JudgeAsker(Asker):
         self.judges, self._tasks, known = judges, left, every - len(left)
         calls = sum(task.calls for task in left)
         self._progress = Progress(judges[0].label, every, every, to_judge=every, judged=known, calls_left=calls)
+        self._progress.private = bool(session.canary)
         # a judge that is no model makes no call, so there is nothing to report
         asking = any(judge.calls for judge in judges)
         super().__init__(session, [self._progress] if asking else [], calls_at_once, calls_at_once)
@@ -192,8 +197,8 @@ async def _asker(
         yield plan, ExamAsker(sittings, session, plan.calls_at_once)
 
 
-def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
-    """What *model* is asked about *transcript*."""
+def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call[Judgement]:
+    """What *model* is asked about *transcript*; *canary*: that of a private protocol."""
     heard, key = transcript.heard_hash, question_key(transcript.heard_hash, model.hash)
     fence = fence_of(JudgingInput(transcript, _NOTHING, ""))
     parts = (
@@ -204,7 +209,8 @@ def question(transcript: Transcript, model: ChatModel) -> Call[Judgement]:
         f'{{"analysis": ..., "names": [...], "gender": {" | ".join(GIVEN_GENDERS)}, "final_name": ..., '
         '"final_gender": ...}',
     )
-    asked = ChatRequest(model, (Message("system", INSTRUCTIONS), Message("user", "\n\n".join(parts))), schema=SCHEMA)
+    instructions = f"{INSTRUCTIONS}\n\n({canary})" if canary else INSTRUCTIONS
+    asked = ChatRequest(model, (Message("system", instructions), Message("user", "\n\n".join(parts))), schema=SCHEMA)
     words = " ".join(line.text for line in transcript.lines if line.speaker == "model").casefold()
 
     def made(reading: str, reason: str | None) -> Judgement:
@@ -234,7 +240,7 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
     """An asker that has *judge* read the conversations that are *left*."""
 
     async def ask(transcript: Transcript, calls: ConversationCalls) -> None:
-        judgement = await calls.ask(question(transcript, judge.model))
+        judgement = await calls.ask(question(transcript, judge.model, session.canary))
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
@@ -244,3 +250,53 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
         transcripts = [results.read_transcript(connection, names.transcript_id)[0] for names in left]
     tasks = [ConversationTask(TITLE, 1, partial(ask, transcript)) for transcript in transcripts]
     return JudgeAsker([judge], len(tasks), tasks, session, calls_at_once)
+
+
+# ---------------------------------------------------------------- blind readings of stems
+
+
+def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
+    """An asker that has *reader* answer *batches*, each by itself; an answer is also written down beside its batch."""
+
+    async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
+        judgement = await calls.ask(_reading(text, reader.model, session.canary))
+        why = judgement.reason
+        if why is None:
+            try:
+                batch.with_suffix(ANSWERS).write_text(judgement.reasoning, encoding="utf-8")
+            except OSError as error:  # it is in the store
+                why = f"its answer cannot be written ({error.strerror})"
+        calls.progress.ended(*(("judged",) if why is None else ("unjudged", Trouble(f"the batch {batch.stem}", why))))
+
+    tasks = [
+        ConversationTask(f"the batch {batch.stem}", 1, partial(ask, batch, batch.read_text("utf-8")))
+        for batch in batches
+    ]
+    return JudgeAsker([reader], len(tasks), tasks, session, calls_at_once)
+
+
+def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
+    """What *model* is asked about the batch that says *text*; *canary*: that of a private protocol."""
+    shown = text_hash(text)
+    key = judgement_key(shown, READING, model.hash)
+    told = f"{text}\n\n({canary})" if canary and canary not in text else text
+    asked = ChatRequest(model, (Message("user", f"{told}\n\n{FORM}"),))
+
+    def made(answer: str, reason: str | None) -> Judgement:
+        marks = {} if reason else {"answers": float(len(answer_of(answer) or ()))}
+        return Judgement(key, shown, READING, model.hash, marks, answer, reason)
+
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
+        if whole_answer(completion.content, text):
+            return Accepted(made(completion.content, None))
+        return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
+
+    return Call(
+        info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
+        request=asked,
+        table=results.JUDGEMENTS,
+        final=lambda judgement: judgement.reason is None,
+        read=read,
+        none=lambda reason: made("", reason),
+        priority=1,
+    )

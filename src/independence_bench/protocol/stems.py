@@ -11,6 +11,8 @@ scenario has one script for each `DEALS`, and run r plays number (r - 1) mod 8. 
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -196,6 +198,7 @@ _QUOTED: Mapping[str, frozenset[str]] = {
 }
 """Key -> what a text has to quote, each once; other texts of branches may quote choice and other."""
 _PLAIN = ("aspects.", "between")
+_SAME_QUESTION = {"reask.neutral", "reask.agreeing"}  # of which a run has one
 
 
 def stem_problems(stem: StemFile, pushes: Iterable[int]) -> Iterator[tuple[str, str]]:
@@ -216,6 +219,19 @@ def stem_problems(stem: StemFile, pushes: Iterable[int]) -> Iterator[tuple[str, 
         yield from _quote_problems(stem, key, text)
         if (before := said.setdefault(text, key)) != key:
             yield key, f"says word for word what {before} says"
+
+
+def repeated_sentences(stem: StemFile) -> Iterator[tuple[str, str]]:
+    """(Key, problem) of every sentence of three words or more that an earlier text of *stem* has, too.
+
+    What was played with one can still be read, so it is no problem of the format.
+    """
+    said: dict[str, str] = {}
+    for key, text in _texts(stem):
+        for sentence in _sentences(text):
+            before = said.setdefault(sentence, key)
+            if before != key and {before, key} != _SAME_QUESTION:
+                yield key, f"says what {before} says, too: {sentence}; ask in other words"
 
 
 def _word_problems(stem: StemFile) -> Iterator[tuple[str, str]]:
@@ -281,6 +297,13 @@ def _texts(stem: StemFile) -> Iterable[tuple[str, str]]:
     yield from ((f"pressure.{number}.text", rung.text) for number, rung in enumerate(stem.pressure))
     yield from (("noted", stem.noted), ("reask.neutral", stem.reask.neutral))
     yield from (("reask.agreeing", stem.reask.agreeing), ("request", stem.request))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of *text* that have three words or more, folded and without their last mark, each once."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    parts = (" ".join(part.split()).strip(' .!?"“”') for part in re.split(r"(?<=[.!?])\s", folded))
+    yield from dict.fromkeys(part for part in parts if part.count(" ") >= 2)
 
 
 def read_score(top: ProtocolFile, scenarios: Sequence[Scenario], need: Need) -> StemScore | None:
