@@ -18,13 +18,11 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 from terminals import displayed
 from test_cli import User, only_line, user
 
-from independence_bench.analysis.leaderboard import boards
+from independence_bench.analysis.leaderboard import boards, jury_of, panel
 from independence_bench.analysis.reliability import (
     Reliability,
     ReliabilityRow,
-    jury_of,
     measure_reliability,
-    panel,
 )
 from independence_bench.analysis.statistics.variance_components import Components
 from independence_bench.api.named import find_protocol

@@ -17,6 +17,7 @@ from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.uncertainty import measure_board
+from independence_bench.judging.judge import find_jury
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
@@ -139,3 +140,23 @@ def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
         yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
     if own.score.index is not None and not left_out:
         yield "rounding: the index of rounded means, not the mean of the runs' indices"
+
+
+# ---------------------------------------------------------------- boards of several judges
+
+
+def panel(boards: Sequence[Board]) -> list[Board]:
+    """Those of *boards*, of one configuration, whose judges are taken together.
+
+    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that any judge
+    ranks is left out, because only subjects that all judges rank are compared. *boards* must not be empty.
+    """
+    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(boards)
+    every = {row.subject.hash for board in judged for row in board.ranked}
+    return [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
+
+
+def jury_of(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
+    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or an unknown one."""
+    chosen = find_jury({board.judge: board.judge for board in boards if board.judge is not None}, names)
+    return [board for board in boards if board.judge in chosen]

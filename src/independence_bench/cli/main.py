@@ -56,7 +56,7 @@ COMMANDS = {
     "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
     "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
     "generate-report": Entry("quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
-    "compare": Entry("rankings", "Compare two subjects, scenario by scenario.", reads_store=True),
+    "compare": Entry("quality", "Compare two subjects, scenario by scenario.", reads_store=True),
     "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
     "scenarios": Entry(
         "quality", "Show how hard each scenario is and how the ranking depends on it.", reads_store=True
@@ -70,7 +70,7 @@ COMMANDS = {
     "exclude": Entry("stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True),
     "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
     "audit": Entry(
-        "quality",
+        "stored",
         "Recompute every number and list problems in the data.",
         reads_store=True,
         store_argument=True,
@@ -88,6 +88,7 @@ COMMANDS = {
     "persona": Entry("persona", "Test a character of your own: does it hold?"),
     "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
     "check": Entry("protocol", "Check a protocol of your own."),
+    "admit": Entry("judging", "Have stems read blind, and say which texts are admitted."),
     "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
 }
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}

@@ -1,23 +1,30 @@
 """How reliable the numbers are, and all of them as files.
 
-`aib judges`, `aib reliability`, `aib scenarios`, `aib audit`, `aib generate-report`.
+`aib judges`, `aib reliability`, `aib scenarios`, `aib compare`, `aib generate-report`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from independence_bench.analysis.audit.audit import SEVERITIES, Severity
-from independence_bench.analysis.audit.audit import audit as audit_of
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import names_of
+from independence_bench.analysis.compare_settings import (
+    compare_efforts,
+    compare_providers,
+)
+from independence_bench.analysis.compare_subjects import SubjectComparison, compare_pairs
+from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import read_examined
-from independence_bench.analysis.reliability import jury_of, measure_reliability, panel
+from independence_bench.analysis.leaderboard import jury_of, panel, read_examined
+from independence_bench.analysis.reliability import FormComparison, compare_forms, measure_reliability
+from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -32,6 +39,7 @@ from independence_bench.cli.options import (
 from independence_bench.cli.selection import (
     Selection,
     boards_of,
+    chosen_boards,
     configured_boards,
     judge_option,
     judged_options,
@@ -40,16 +48,25 @@ from independence_bench.cli.selection import (
     selecting,
 )
 from independence_bench.errors import WrongUse, why
-from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.audit_view import SHOWN, audit_json, audit_view, chosen, with_word
+from independence_bench.escape import label_text
+from independence_bench.lookup import fit
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.scoring import OWN
+from independence_bench.report.compare_view import paired_values, paired_view, version_values, version_view
 from independence_bench.report.contents import Contents, contents_json, read_contents
+from independence_bench.report.encode import json_text
 from independence_bench.report.judges_view import validation_view, validations_json
-from independence_bench.report.reliability_view import reliability_json, reliability_view
+from independence_bench.report.reliability_view import forms_values, forms_view, reliability_json, reliability_view
 from independence_bench.report.report_markdown import moment, report_markdown
 from independence_bench.report.scenarios_view import scenarios_blocks, scenarios_json
 from independence_bench.report.svg import field_picture, fold_picture, ranking_plot, scenario_map
+from independence_bench.store import registry
+from independence_bench.store.database import Store
 
 STEM = "LEADERBOARD"
+VERSION, FORM = "version", "form"
+WAYS = {"reasoning": ("reasoning efforts", compare_efforts), "provider": ("providers", compare_providers)}
 
 
 @click.command(name="judges")
@@ -120,47 +137,193 @@ def scenarios(selection: Selection, as_json: bool) -> None:
         show_chosen(*(scenarios_blocks(board, one) for board, one in measured))
 
 
-# ---------------------------------------------------------------- the numbers computed again
+# ---------------------------------------------------------------- subjects, settings, versions and forms compared
 
 
-@click.command(name="audit")
-@click.argument("path", required=False, metavar="[STORE]")
+@click.command(name="compare")
+@click.argument("subjects", nargs=-1, metavar="[A] [B]")
 @click.option(
-    "--severity",
-    "lowest",
-    type=click.Choice(SEVERITIES),
-    default="note",
-    show_default=True,
-    help="The lowest severity to show.",
+    "--by",
+    type=click.Choice([*WAYS, VERSION, FORM]),
+    help="Compare a model with itself: its settings, versions of a prompt; or two forms of a test.",
 )
 @click.option(
-    "--top", type=click.IntRange(min=1), default=SHOWN, show_default=True, metavar="N",
-    help="The first N places of each finding.",
-)  # fmt: skip
-@click.option("--find", metavar="WORD", help="Only findings and places with this in them, such as a part of a label.")
+    "--against",
+    metavar="NAME|PATH|HASH",
+    help="With --by version: the old version.  [default: the one of that name played before]  With --by form: the "
+    "other form.",
+)
+@shown_options
 @legend_option
-@selecting(rules_option, weights_option, json_option)
-def audit(selection: Selection, path: str | None, lowest: Severity, top: int, find: str | None, as_json: bool) -> None:
-    """Recompute every number from its records, and list problems that a reader should know about.
+@selecting(judged_options, rules_option, configuration_options, json_option)
+def compare(
+    selection: Selection, subjects: tuple[str, ...], by: str | None, against: str | None, as_json: bool
+) -> None:
+    """Compare two subjects, scenario by scenario: the same protocol, configuration and judge.
 
-    STORE is a file or a database URL, as for --store. Nothing is changed, and nothing is sent. The exit code is 0
-    where nothing of severity error was found, whatever is shown, else 1.
+    By the main judge of what is stored (docs/judges.md), unless --judge or --jury says otherwise.
+
+    Each difference has two intervals (rerun: the same test again; new scenarios: another test like it), and the
+    smallest difference that such a comparison would detect.
+
+    A and B are labels, or parts of one that fit a single subject. With --by reasoning (or provider) A is a model
+    and is compared with itself: the lowest complete effort (or the unpinned subject) with each of the others;
+    without A, every model with several.
+
+    With --by version the protocol is compared with an older version of it (--against) that has another system prompt,
+    paired by scenario: how the prompts differ, what that does to the index and the dimensions, and how many runs
+    would decide. Both have to be played and judged in the same store. Where they differ in more than the prompt,
+    only what both ask and mark in the same words is compared.
+
+    With --by form the protocol is compared with another form of the same test (--against), with scenarios of its own:
+    the subjects that have played both, how far the forms agree in each dimension, and scenarios that do not fit.
     """
-    context = click.get_current_context()
-    if path and context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
-        raise WrongUse("the store is named twice: leave --store out, or the argument")
-    with replace(selection, store=path or selection.store).opened() as (opened, protocol):
-        found = audit_of(opened, protocol, RULES[selection.rules])
-        if not found.conversations and not found.findings:
-            raise WrongUse(f"no conversations of {protocol.name} {protocol.hash[:12]} are stored in {opened.shown}")
-    if as_json:
-        click.echo(audit_json(found, lowest))
+    if against is not None and by not in (VERSION, FORM):
+        raise WrongUse("--against names the old version for --by version, or the other form for --by form")
+    if len(subjects) != 2 and not by:
+        raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
+    if by and len(subjects) > 1:
+        raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
+    if by == FORM:
+        forms = _forms(selection, against, subjects)
+        values, views = [forms_values(forms)], [forms_view(forms)]
+    elif by == VERSION:
+        versions = _versions(selection, against, subjects)
+        values, views = [version_values(one) for one in versions], [version_view(one) for one in versions]
     else:
-        if find is not None and not with_word(chosen(found, lowest), find):
-            raise WrongUse(f"--find: no finding has {find} in it")
-        show(audit_view(found, lowest, top, find))
-    if found.errors:
-        context.exit(1)
+        with selection.opened() as (opened, protocol):
+            found = configured_boards(selection, opened, protocol)
+        compared = _by(by, found, subjects) if by else _two(found, *subjects)
+        values, views = [paired_values(one) for one in compared], [paired_view(one) for one in compared]
+    if as_json:
+        click.echo(json_text(values))
+    else:
+        show_chosen(*views)
+
+
+def _two(found: Sequence[Board], a: str, b: str) -> list[SubjectComparison]:
+    """The two by the main judge, or by the next one that has judged both. Raises WrongUse where none has."""
+    fitting, wrong = [], []
+    for board in found:
+        rows = {row.subject.hash: row for row in board.rows}
+        labels = {hash_: row.label for hash_, row in rows.items()}
+        try:
+            fitting.append((board, rows[fit(labels, a)], rows[fit(labels, b)]))
+        except WrongUse as error:
+            wrong.append(error)
+    if not fitting:
+        raise wrong[0]
+    board, first, second = fitting[0]
+    if first is second:
+        raise WrongUse(f"both are {first.label}; name two subjects")
+    _say_judge(board, [other for other, *_ in fitting[1:]], "both")
+    return compare_pairs(board, [(first, second)])
+
+
+def _say_judge(board: Board, others: Sequence[Board], what: str) -> None:
+    """Name the judge that is shown, where it is not the main one or where others have judged the same."""
+    if board.main_judge not in (None, board.judge):
+        say(f"the main judge, {label_text(board.main_judge or '')}, has not judged {what}")
+    if others:
+        names = ", ".join(other.judge or "none" for other in others)
+        said = "the main judge" if board.judge == board.main_judge else "the first that fits"
+        say(f"by {label_text(board.judge or 'none')}, {said}; also judged by {label_text(names)} (--judge chooses)")
+
+
+def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectComparison]:
+    """Every pair of the settings of one model, or of every model, by the main judge or the next one that has some.
+
+    Raises WrongUse where nothing differs in that.
+    """
+    title, compare_settings = WAYS[by]
+    fitting: list[tuple[Board, list[tuple[Row, Row]]]] = []
+    for board in found:
+        rows = {row.label: row for row in board.rows}
+        pairs: list[tuple[Row, Row]] = []
+        for group in compare_settings(board, {}):
+            if typed and typed[0].lower() not in group.model.lower():
+                continue
+            base = next((one for one in group.variants if one.index is not None and one.difference is None), None)
+            if base is not None:
+                others = [one for one in group.variants if one.label != base.label]
+                pairs += [(rows[base.label], rows[one.label]) for one in others]
+        if pairs:
+            fitting.append((board, pairs))
+    if not fitting:
+        of = f" of {typed[0]}" if typed else ""
+        raise WrongUse(
+            f"there are no two {title}{of} to compare: subjects that differ in nothing else, one of them complete"
+        )
+    board, pairs = fitting[0]
+    _say_judge(board, [other for other, _ in fitting[1:]], "them")
+    return compare_pairs(board, pairs)
+
+
+def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -> list[VersionComparison]:
+    """The subjects of those names, or all that have marks by both versions, by the first judge that has judged both.
+
+    Raises WrongUse where there is no older version, or nothing to compare.
+    """
+    if selection.rules != OWN.name:
+        raise WrongUse("--by version uses our own rules: leave --rules out")
+    with selection.opened() as (opened, new):
+        old = weighed(find_protocol(against, opened)[0] if against else _played_before(new, opened), selection.weights)
+        change = version_change(old, new, selection.configurations(new))
+        before, after = (chosen_boards(selection, opened, version) for version in (old, new))
+    wanted = set(change.configurations)
+    old_boards, new_boards = (
+        [one for one in boards if wanted <= set(one.configurations)] for boards in (before, after)
+    )
+    for now in new_boards:
+        then = next((one for one in old_boards if one.judge_hashes and one.judge_hashes == now.judge_hashes), None)
+        if then is None:
+            continue
+        earlier = {row.subject.hash: row for row in then.rows}
+        rows = {row.subject.hash: row for row in now.rows if row.subject.hash in earlier}
+        if rows:
+            labels = {hash_: row.label for hash_, row in rows.items()}
+            chosen = [fit(labels, name) for name in typed] or list(rows)
+            _say_judge(now, [], "both")
+            return compare_versions(change, then, now, [(earlier[one], rows[one]) for one in chosen])
+    names = " and ".join(f"{one.name} {one.hash[:8]}" for one in (old, new))
+    raise WrongUse(
+        f"no subject was played and judged by {names} in {' + '.join(map(str, change.configurations))} by one judge; "
+        "`aib run --protocol` plays each of them"
+    )
+
+
+def _forms(selection: Selection, against: str | None, typed: Sequence[str]) -> FormComparison:
+    """The protocol and the form *against*, by the first judge that has judged both, in the chosen configurations.
+
+    Raises WrongUse where there is no other form, or no judge of both.
+    """
+    if against is None or typed or selection.rules != OWN.name:
+        raise WrongUse("--by form compares all subjects by our own rules: name the other form alone, --against NAME")
+    with selection.opened() as (opened, first):
+        second = weighed(find_protocol(against, opened)[0], selection.weights)
+        one, other = (configured_boards(selection, opened, form) for form in (first, second))
+    for board in one:
+        if board.judge_hashes and (same := [of for of in other if of.judge_hashes == board.judge_hashes]):
+            _say_judge(board, [], "both")
+            return compare_forms(board, same[0])
+    raise WrongUse(f"no judge has judged both {first.name} and {second.name}; `aib judge` has one judge what is stored")
+
+
+def _played_before(new: Protocol, store: Store) -> Protocol:
+    """The stored version of *new*'s name that was played last of the others. Raises WrongUse where there is none."""
+    with store.reading() as connection:
+        others = [one for one in registry.stored_protocols(connection) if one[1] == new.name and one[0] != new.hash]
+    if not others:
+        raise WrongUse(
+            f"no other version of {new.name} was played into {store.shown}; --against names another protocol"
+        )
+    hash_, name, files = others[0]
+    if len(others) > 1:
+        say(
+            f"against {name} {hash_[:8]}, played last of the others; --against names another: "
+            f"{', '.join(one[0][:8] for one in others[1:])}"
+        )
+    return parse_stored(files, where=f"{store.shown}: {name}")
 
 
 # ---------------------------------------------------------------- all of it as files
@@ -192,7 +355,8 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
         if selection.judge and not found:
             called = f"{protocol.name} by a judge called {selection.judge}"
             raise WrongUse(f"no conversations of {called} are stored in {opened.shown}")
-        contents = read_contents(opened, protocol, found, names_of(opened, protocol, every=records.every), records)
+        names = () if protocol.canary else names_of(opened, protocol, every=records.every)
+        contents = read_contents(opened, protocol, found, names, records)
     stems = [STEM]
     if keep and contents.updated is not None:
         stems.append(f"{STEM}-{datetime.fromtimestamp(contents.updated, UTC):%Y%m%dT%H%M%SZ}")

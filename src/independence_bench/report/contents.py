@@ -22,7 +22,8 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.reliability import Reliability, measure_reliability, panel
+from independence_bench.analysis.leaderboard import panel
+from independence_bench.analysis.reliability import Reliability, measure_reliability
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.board_view import exam_line

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.reliability import Reliability, ReliabilityRow
+from independence_bench.analysis.branch_values import J
+from independence_bench.analysis.reliability import (
+    INDEX,
+    VIEWS,
+    AgreementOfForms,
+    FormComparison,
+    FormDifference,
+    Reliability,
+    ReliabilityRow,
+)
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_view import exam_line
+from independence_bench.report.board_view import exam_line, examined_by, judged_by
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.format import number, plural
+from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.keys import HEAD
-from independence_bench.report.table import Block, Cells, Note, Prose, Table, Text, Title, columns_of
+from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title, columns_of
 
 SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
 BRIEF = (
@@ -182,3 +191,146 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
             for (times, runs), value in zip(found.designs, noise.more, strict=True)
         ],
     }
+
+
+# ---------------------------------------------------------------- two forms of a test
+
+SHOWN_ODD = 5  # scenarios that lie farthest from the others of their dimension
+BESIDE_INDEX = {"pressure": "hold", J: "J", VIEWS: "option"}
+FORMS = (
+    "CI: 95% interval of B - A over other scenarios of the kind; in the mean over subjects, over other subjects. "
+    "Correlation: of the subjects' ranks by both forms. "
+    "Hold and option, the share of stems in which one was taken: 0 to 1; J: -1 to 1."
+)
+
+
+def forms_view(found: FormComparison) -> Iterator[Block]:
+    """Means, agreement by dimension, each subject, and scenarios that do not fit."""
+    first, second = found.first, found.second
+    named = [
+        name if (hash_ := board.protocol.hash[:8]) in (name := board.protocol_name) else f"{name} ({hash_})"
+        for board in (first, second)
+    ]
+    yield Title(("A  ", Prose(named[0]), "\nB  ", Prose(named[1])))
+    where = " + ".join(map(str, first.configurations))
+    yield Note(Prose(f"{where} · judge: {judged_by(first)} · {plural(len(found.subjects), 'subject')} on both"))
+    yield from examined_by(first)
+    yield Note(f"\n{forms_statement(found)}\n", "bold")
+    titles = {dimension.name: dimension.title for dimension in first.protocol.dimensions}
+    rows: list[Cells] = [
+        (Prose(titles.get(of.dimension or "", "Index")), *_both(of.mean, 1), number(of.correlation, 2))
+        for of in found.agreement
+        if of.mean is not None
+    ]
+    if rows:
+        yield Table(columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS)
+        yield Note("")
+    yield _subjects_by_forms(found)
+    yield Note(Prose(_beside_statement(found)))
+    yield Note("")
+    yield from _odd_blocks(found)
+
+
+def _subjects_by_forms(found: FormComparison) -> Table:
+    rows: list[Cells] = []
+    for subject in found.subjects:
+        index = subject.numbers.get(INDEX)
+        beside = [subject.numbers.get(name) for name in BESIDE_INDEX]
+        shown = [number(value, 2) for of in beside for value in ((of.first, of.second) if of else (None, None))]
+        rows.append((Name(subject.label), *(_both(index, 1) if index else ("–",) * 4), *shown))
+    columns = [Column("subject", words=True, labels=True), *map(Column, ("A", "B", "B - A", "CI"))]
+    for place, title in enumerate(BESIDE_INDEX.values()):
+        columns += [Column(f"{title} {form}", short=f"{title}\n{form}", spare=place + 1) for form in "AB"]
+    return Table(columns, rows, long=True)
+
+
+def _both(of: FormDifference, digits: int) -> tuple[str, str, str, str]:
+    first, second = number(of.first, digits), number(of.second, digits)
+    return first, second, signed(of.difference, digits), from_to(of.interval, digits)
+
+
+def forms_statement(found: FormComparison) -> str:
+    """What can be said of the two forms, in words."""
+    index = found.agreement[0]
+    if index.mean is None:
+        return "No subject is ranked by both forms, so their indices are not compared."
+    apart = [
+        subject.label
+        for subject in found.subjects
+        if (of := subject.numbers.get(INDEX)) and of.interval and not of.interval.holds(0.0)
+    ]
+    known = sum(bool(s.numbers.get(INDEX) and s.numbers[INDEX].interval) for s in found.subjects)
+    said = f"B is {signed(index.mean.difference, 1)} points from A in the mean of {plural(index.subjects, 'subject')}"
+    if not known:
+        return f"{said}; of none of them is an interval known."
+    return f"{said}; of {known} with an interval {len(apart)} have another index by B than by A."
+
+
+def _beside_statement(found: FormComparison) -> str:
+    """Who differs in what stands beside the index."""
+    apart = [
+        f"{title} of {subject.label}"
+        for subject in found.subjects
+        for name, title in BESIDE_INDEX.items()
+        if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
+    ]
+    known = sum(of.interval is not None for one in found.subjects for name, of in one.numbers.items() if name != INDEX)
+    said = f"Beside the index there differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
+    return said if known else "Beside the index no interval is known."
+
+
+def _odd_blocks(found: FormComparison) -> Iterator[Block]:
+    if not found.odd:
+        return
+    standing = [of for of in found.odd if of.stands]
+    if found.odd[0].stands is None:
+        yield Note(f"With {plural(found.agreement[0].subjects, 'ranked subject')} no scenario can be said not to fit.")
+    elif not standing:
+        yield Note("No scenario lies apart from the others of its dimension (Holm, 5%).")
+    else:
+        yield Note(f"{plural(len(standing), 'scenario')} lie apart from the others of their dimension (Holm, 5%): *.")
+    yield Table(
+        columns_of("farthest from its dimension", "in", "form", "points", "CI", "", words=2),
+        [
+            (
+                Name(of.scenario),
+                Prose(of.dimension),
+                "B" if of.second else "A",
+                signed(of.away, 1),
+                from_to(of.interval, 1),
+                "*" * bool(of.stands),
+            )
+            for of in (standing or found.odd[:SHOWN_ODD])
+        ],
+        long=True,
+    )
+
+
+def forms_values(found: FormComparison) -> dict[str, Any]:
+    """All of it; index and dimensions in points of 100."""
+
+    def agreement(of: AgreementOfForms) -> dict[str, Any]:
+        return picked(of, "dimension subjects correlation") | (_form_values(of.mean) if of.mean else {})
+
+    return {
+        "forms": [picked(board.protocol, "name hash") for board in (found.first, found.second)],
+        **picked(found.first, "configurations judge judge_exam=exam"),
+        "statement": forms_statement(found),
+        "agreement": [agreement(of) for of in found.agreement],
+        "subjects": [
+            {
+                "label": one.label,
+                "ranked": one.ranked,
+                "numbers": {n: _form_values(of) for n, of in one.numbers.items()},
+            }
+            for one in found.subjects
+        ],
+        "scenarios": [
+            {"form": "b" if of.second else "a", **picked(of, "scenario dimension away interval stands")}
+            for of in found.odd
+        ],
+    }
+
+
+def _form_values(of: FormDifference) -> dict[str, Any]:
+    return picked(of, "a=first b=second difference interval")
