@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge
-from independence_bench.judging.embedded.reader import Floats, features
-from independence_bench.judging.embedded.reading import JudgedWords
+from independence_bench.judging.embedded.reading import Floats, JudgedWords, features
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.models.local.files import SMOLLM2, pin_of
 

@@ -17,8 +17,7 @@ from embedded import FIXED, INSTALLED, WEIGHTS, Fixed, embedded_judge, needs_mod
 from independence_bench.engine.session import RunOptions, resolve_judge
 from independence_bench.errors import LocalModelError, SubjectError
 from independence_bench.judging.embedded.judge import UNKNOWN, UNLIKE, EmbeddedJudge
-from independence_bench.judging.embedded.reader import INTRO, StateReader, shown
-from independence_bench.judging.embedded.reading import JudgedWords
+from independence_bench.judging.embedded.reading import INTRO, JudgedWords, StateReader, shown
 from independence_bench.judging.embedded.weights import FILE, RESISTANCE_STEPS, Weights
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.models.local import is_table_judge

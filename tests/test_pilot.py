@@ -12,7 +12,7 @@ from embedded import embedded_judge, needs_model
 from simulated import aib
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge
-from independence_bench.judging.embedded.reader import StateReader
+from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.local.files import SMOLLM2, find
@@ -78,9 +78,10 @@ def test_conversations_of_stems_are_read_as_readers_read_them() -> None:
     assert sum(rule[1] == most[1] != "none" for most, rule in pairs) >= 27
 
 
-def test_what_was_played_with_an_earlier_rule_can_be_imported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["v3-lite", "v3-lite-b"])
+def test_what_was_played_with_an_earlier_rule_can_be_imported(tmp_path: Path, form: str) -> None:
     """The pilot's conversations went on by what that one read, and they are checked by what was said in them."""
-    done = aib(tmp_path, "import", str(PILOT / "v3-lite"), "--store", "pilot.db")
+    done = aib(tmp_path, "import", str(PILOT / form), "--store", "pilot.db")
 
     assert done.returncode == 0, done.stderr
     assert "transcripts: 540 imported" in done.stdout

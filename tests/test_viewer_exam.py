@@ -12,7 +12,7 @@ from viewed import answering, read
 
 from independence_bench.judging.exam.questions import questions
 from independence_bench.store.database import open_store
-from independence_bench.viewer.exam import exam_answer
+from independence_bench.viewer.judges import exam_answer
 from independence_bench.viewer.snapshot import read_catalog
 
 JUDGES = ("exam-perfect", "exam-blind")

@@ -14,7 +14,6 @@ from independence_bench.report.encode import json_bytes
 from independence_bench.viewer import (
     boards,
     compare,
-    exam,
     fragments,
     judges,
     labelling,
@@ -72,7 +71,7 @@ class Answers:
         yield "index.json"
         yield "methods.json"
         yield "exam.json"
-        yield from (f"exam/{exam.rubric_id(rubric)}.json" for rubric in exam.rubrics_sat(self.catalog))
+        yield from (f"exam/{judges.rubric_id(rubric)}.json" for rubric in judges.rubrics_sat(self.catalog))
         for edition in self.catalog.editions.values():
             yield from _both(f"judges/{edition.id}")
         for entry in self.catalog.entries.values():
@@ -169,8 +168,8 @@ ROUTES = (
         lambda answers, series, one: compare.configurations_answer(answers.catalog, at(answers.series, series), one),
         compare.configurations_table,
     ),
-    Route("exam", lambda answers: exam.exam_answer(answers.catalog), kept=True),
-    Route(f"exam/{ID}", lambda answers, rubric: exam.questions_answer(answers.catalog, rubric)),
+    Route("exam", lambda answers: judges.exam_answer(answers.catalog), kept=True),
+    Route(f"exam/{ID}", lambda answers, rubric: judges.questions_answer(answers.catalog, rubric)),
     Route(
         f"judges/{ID}",
         lambda answers, protocol: judges.judges_answer(answers.catalog, at(answers.catalog.editions, protocol)),
@@ -194,8 +193,8 @@ ANSWERS = (
     labelling.Labelling,
     labelling.LabelAgreement,
     judges.JudgesAnswer,
-    exam.ExamAnswer,
-    exam.ExamQuestionsAnswer,
+    judges.ExamAnswer,
+    judges.ExamQuestionsAnswer,
     methods.MethodsAnswer,
     SearchHead,
     SearchWords,

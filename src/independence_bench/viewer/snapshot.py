@@ -33,7 +33,7 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import parse_stored
+from independence_bench.protocol.loader import parse_stored, private_names
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
@@ -50,6 +50,7 @@ JudgeKind = Literal["model", "table", "person", "jury"]
 LONGEST = 48  # characters of a name in an id
 HASH = 8  # hexadecimal digits that tell two of one name apart
 TRANSCRIPT = 16  # of a transcript's id: there may be a hundred thousand
+PRIVATE = "is private, so its texts are on no page; `aib leaderboard` and `aib generate-report` have its figures"
 
 
 def slug(name: str, hash_: str) -> str:
@@ -60,10 +61,7 @@ def slug(name: str, hash_: str) -> str:
 
 
 def scenario_slug(name: str) -> str:
-    """The id of a scenario; the protocol's reader has seen to it that *name* is lower-case letters, digits and `_`.
-
-    That of a stem's branch, STEM.BRANCH, has a point, too.
-    """
+    """The id of a scenario, or of a stem's branch: *name* is lower-case letters, digits, `_` and a point at most."""
     return name.replace("_", "-").replace(".", "-")
 
 
@@ -348,15 +346,17 @@ def board_id(
 def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
     """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played last first.
 
-    Protocols of which nothing is stored are left out. A store that holds nothing gives an empty catalog.
+    Private protocols are left out, and those of which nothing is stored. An empty store gives an empty catalog.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)
         labels = unique_labels(subjects)
         played = registry.stored_protocols(connection)
-        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in played]
+        hidden = private_names(played)  # their texts are on no page
+        told = [one for one in played if one[1] not in hidden]
+        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in told]
         editions = {}
-        for hash_, protocol in {one.hash: one for one in protocols}.items():
+        for hash_, protocol in {one.hash: one for one in protocols if one.name not in hidden}.items():
             if transcripts := _transcripts(connection, protocol, hash_, labels):
                 id_ = slug(protocol.name, hash_)
                 editions[id_] = Edition(id_, protocol, hash_, transcripts)

@@ -11,8 +11,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
-from independence_bench.judging.embedded.reader import StateReader
-from independence_bench.judging.embedded.reading import find_phrases
+from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.judging.review_flags import Flag

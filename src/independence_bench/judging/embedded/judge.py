@@ -20,7 +20,6 @@ from itertools import pairwise
 from typing import Protocol as Interface
 
 from independence_bench.hashing import content_hash
-from independence_bench.judging.embedded import reader as states
 from independence_bench.judging.embedded import reading, said_by_rule
 from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.said_by_rule import GIVEN_UP, KEPT, WITHOUT, hedges, nature_in, position_in
@@ -44,7 +43,7 @@ class Reads(Interface):
     """Reads replies with the small model."""
 
     def read(self, evidence: JudgedWords) -> Floats:
-        """The row of numbers that `reader.features` gives."""
+        """The row of numbers that `reading.features` gives."""
         ...
 
 
@@ -62,9 +61,9 @@ class EmbeddedJudge:
             "kind": "embedded",
             "weights": weights.sha256,
             "model": pin_of(SMOLLM2).sha256,
-            "shown": content_hash(states.SHOWN),
+            "shown": content_hash(reading.SHOWN),
             "rule": RULE,
-            "readers": [reading.READER, states.READER, said_by_rule.READER],
+            "readers": [reading.READER, reading.STATES_READER, said_by_rule.READER],
         }
         self.hash = content_hash(causes)
         self.label = f"{LABEL}{self.hash[:8]}"
