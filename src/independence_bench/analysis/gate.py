@@ -39,9 +39,21 @@ from independence_bench.lookup import fit
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot
 
-# of a protocol, what is neither asked nor marked: its name, to whom it is said, and what is in a build's own identity
+# of a protocol, what is neither asked nor marked: its name and what follows from it, to whom it is said, and what is in
+# a build's own identity
 NOT_ASKED = frozenset(
-    ("name", "title", "description", "runs", "temperature", "max_tokens", "judge", "systems", "configurations")
+    (
+        "name",
+        "canary",
+        "title",
+        "description",
+        "runs",
+        "temperature",
+        "max_tokens",
+        "judge",
+        "systems",
+        "configurations",
+    )
 )
 ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")  # of several verdicts the first that there is
 

@@ -52,6 +52,7 @@ def show_(selection: Selection, subject: str, scenario: str | None, run: int | N
     SCENARIO, the subject's stored scenarios are listed.
     """
     with selection.stored() as (opened, protocol, _):
+        selection.for_reading(protocol)
         chosen = every_configuration(protocol)
         if selection.variants or selection.delivery:
             chosen = selection.configurations(protocol)
@@ -106,6 +107,7 @@ def label(selection: Selection, name: str, sample: int | None) -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     with selection.stored() as (opened, protocol, _):
+        selection.for_reading(protocol)
         queue = labelling_queue(opened, protocol, selection.configurations(protocol), person, sample)
         if not queue.planned:
             say(f"no conversations of {protocol.name} are stored in this configuration; `aib run` plays them")

@@ -116,6 +116,7 @@ plan_options = gathering(
 @calling.limit_options
 @calling.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
+@click.option("--private", is_flag=True, help="Only if the protocol is private (docs/protocols.md).")
 @store_option
 def run(
     order: RunOrder,
@@ -125,6 +126,7 @@ def run(
     limits: Limits,
     worker: Worker,
     yes: bool,
+    private: bool,
     store: str,
 ) -> None:
     """Play a protocol against models, judge every conversation, show the ranking.
@@ -155,6 +157,8 @@ def run(
         raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
     order = replace(order, weights=weights)
     options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    if private and not options.protocol.canary:
+        raise WrongUse(f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml")
     ask = not (order.named or yes)
     spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:

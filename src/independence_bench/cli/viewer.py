@@ -16,13 +16,14 @@ from independence_bench.api.named import find_protocol, open_results
 from independence_bench.cli.options import err, out, say, store_option, stored_protocol_option
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import Person
+from independence_bench.protocol.definition import Protocol
 from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchState, build_search
 from independence_bench.viewer.server import LOOPBACK, Server, listen
-from independence_bench.viewer.snapshot import read_catalog
+from independence_bench.viewer.snapshot import PRIVATE, read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
 PORT = 8484
@@ -69,12 +70,12 @@ def serve_viewer(
     """
     page = read_page()
     with open_results(store) as opened, listen(port) as listening:
-        protocols = [] if protocol_name is None else [find_protocol(protocol_name, opened)[0]]
+        protocols = [] if protocol_name is None else [_on_a_page(find_protocol(protocol_name, opened)[0])]
         say(f"reading {opened.shown}")
         live = Live(opened, protocols, offer=OFFER if person is None else replace(OFFER, label=person.label))
         desk = None
         if person is not None:
-            marked, _ = find_protocol(protocol_name, opened)
+            marked = _on_a_page(find_protocol(protocol_name, opened)[0])
             desk = LabelDesk(opened, marked, marked.configurations, person, sample)
         port = listening.getsockname()[1]
         access = AccessTokens(LOOPBACK, port)
@@ -88,6 +89,13 @@ def serve_viewer(
 
         Server(make_app(live, page, port, access, desk), ready).run(sockets=[listening])
         say("stopped")
+
+
+def _on_a_page(protocol: Protocol) -> Protocol:
+    """*protocol*. Raises WrongUse where it is private."""
+    if protocol.canary:
+        raise WrongUse(f"{protocol.name} {PRIVATE}")
+    return protocol
 
 
 def has_screen() -> bool:
@@ -121,7 +129,7 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
     check_place(folder.resolve())
     page = read_page()
     with open_results(store) as opened:
-        protocols = [find_protocol(name, opened)[0] for name in protocol_names]
+        protocols = [_on_a_page(find_protocol(name, opened)[0]) for name in protocol_names]
         catalog = read_catalog(opened, protocols)
         if not catalog.entries:
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")

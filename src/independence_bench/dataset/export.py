@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -33,13 +34,15 @@ from independence_bench.dataset.schema import (
     to_exported,
 )
 from independence_bench.errors import ProtocolError, WrongUse
+from independence_bench.judging.blind_readings import READING
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import parse
-from independence_bench.store import bulk, registry
+from independence_bench.protocol.loader import parse, private_names
+from independence_bench.store import bulk, registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
+CANARY = re.compile(r"\(ref-[0-9a-f]{32}\)")  # of a private protocol, as what is sent has it
 RESULTS = ".eval_results"  # the folder of that name in a model's repository
 
 
@@ -124,6 +127,7 @@ class ExportSource:
 
     def __init__(self, connection: Connection, raw: bool) -> None:
         self.connection, self.raw = connection, raw
+        self.withheld = Withheld(connection)
         self.numbers: dict[int | None, int | None] = {None: None}  # an attempt's id -> its number at its call
         label_of = {"subjects": "label", "judges": "label", "protocols": "name"}
         self.labels = {
@@ -142,6 +146,8 @@ class ExportSource:
         blobs = {"files", "lines"} | ({"request", "raw"} if self.raw else set())
         call, number = None, 0
         for row in bulk.dump(self.connection, table.name, blobs):
+            if self.withheld.holds(table.name, row):
+                continue
             told: dict[str, Any] = {}
             if table.name == "attempts":
                 call, number = row["call_key"], number + 1 if row["call_key"] == call else 1
@@ -154,6 +160,55 @@ class ExportSource:
                 told["attempt"] = self.numbers[row["attempt_id"]]
             whole = to_exported(table, row, told)
             yield {column.name: whole[column.name] for column in columns}
+
+
+class Withheld:
+    """Which rows are of a private protocol, whose texts stay in the store: all but its scores.
+
+    Private is every version of a protocol of which one is. What was sent for it is told by its canary, also where
+    nothing came of it.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        stored = registry.stored_protocols(connection)
+        hidden = private_names(stored)
+        self._protocols = {hash_ for hash_, name, _ in stored if name in hidden}
+        self._calls: set[str] = set()
+        self._transcripts: set[str] = set()
+        self._heard: set[str] = set()
+        shown: set[str] = set()  # what was heard in other protocols, too
+        if hidden:
+            for row in bulk.dump(connection, "transcripts"):
+                if row["protocol_hash"] in self._protocols:
+                    self._transcripts.add(row["id"])
+                    self._heard.add(row["heard_hash"])
+                    self._calls.update(json.loads(row["reply_keys"]))
+                else:
+                    shown.add(row["heard_hash"])
+            self._heard -= shown
+            judged = bulk.dump(connection, "judgements")
+            self._calls.update(row["key"] for row in judged if row["heard_hash"] in self._heard)
+            asked = bulk.dump(connection, "calls", {"request"})
+            self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
+        # who reads stems before they are private leaves no sign of them, and readings are kept in a folder of their own
+        self._calls.update(one.key for one in results.judgement_rows(connection, {READING}))
+
+    def holds(self, table: str, row: Mapping[str, Any]) -> bool:
+        """Whether *row* of *table* is left out."""
+        match table:
+            case "protocols":
+                return row["hash"] in self._protocols
+            case "begun" | "transcripts":
+                return row["protocol_hash"] in self._protocols
+            case "readings":
+                return row["transcript"] in self._transcripts
+            case "judgements":
+                return row["heard_hash"] in self._heard or row["key"] in self._calls
+            case "attempts":
+                return row["call_key"] in self._calls
+            case "calls" | "replies":
+                return row["key"] in self._calls
+        return False
 
 
 # ---------------------------------------------------------------- scores

@@ -21,7 +21,7 @@ from independence_bench.judging.judge import Judge
 from independence_bench.judging.prompt import told_hash
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.definition import WITHHELD, Configuration, Protocol
 from independence_bench.protocol.plan import Job, Shard, jobs, shared_openings
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
@@ -36,6 +36,7 @@ class Session:
     clients: Mapping[str, Client]
     budget: Budget = field(default_factory=Budget)
     clocks: Clocks = field(default_factory=Clocks)
+    canary: str = ""  # of a private protocol: stands in what is sent, and no reason of a failure is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Progress:
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
+    private: bool = False  # why something could not be completed is not told
 
     @property
     def calls(self) -> int:
@@ -96,7 +98,7 @@ class Progress:
         if how == "invalid" and self.to_judge:
             self.to_judge -= 1
         if trouble is not None:
-            self.troubles.append(trouble)
+            self.troubles.append(Trouble(trouble.what, WITHHELD) if self.private else trouble)
 
 
 @dataclass(slots=True)
@@ -173,7 +175,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
     # who took no option has said nothing that is judged
     read = stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
     without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
-    progress = Progress(subject.label, planned=len(every))
+    progress = Progress(subject.label, planned=len(every), private=bool(plan.protocol.canary))
     pending = Pending(progress)
     for job in every:
         ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new

@@ -14,7 +14,7 @@ from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
-from independence_bench.judging.embedded.reader import StateReader
+from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
 from independence_bench.models.client import Client, read_key, runs_here
@@ -93,7 +93,8 @@ async def resolved(options: RunOptions, store: Store, asking: bool = True) -> As
             shard=options.shard,
         )
         job = None if plan.shard is None else shared_job(plan, plan.shard.of)
-        yield plan, Session(store, clients, Budget(options.limits.budget, options.limits.job or job))
+        budget = Budget(options.limits.budget, options.limits.job or job)
+        yield plan, Session(store, clients, budget, canary=options.protocol.canary)
 
 
 def as_file(spec: ModelSpec) -> ModelSpec:

@@ -22,6 +22,7 @@ REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply
 
 OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with
 CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
+WITHHELD = "its reason may quote private texts and is kept in the store"
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
 
 
@@ -240,7 +241,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score", "kinds")
+    CAUSES_IF_SET = ("score", "kinds", "canary")
     name: str
     title: str
     description: str
@@ -257,6 +258,9 @@ class Protocol(Identified):
     dimensions: tuple[Dimension, ...]
     score: StemScore | None = None  # of a protocol whose stems have options
     kinds: tuple[tuple[str, StemScore], ...] = ()  # of one whose stems have none: a score for each kind of them
+    # of a private protocol, whose texts stay in the store: it stands in every system prompt and in what every judge is
+    # told, so that whoever finds it elsewhere knows what was there. "": the texts are no secret
+    canary: str = ""
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own
@@ -270,6 +274,10 @@ class Protocol(Identified):
         object.__setattr__(self, "_scenarios", {scenario.id: scenario for scenario in self.scenarios})
         marks = {mark.name: mark for scenario in self.scenarios for mark in scenario.marks}
         object.__setattr__(self, "_marks", marks)
+
+    def told(self, reason: str | None) -> str | None:
+        """*reason*, why a reply or a judgement failed, as others may see it: it may quote what was sent or said."""
+        return WITHHELD if self.canary and reason is not None else reason
 
     @property
     def hash(self) -> str:

@@ -170,6 +170,7 @@ class ProtocolFile(Strict):
     kinds: dict[Name, KindFile] = Field({}, description="of a protocol whose stems have no options, in place of both")
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
     weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
+    private: bool = Field(False, description="its texts stay in the store; others see its hash and figures alone")
 
 
 class StepFile(Strict):

@@ -15,7 +15,8 @@ benchmark under the same name.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -27,9 +28,10 @@ from independence_bench.protocol.file_formats import TOP, Files
 from independence_bench.protocol.reader import read_protocol
 
 SHIPPED = Path(__file__).parent / "shipped"
+_PRIVATE = re.compile(r"(?im)(?:^|[\s{,\"'])private[\"']?\s*:\s*(?:true|yes|on)\b")  # rather once too often
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
 
-__all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "shipped"]
+__all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "private_names", "shipped"]
 
 
 def shipped() -> tuple[str, ...]:
@@ -95,6 +97,14 @@ def parse_stored(files: Files, where: str) -> Protocol:
     protocol = parse(files, where)
     today = load(protocol.name) if protocol.name in shipped() else protocol
     return today if today.hash == protocol.hash else protocol
+
+
+def private_names(stored: Iterable[tuple[str, str, Files]]) -> set[str]:
+    """Of *stored* protocols (hash, name, files) the names of which one is private: in whatever version it was played.
+
+    Told by its text, so that one that this version cannot read is private, too.
+    """
+    return {name for _, name, files in stored if _PRIVATE.search(files.get(TOP, ""))}
 
 
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:

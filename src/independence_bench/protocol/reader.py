@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import count
 
 from independence_bench.errors import ProtocolError, all_of
+from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
 from independence_bench.protocol.definition import (
     OPENING,
@@ -50,6 +51,31 @@ def read_protocol(files: Files, broken: Mapping[str, ProtocolError]) -> Protocol
     Raises ProtocolError, which names files inside the folder and has all that is wrong.
     """
     return _Reader(files, broken).protocol()
+
+
+def _private(protocol: Protocol) -> Protocol:
+    """*protocol* with its canary, and with names in place of all titles: these are shown where texts are not.
+
+    The canary follows from the name, so that an edit changes nothing else that is sent.
+    """
+    canary = f"ref-{content_hash(['private protocol', protocol.name])[:32]}"
+    return replace(
+        protocol,
+        title=protocol.name,
+        description="",
+        judge_instructions=f"{protocol.judge_instructions}\n\n({canary})",
+        systems=tuple((name, f"{text}\n\n({canary})") for name, text in protocol.systems),
+        experiments=tuple(replace(one, title=one.name) for one in protocol.experiments),
+        scenarios=tuple(_untitled(one) for one in protocol.scenarios),
+        dimensions=tuple(replace(one, title=one.name) for one in protocol.dimensions),
+        weightings=tuple(replace(one, title=one.name) for one in protocol.weightings),
+        canary=canary,
+    )
+
+
+def _untitled(scenario: Scenario) -> Scenario:
+    title = f"{scenario.stem}: {branch_title(scenario.branch)}" if scenario.branch else scenario.id
+    return replace(scenario, title=title, techniques=("",) * len(scenario.techniques))
 
 
 class _Reader(ProtocolTexts):
@@ -97,7 +123,7 @@ class _Reader(ProtocolTexts):
                 kinds = read_kinds(top, scenarios, self.need)
         if self.problems:
             raise all_of(self.problems)
-        return Protocol(
+        protocol = Protocol(
             name=top.name,
             title=top.title,
             description=top.description,
@@ -116,6 +142,7 @@ class _Reader(ProtocolTexts):
             score=score,
             kinds=kinds,
         )
+        return _private(protocol) if top.private else protocol
 
     def check_configuration(self, top: ProtocolFile, number: int, systems: Collection[str]) -> None:
         key, configuration = f"configurations.{number}", top.configurations[number]

@@ -301,6 +301,9 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
     change = one.change
     yield from sides_view(one.found)
     for prompt in change.prompts:
+        if change.private:
+            yield Note(f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown.")
+            continue
         yield Note(("\nsystem prompt ", Prose(prompt.variant)), "")
         for sign, text in change_lines(prompt.changes):
             yield Note(Prose(f"  {sign} {text}"), {"-": "red", "+": "green"}.get(sign, "dim"))
