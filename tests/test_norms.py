@@ -71,7 +71,7 @@ def test_every_text_is_read_and_admitted_where_readers_see_what_is_meant(answere
         "person: 12 stems, 60 readings, mean 4.00 of 5",
         "chooses: 288 readings; the aspect named first decided, readers 144 of 288",
     )
-    assert waiting(answered) == []
+    assert waiting(answered, STEMS) == []
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_an_answer_that_is_missing_stays_missing(answered: Path) -> None:
     partly = answered / "person-1.answers.json"
     partly.write_text(json.dumps({**json.loads(partly.read_text("utf-8")), "1": None}), encoding="utf-8")
 
-    assert [path.name for path in waiting(answered)] == ["takes-2.md"]
+    assert [path.name for path in waiting(answered, STEMS)] == ["takes-2.md"]
     faults = admission(answered, STEMS).faults
     assert len(faults) == cases + 1
     assert all(fault.endswith(": 4 readers, 5 wanted") for fault in faults)
     write_batches(answered, STEMS, ENOUGH)
-    assert [path.name for path in waiting(answered)] == ["takes-2.md", "person-6.md"]
+    assert [path.name for path in waiting(answered, STEMS)] == ["takes-2.md", "person-6.md"]
 
 
 def test_an_option_or_an_order_that_everybody_prefers_is_not_admitted(answered: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_is_no_batch_is_neither_read_nor_sent(answered: Path, tmp_path: Pat
     (answered / "reasons-99.md").symlink_to(tmp_path / "secret.md")
     (answered / "reasons-x.md").write_text("x", encoding="utf-8")
 
-    assert waiting(answered) == []
+    assert waiting(answered, STEMS) == []
     assert admission(answered, STEMS).faults == ()
 
 
@@ -215,7 +215,7 @@ def test_what_was_worded_again_has_to_be_read_again(answered: Path) -> None:
 
     assert before.faults == ("village_play, pressure_2: 0 readers, 5 wanted",)
     write_batches(answered, STEMS, ENOUGH)
-    added = waiting(answered)
+    added = waiting(answered, STEMS)
 
     assert [path.name for path in added] == [f"reasons-{len(every) + number}.md" for number in range(1, 6)]
     assert all(batch.read_text("utf-8").count("## Case") == 1 for batch in added)

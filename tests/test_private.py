@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import write_few
 from simulated import aib, simulating
 
 from independence_bench.api.tables import open_store
-from independence_bench.protocol.loader import SHIPPED, load, private_names
+from independence_bench.protocol.loader import load, private_names
 from independence_bench.store import bulk
 from independence_bench.store import database as stores
 
@@ -38,7 +39,7 @@ def oak(messages):
     return rock(messages, max)
 
 def quoter(messages):
-    raise ValueError(messages[-1]["content"])
+    return json.dumps({min(re.findall(WORD, messages[-1]["content"])): 1})
 
 def reader(messages):
     number = len(re.findall("(?m)^## Case", messages[-1]["content"]))
@@ -48,7 +49,7 @@ def judge(messages):
     asked = " ".join(one["content"] for one in messages)
     marks = dict.fromkeys(re.findall(r"position_reply_\d", asked), "same")
     marks |= {"granted": "yes"} if "granted" in asked else {}
-    return json.dumps({"analysis": "It says zqx" + "jverdict.", **marks})
+    return json.dumps({"analysis": "".join(("It says zqx", "jverdict.")), **marks})
 
 for each in (rock, oak, quoter, reader, judge):
     each.version = 1
@@ -76,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with two subjects of a private protocol and one of lite, and what the commands printed that made it."""
     here = tmp_path_factory.mktemp("private")
     own = here / "elsewhere" / "mine"
-    shutil.copytree(SHIPPED / "v3-lite", own)
+    write_few(own, "v3-lite", 1)
     for path in own.glob("stems/*.yaml"):
         stem = marked(yaml.safe_load(path.read_text("utf-8")))
         path.write_text(yaml.safe_dump(stem, allow_unicode=True), encoding="utf-8")
@@ -97,9 +98,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
     for one in done:
         assert one.returncode == 0, one.stderr
-    failed = aib(here, "run", "python:talkers:quoter", *private[:-4], "--no-judge", *AT)
+    failed = aib(here, "judge", "-j", "python:talkers:quoter", "--protocol", str(own), *AT)
     assert failed.returncode == 1
-    assert "its reason may quote private texts" in failed.stderr
+    assert "the judge failed: its reason may quote private texts" in failed.stderr
     done.append(failed)
     read = aib(here, "admit", str(own), "elsewhere/read", "-j", "python:talkers:reader", *AT)
     assert read.returncode == 1
@@ -120,7 +121,7 @@ def seen(folder: Path) -> dict[str, list[str]]:
 
 
 def test_what_was_printed_while_it_was_played_has_none_of_it(folder: Path) -> None:
-    """A subject that fails with what it was asked among it."""
+    """Nor what was printed when a judge failed because of a key that is a word of the conversation."""
     assert seen(folder) == {}
 
 
@@ -132,7 +133,7 @@ def test_the_store_has_all_of_it_and_what_is_sent_a_canary(folder: Path) -> None
         calls = [row["request"] for row in bulk.dump(connection, "calls", {"request"})]
 
     secret = [request for request in calls if SECRET.search(request)]
-    assert len(played) == 2 * 2 * 3 * 5  # subjects, runs, stems, branches
+    assert len(played) == 2 * 2 * 1 * 5  # subjects, runs, stems, branches
     assert all(SECRET.search(row["lines"]) for row in played)
     assert secret
     assert all(canary in request for request in secret)
@@ -211,7 +212,7 @@ def test_no_page_has_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("show talkers:rock park_bench.reask --protocol secret --store a.db", "secret is private"),
+        ("show talkers:rock village_play.reask --protocol secret --store a.db", "secret is private"),
         ("protocols show secret --store a.db", "secret is private"),
         ("protocols copy secret new --store a.db", "secret is private"),
         ("view --no-open --port 0 --protocol secret --store a.db", "secret is private"),
@@ -225,7 +226,7 @@ def test_its_texts_are_shown_to_who_has_its_folder(folder: Path, command: str, s
     assert not SECRET.search(done.stdout + done.stderr)
 
     own = "elsewhere/mine"
-    read = aib(folder, "show", "talkers:rock", "park_bench.reask", "--protocol", own, *AT)
+    read = aib(folder, "show", "talkers:rock", "village_play.reask", "--protocol", own, *AT)
     assert (read.returncode, bool(SECRET.search(read.stdout))) == (0, True), read.stderr
 
 

@@ -292,13 +292,13 @@ def compare_forms(first: Board, second: Board) -> FormComparison:
 def _made(board: Board) -> dict[str, object]:
     """What of a test is no scenario, by its name in the protocol's folder."""
     protocol = board.protocol.written
-    mark = f"({protocol.canary})"  # of a private protocol, whose name it follows from
-    systems = {name: text.replace(mark, "") for name, text in protocol.systems}
+    mark = f"\n\n({protocol.canary})" if protocol.canary else ""  # which follows from the name
+    systems = {name: text.removesuffix(mark) for name, text in protocol.systems}
     asked = {(one.branch, len(one.judged), one.rubrics) for one in protocol.scenarios if one.branch}
     return {
         "configurations": board.configurations,
         "system": [systems[one.system] for one in board.configurations],
-        "judge.md": protocol.judge_instructions.replace(mark, ""),
+        "judge.md": protocol.judge_instructions.removesuffix(mark),
         "rubrics or pushes": asked or {rubric for one in protocol.scenarios for rubric in one.rubrics},
         "sampling": (protocol.temperature, protocol.max_tokens),
         "tool_role": protocol.tool_role,

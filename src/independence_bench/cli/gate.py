@@ -49,7 +49,7 @@ from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
 from independence_bench.personas.sheet import is_red_line
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import WITHHELD, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
@@ -270,6 +270,8 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     named = dict.fromkeys(fit(known, one, "dimension", f"{protocol.name} has") for one in asked.dimensions)
     lines = any(is_red_line(scenario.stem) for scenario in protocol.scenarios)
     crossings = {label: mine.crossings for label, mine in held(store, protocol, board.judge).items()} if lines else {}
+    if protocol.canary:
+        crossings = {label: tuple(replace(one, text=WITHHELD) for one in of) for label, of in crossings.items()}
     return compare_builds(
         baseline, board, now, pairs, tuple(named) or (INDEX,), asked.margin, asked.looks, dollars, crossings
     )

@@ -46,13 +46,12 @@ from independence_bench.engine.session import Limits, RunOptions, resolved
 from independence_bench.errors import EndpointUnusable, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.ray_cluster import Cluster
-from independence_bench.judging.blind_readings import READERS, blind_stems, waiting, write_batches
+from independence_bench.judging.blind_readings import READERS, BlindStems, blind_stems, waiting, write_batches
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.lookup import fit, instead
 from independence_bench.models.local import NAME
 from independence_bench.models.spec import Roster
-from independence_bench.protocol.definition import Protocol
 from independence_bench.report.exam_view import examined, exams_json, exams_view
 from independence_bench.report.format import plural
 from independence_bench.report.names_view import names_json, names_view
@@ -336,8 +335,8 @@ def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, 
     if NAME in readers:
         raise WrongUse("the embedded judge cannot read texts; name a model with -j")
     write_batches(folder, stems, {**READERS, "chooses": LAYOUTS * (max(len(readers), FEWEST_MODELS) if readers else 1)})
-    complete = not readers or _have_read(folder, stems.protocol, readers, roster, limits, store)
-    left = len(waiting(folder))
+    complete = not readers or _have_read(folder, stems, readers, roster, limits, store)
+    left = len(waiting(folder, stems))
     if left:
         say(f"{plural(left, 'batch', 'batches')} in {folder} without an answer: -j MODEL has them read")
     found = admission(folder, stems)
@@ -352,13 +351,13 @@ def admit(protocol: str, folder: Path, judges: tuple[str, ...], roster: Roster, 
 
 
 def _have_read(
-    folder: Path, protocol: Protocol, readers: Sequence[str], roster: Roster, limits: Limits, store: str
+    folder: Path, stems: BlindStems, readers: Sequence[str], roster: Roster, limits: Limits, store: str
 ) -> bool:
     """Have *readers* answer the batches that have no answer, dealt out to them in turn; whether all were answered."""
-    left = set(waiting(folder))
+    left = set(waiting(folder, stems))
     if not left:
         return True
-    options = RunOptions(protocol, {}, roster, None, limits=limits, allow=permissions())
+    options = RunOptions(stems.protocol, {}, roster, None, limits=limits, allow=permissions())
     of_reader = {name: [batch for batch in left if name == reader_of(batch, readers)] for name in readers}
     with open_store(store, typed=command_line()) as opened:
         asyncio.run(look_up(options, readers, opened))

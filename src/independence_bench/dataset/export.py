@@ -34,11 +34,12 @@ from independence_bench.dataset.schema import (
     to_exported,
 )
 from independence_bench.errors import ProtocolError, WrongUse
-from independence_bench.judging.blind_readings import READING
+from independence_bench.judging.blind_readings import FORM, READING
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import parse, private_names
 from independence_bench.store import bulk, registry, results
 from independence_bench.store.database import Store
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import staging, take_away_leftovers
 
 Form = Literal["jsonl", "parquet"]
@@ -176,7 +177,7 @@ class Withheld:
         self._calls: set[str] = set()
         self._transcripts: set[str] = set()
         self._heard: set[str] = set()
-        shown: set[str] = set()  # what was heard in other protocols, too
+        shown: set[str] = set()  # what was heard in other protocols, too, and the keys of its replies
         if hidden:
             for row in bulk.dump(connection, "transcripts"):
                 if row["protocol_hash"] in self._protocols:
@@ -184,14 +185,21 @@ class Withheld:
                     self._heard.add(row["heard_hash"])
                     self._calls.update(json.loads(row["reply_keys"]))
                 else:
-                    shown.add(row["heard_hash"])
+                    shown.update((row["heard_hash"], *json.loads(row["reply_keys"])))
             self._heard -= shown
+            self._calls -= shown
             judged = bulk.dump(connection, "judgements")
             self._calls.update(row["key"] for row in judged if row["heard_hash"] in self._heard)
             asked = bulk.dump(connection, "calls", {"request"})
             self._calls.update(call["key"] for call in asked if CANARY.search(call["request"]))
         # who reads stems before they are private leaves no sign of them, and readings are kept in a folder of their own
         self._calls.update(one.key for one in results.judgement_rows(connection, {READING}))
+        asked = bulk.dump(connection, "calls")
+        judged_by_call = {row["key"] for row in bulk.dump(connection, "judgements")}
+        unanswered = [row["key"] for row in asked if row["kind"] == "judgement" and row["key"] not in judged_by_call]
+        for keys in in_chunks(unanswered):
+            found = bulk.find(connection, "calls", "key", keys, {"request"})
+            self._calls.update(row["key"] for row in found if FORM in row["request"])
 
     def holds(self, table: str, row: Mapping[str, Any]) -> bool:
         """Whether *row* of *table* is left out."""

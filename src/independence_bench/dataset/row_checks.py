@@ -22,7 +22,7 @@ from independence_bench.protocol.conversation import DECIDED, Line, Transcript, 
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
 from independence_bench.protocol.offer import RULE
-from independence_bench.protocol.plan import every_configuration, opening, request, script_hashes
+from independence_bench.protocol.plan import every_configuration, opening, request, script_hash, script_hashes
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE
@@ -52,7 +52,7 @@ class StoreLookups:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._placed: dict[tuple[str, Place], list[Placed]] = {}
+        self._placed: dict[tuple[str, int, Place], list[Placed]] = {}
 
     def rows(self, table: str, column: str, values: Collection[Any], blobs: Collection[str] = ()) -> list[Row]:
         """The rows of *table* whose *column* is one of *values*."""
@@ -89,11 +89,13 @@ class StoreLookups:
 
     def placed(self, transcript: Row) -> list[Placed]:
         """What stands where *transcript* says that it was played, and is played by its script; [] for nothing."""
-        script, place = transcript["script_hash"], tuple(transcript[name] for name in PLACE)
-        if (script, place) not in self._placed:
+        script, run, place = transcript["script_hash"], transcript["run"], tuple(transcript[name] for name in PLACE)
+        if (script, run, place) not in self._placed:
             there = self.places.get(place, [])
-            self._placed[script, place] = [played for played in there if script in script_hashes(*played)]
-        return self._placed[script, place]
+            # another protocol may deal the same stem otherwise in this run
+            found = [played for played in there if script == script_hash(*played, run)]
+            self._placed[script, run, place] = found
+        return self._placed[script, run, place]
 
     @cached_property
     def ours(self) -> Collection[str]:

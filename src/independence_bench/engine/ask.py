@@ -164,7 +164,8 @@ class Asker(ABC):
                 self.stop(error)
                 break
             except GaveUp as error:
-                progress.ended("failed", Trouble(conversation.title, error.reason))
+                quotes = error.reach is not Reach.ENDPOINT
+                progress.ended("failed", Trouble(conversation.title, error.reason, quotes))
                 if error.reach in (Reach.MODEL, Reach.ENDPOINT):
                     progress.state = "stopped"
             progress.calls_left -= calls.left  # they will not be made

@@ -244,7 +244,7 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
-            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason))
+            calls.progress.ended("unjudged", Trouble(TITLE, judgement.reason, quotes=True))
 
     with session.store.reading() as connection:
         transcripts = [results.read_transcript(connection, names.transcript_id)[0] for names in left]
@@ -260,13 +260,14 @@ def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session,
 
     async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
         judgement = await calls.ask(_reading(text, reader.model, session.canary))
-        why = judgement.reason
+        why, quotes = judgement.reason, True
         if why is None:
             try:
                 batch.with_suffix(ANSWERS).write_text(judgement.reasoning, encoding="utf-8")
             except OSError as error:  # it is in the store
-                why = f"its answer cannot be written ({error.strerror})"
-        calls.progress.ended(*(("judged",) if why is None else ("unjudged", Trouble(f"the batch {batch.stem}", why))))
+                why, quotes = f"its answer cannot be written ({error.strerror})", False
+        trouble = None if why is None else Trouble(f"the batch {batch.stem}", why, quotes)
+        calls.progress.ended("judged" if trouble is None else "unjudged", trouble)
 
     tasks = [
         ConversationTask(f"the batch {batch.stem}", 1, partial(ask, batch, batch.read_text("utf-8")))

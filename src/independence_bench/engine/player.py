@@ -152,7 +152,7 @@ class _Player:
         kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
         if reason is not None:
             await kept
-            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(reason)))
+            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(reason))))
             return
         calls.progress.ended("done")
         try:
@@ -203,7 +203,7 @@ class _Player:
         if judgement.reason is None:
             calls.progress.ended("judged")
         else:
-            why = judge_trouble(judgement.reason, self.judge_calls)
+            why = judge_trouble(self.plan.protocol.told(judgement.reason) or "", self.judge_calls)
             calls.progress.ended("unjudged", Trouble(job.title, why))
 
 

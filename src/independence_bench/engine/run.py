@@ -64,6 +64,7 @@ class Trouble:
 
     what: str
     why: str
+    quotes: bool = False  # it may have words of the conversation
 
 
 Ending = Literal["done", "invalid", "judged", "unjudged", "failed"]
@@ -85,7 +86,7 @@ class Progress:
     state: str = "waiting"  # waiting, playing, done, stopped
     tally: Tally = field(default_factory=Tally)
     troubles: list[Trouble] = field(default_factory=list)
-    private: bool = False  # why something could not be completed is not told
+    private: bool = False  # words of its conversations are not shown
 
     @property
     def calls(self) -> int:
@@ -98,7 +99,8 @@ class Progress:
         if how == "invalid" and self.to_judge:
             self.to_judge -= 1
         if trouble is not None:
-            self.troubles.append(Trouble(trouble.what, WITHHELD) if self.private else trouble)
+            hidden = self.private and trouble.quotes
+            self.troubles.append(Trouble(trouble.what, WITHHELD) if hidden else trouble)
 
 
 @dataclass(slots=True)
@@ -183,7 +185,9 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             pending.to_play.append(job)
         elif ending.state == "invalid":
             # who only judges has done all that can be done
-            progress.ended("invalid", Trouble(job.title, invalid_trouble(ending.reason)) if plan.runs else None)
+            progress.ended(
+                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason))) if plan.runs else None
+            )
         else:
             progress.ended("done")
             if plan.judge is None or job.transcript_id in without_view:
@@ -195,7 +199,9 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             elif reason is None:
                 progress.ended("judged")
             else:
-                progress.ended("unjudged", Trouble(job.title, judge_trouble(reason, plan.judge.calls)))
+                progress.ended(
+                    "unjudged", Trouble(job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls))
+                )
     if plan.runs and len(pending.to_play) < len(every):
         pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
     pending.to_play.sort(key=lambda job: -len(job.scenario.asks))

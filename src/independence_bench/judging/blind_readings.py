@@ -217,10 +217,17 @@ def batches_of(folder: Path, kind: str) -> list[Path]:
     return sorted(found, key=_number)
 
 
-def waiting(folder: Path) -> list[Path]:
-    """The batches that have no answer yet, in order."""
-    every = [path for kind in KINDS for path in batches_of(folder, kind)]
-    return [path for path in every if not os.path.lexists(path.with_suffix(ANSWERS))]
+def waiting(folder: Path, stems: BlindStems) -> list[Path]:
+    """The batches that have no answer yet and a case that is still played, in order."""
+    every = [(path, stems.today[kind]) for kind in KINDS for path in batches_of(folder, kind)]
+    left = [(path, today) for path, today in every if not os.path.lexists(path.with_suffix(ANSWERS))]
+    with _at(folder):
+        return [path for path, today in left if any(text in today for text in _shown(path))]
+
+
+def _shown(batch: Path) -> list[str]:
+    """The cases of a batch, as a reader sees them."""
+    return [text.strip() for text in re.split(r"^## Case \d+\n\n", batch.read_text("utf-8"), flags=re.M)[1:]]
 
 
 def whole_answer(text: str, batch: str) -> bool:
@@ -228,15 +235,13 @@ def whole_answer(text: str, batch: str) -> bool:
     return set(_CASE.findall(batch)) <= (answer_of(text) or {}).keys()
 
 
-def answer_of(text: str) -> dict[str, str] | None:
-    """Case number -> answer, in the JSON object that a reader answered with; None where it is none."""
+def answer_of(text: str) -> dict[str, Any] | None:
+    """The JSON object that a reader answered with, case number -> answer; None where it is none."""
     try:
         found = json.loads(re.sub(r"^```(?:json)?|```$", "", text.strip()))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
-        return None
-    return {number: "" if said is None else str(said) for number, said in found.items()}
+    return found if isinstance(found, dict) else None
 
 
 def _readings(folder: Path, kind: str, stems: BlindStems) -> Iterator[tuple[Case, str | None]]:
@@ -251,10 +256,10 @@ def _readings(folder: Path, kind: str, stems: BlindStems) -> Iterator[tuple[Case
             given = answer_of(answer.read_text("utf-8-sig"))
             if given is None:
                 raise WrongUse(f"{answer} is no JSON object; delete it to have the batch read again")
-        _, *shown = re.split(r"^## Case \d+\n\n", path.read_text("utf-8"), flags=re.M)
-        for number, text in enumerate(shown, 1):
-            if (case := stems.today[kind].get(text.strip())) is not None:
-                yield case, None if given is None else given.get(str(number), "").strip()
+        for number, text in enumerate(_shown(path), 1):
+            if (case := stems.today[kind].get(text)) is not None:
+                said = None if given is None else given.get(str(number))
+                yield case, None if given is None else "" if said is None else str(said).strip()
 
 
 def text_of(kind: str, known: Mapping[str, Any]) -> tuple[Any, ...]:

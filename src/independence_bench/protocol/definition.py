@@ -22,7 +22,7 @@ REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply
 
 OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with
 CHOOSING = (NOTE, OPENING)  # those that its option is read from, the one that counts first
-WITHHELD = "its reason may quote private texts and is kept in the store"
+WITHHELD = "its reason may quote private texts and is not shown"
 POSITION = "position"  # the mark of a stem's branches that is given after each judged reply
 
 

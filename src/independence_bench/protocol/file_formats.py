@@ -58,6 +58,10 @@ class ConfigurationFile(Strict):
     delivery: Delivery
 
 
+# of the text of protocol.yaml, so that one that this version cannot read is private, too; rather once too often
+PRIVATE = re.compile(r"(?im)(?:^|[\s{,\"'])private[\"']?\s*:\s*(?:true|yes|on)\b")
+
+
 class ToolFile(Strict):
     """The wording of tool_role."""
 

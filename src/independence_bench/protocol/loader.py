@@ -15,7 +15,6 @@ benchmark under the same name.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -24,11 +23,10 @@ from pathlib import Path, PurePosixPath
 from independence_bench.errors import ProtocolError
 from independence_bench.lookup import did_you_mean
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.file_formats import TOP, Files
+from independence_bench.protocol.file_formats import PRIVATE, TOP, Files
 from independence_bench.protocol.reader import read_protocol
 
 SHIPPED = Path(__file__).parent / "shipped"
-_PRIVATE = re.compile(r"(?im)(?:^|[\s{,\"'])private[\"']?\s*:\s*(?:true|yes|on)\b")  # rather once too often
 LARGEST_FILE = 1_000_000  # bytes; a protocol is a few pages of text
 
 __all__ = ["Files", "load", "load_with_files", "parse", "parse_stored", "private_names", "shipped"]
@@ -62,6 +60,10 @@ def load_with_files(name_or_path: str | Path) -> tuple[Protocol, Files]:
         protocol = read_protocol(files, broken) if broken else parse(files, where=str(folder))
     except ProtocolError as error:
         raise (error.within(str(folder)) if broken else error) from error.__cause__
+    if protocol.canary and protocol.name in shipped():  # all results of that name would be withheld
+        raise ProtocolError(TOP, "name", f"is that of the shipped {protocol.name}; a private one needs its own").within(
+            str(folder)
+        )
     return protocol, files
 
 
@@ -104,7 +106,7 @@ def private_names(stored: Iterable[tuple[str, str, Files]]) -> set[str]:
 
     Told by its text, so that one that this version cannot read is private, too.
     """
-    return {name for _, name, files in stored if _PRIVATE.search(files.get(TOP, ""))}
+    return {name for _, name, files in stored if PRIVATE.search(files.get(TOP, ""))}
 
 
 def _read(folder: Path) -> tuple[Files, Mapping[str, ProtocolError]]:

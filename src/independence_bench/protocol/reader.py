@@ -29,6 +29,7 @@ from independence_bench.protocol.definition import (
 )
 from independence_bench.protocol.file_formats import (
     NAME,
+    PRIVATE,
     TOP,
     BranchesFile,
     Files,
@@ -121,6 +122,8 @@ class _Reader(ProtocolTexts):
                 score = read_score(top, scenarios, self.need)
             with self.noting():
                 kinds = read_kinds(top, scenarios, self.need)
+        told = not top.private or PRIVATE.search(self.files[TOP])
+        self.need_noted(told, TOP, "private", "cannot be seen in the text by who cannot read it; write `private: true`")
         if self.problems:
             raise all_of(self.problems)
         protocol = Protocol(

@@ -273,8 +273,8 @@ ORGANISMS: Mapping[str, Organism] = {
 def find_organism(name: str) -> Character | None:
     """What is called *name*: an organism, a mixture of two, or one of `characters`. None where there is none.
 
-    ``mix-bayesian-30-rock`` is bayesian in 30% of the stems that ship, and rock in the others; who is bayesian in
-    more of them is so in those, too. ``reasonable-1``, ``reasonable-2``, ... have different preferences.
+    ``mix-bayesian-30-rock`` is bayesian in 30% of the stems of each shipped protocol, and rock in the others; who is
+    bayesian in more of them is so in those, too. ``reasonable-1``, ``reasonable-2``, ... have different preferences.
     """
     if mixture := re.fullmatch(r"mix-bayesian-(100|[1-9]?[0-9])-(.+)", name):
         other = None if mixture[2].startswith("mix-") else find_organism(mixture[2])
@@ -292,12 +292,19 @@ def _mixed(share: int, other: Character, asked: ReceivedRequest, seed: int) -> P
     place = place_of(asked)
     if place is None:
         return other(asked, seed)
-    order = _order(seed)
+    order = next(order for order in _orders(seed) if place.stem.name in order)
     mine = order.index(place.stem.name) * 100 < share * len(order)
     return (ORGANISMS["bayesian"] if mine else other)(asked, seed)
 
 
 @cache
-def _order(seed: int) -> list[str]:
-    """The shipped stems, drawn one after the other."""
-    return sorted({stem.name for stem in known_stems().values()}, key=lambda name: unit(seed, name, "mixture"))
+def _orders(seed: int) -> list[list[str]]:
+    """The shipped stems, drawn one after the other; those that are in the same protocols by themselves."""
+    within: dict[str, list[str]] = defaultdict(list)
+    for protocol in shipped():
+        for stem in dict.fromkeys(scenario.stem for scenario in load(protocol).scenarios if scenario.stem):
+            within[stem].append(protocol)
+    orders: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for stem in sorted(within, key=lambda name: unit(seed, name, "mixture")):
+        orders[tuple(within[stem])].append(stem)
+    return list(orders.values())
