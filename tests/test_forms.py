@@ -107,6 +107,7 @@ def test_the_command_says_it_in_tables_and_as_json(folder: Path) -> None:
         (("--protocol", "a", "--against", "a"), "share free_evening, so they are no two forms of one test"),
         (("--protocol", "a", "--against", "v2"), "no conversations of v2 in"),
         (("rock", "--protocol", "a", "--against", "b"), "name the other form alone, --against NAME"),
+        (("rock", "coin", "--protocol", "a", "--against", "b"), "name the other form alone, --against NAME"),
     ],
 )
 def test_what_are_no_forms_is_refused_in_a_line(folder: Path, arguments: tuple[str, ...], says: str) -> None:

@@ -198,9 +198,10 @@ def test_each_model_chooses_in_every_layout() -> None:
     assert [reader_of(Path(f"takes-{number}.md"), names) for number in range(1, 5)] == ["a", "b", "c", "a"]
 
 
-def test_an_answer_that_is_no_object_ends_it(answered: Path) -> None:
-    """With its name."""
-    (answered / "takes-1.answers.json").write_text("I would say so.", encoding="utf-8")
+@pytest.mark.parametrize("said", ["I would say so.", '{"1": "nothing", "1": "a lie"}'])
+def test_an_answer_that_is_no_object_ends_it(answered: Path, said: str) -> None:
+    """With its name; nor is one that answers a case twice."""
+    (answered / "takes-1.answers.json").write_text(said, encoding="utf-8")
 
     with pytest.raises(WrongUse, match=r"takes-1\.answers\.json is no JSON object; delete it"):
         admission(answered, STEMS)

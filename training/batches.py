@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from independence_bench.cli.options import permissions
-from independence_bench.judging.blind_readings import answer_of
+from independence_bench.judging.output import one_object
 from independence_bench.models.client import Client, read_key
 from independence_bench.models.messages import ChatRequest, Completion, Message
 from independence_bench.models.models_file import read_models
@@ -45,6 +45,6 @@ async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, for
                 continue
             told = f"{batch.read_text('utf-8')}\n\n{form}"
             said = await client.complete(ChatRequest(reader, (Message("user", told),)), reader.max_tokens)
-            if isinstance(said, Completion) and answer_of(said.content) is not None:
+            if isinstance(said, Completion) and one_object(said.content) is not None:
                 answers.write_text(said.content, encoding="utf-8")
             print(batch.stem, "answered" if answers.exists() else f"has no answer: {said}", file=sys.stderr)

@@ -28,7 +28,6 @@ from batches import arguments, ask
 from card import with_section
 
 from independence_bench.analysis.statistics.agreement import krippendorff_alpha
-from independence_bench.judging.blind_readings import answer_of
 from independence_bench.judging.exam.questions import (
     FOLDER,
     HARD,
@@ -42,6 +41,7 @@ from independence_bench.judging.exam.questions import (
     scale_of,
     stem_of,
 )
+from independence_bench.judging.output import one_object
 from independence_bench.protocol.definition import Mark
 from independence_bench.protocol.script import QUOTE
 
@@ -138,7 +138,7 @@ def readings(folder: Path) -> dict[str, list[Given]]:
     found: dict[str, list[Given]] = defaultdict(list)
     for batch, ids in json.loads((folder / "key.json").read_text("utf-8")).items():
         path = folder / f"{batch}.answers.json"
-        given = answer_of(path.read_text("utf-8")) if path.exists() else {}
+        given = one_object(path.read_text("utf-8")) if path.exists() else {}
         if given is None:
             raise ValueError(f"{path} is no object")
         for number, one in enumerate(ids, 1):

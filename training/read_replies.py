@@ -26,7 +26,7 @@ from pilot.readings import played_protocol
 
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.hashing import content_hash
-from independence_bench.judging.blind_readings import answer_of
+from independence_bench.judging.output import one_object
 from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.offer import Offer, read_aspect, read_option
 from independence_bench.protocol.script import Fork, Ladder, Says, Script
@@ -135,7 +135,7 @@ def readings(folder: Path) -> dict[str, list[tuple[str, str]]]:
         path = folder / f"{batch}.answers.json"
         if not path.exists():
             continue
-        given = answer_of(path.read_text("utf-8"))
+        given = one_object(path.read_text("utf-8"))
         if given is None:
             raise ValueError(f"{path} is no JSON object")
         for number, case in enumerate(cases, 1):

@@ -182,7 +182,7 @@ def compare(
         raise WrongUse("--against names the old version for --by version, or the other form for --by form")
     if len(subjects) != 2 and not by:
         raise WrongUse("name two subjects (`aib leaderboard` lists them), or say --by reasoning")
-    if by and len(subjects) > 1:
+    if by not in (None, FORM) and len(subjects) > 1:
         raise WrongUse(f"--by {by} compares a model with itself: name one model, or none")
     if by == FORM:
         forms = _forms(selection, against, subjects)

@@ -5,8 +5,8 @@
     readings = names_of(store, protocol)                            # now with what the model read
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
-stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts, and
-names are a judgement by the question of `judging.name_question`, and a batch of blind readings is one that has the
+stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
+names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the
 reader's answer. Prints nothing, and says nothing of how judges did.
 """
 
@@ -27,7 +27,7 @@ from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
-from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, answer_of, whole_answer
+from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -40,6 +40,7 @@ from independence_bench.judging.name_question import (
     names_mark,
     question_key,
 )
+from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
 from independence_bench.models.spec import ChatModel
@@ -221,15 +222,7 @@ def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call
         reading = name_answer(completion.content, words)
         return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
 
-    return Call(
-        info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
-        request=asked,
-        table=results.JUDGEMENTS,
-        final=lambda judgement: judgement.reason is None,
-        read=read,
-        none=lambda reason: made("", reason),
-        priority=1,
-    )
+    return _call(key, asked, read, partial(made, ""))
 
 
 _NOTHING = Scenario("", "", "", (), (), ())
@@ -284,7 +277,7 @@ def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
     asked = ChatRequest(model, (Message("user", f"{told}\n\n{FORM}"),))
 
     def made(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(len(answer_of(answer) or ()))}
+        marks = {} if reason else {"answers": float(len(one_object(answer) or ()))}
         return Judgement(key, shown, READING, model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
@@ -292,12 +285,26 @@ def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
             return Accepted(made(completion.content, None))
         return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
 
+    return _call(key, asked, read, partial(made, ""))
+
+
+# ---------------------------------------------------------------- what both ask
+
+
+def _call(
+    key: str,
+    asked: ChatRequest,
+    read: Callable[[Completion], Accepted[Judgement] | Rejected],
+    failed: Callable[[str], Judgement],
+) -> Call[Judgement]:
+    """The judgement *key* by what is *asked*; one that has *failed* is asked for again by the next command."""
+    model = asked.model
     return Call(
         info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
         request=asked,
         table=results.JUDGEMENTS,
         final=lambda judgement: judgement.reason is None,
         read=read,
-        none=lambda reason: made("", reason),
+        none=failed,
         priority=1,
     )

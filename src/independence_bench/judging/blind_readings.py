@@ -20,7 +20,6 @@ An answer is a JSON object, case number -> answer, in BATCH.answers.json, as the
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -36,6 +35,7 @@ import yaml
 
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import content_hash
+from independence_bench.judging.output import one_object
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.file_formats import StemFile
@@ -232,16 +232,7 @@ def _shown(batch: Path) -> list[str]:
 
 def whole_answer(text: str, batch: str) -> bool:
     """Whether *text* has an answer to each case of *batch*, its text."""
-    return set(_CASE.findall(batch)) <= (answer_of(text) or {}).keys()
-
-
-def answer_of(text: str) -> dict[str, Any] | None:
-    """The JSON object that a reader answered with, case number -> answer; None where it is none."""
-    try:
-        found = json.loads(re.sub(r"^```(?:json)?|```$", "", text.strip()))
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    return set(_CASE.findall(batch)) <= (one_object(text) or {}).keys()
 
 
 def _readings(folder: Path, kind: str, stems: BlindStems) -> Iterator[tuple[Case, str | None]]:
@@ -253,7 +244,7 @@ def _readings(folder: Path, kind: str, stems: BlindStems) -> Iterator[tuple[Case
     for path in batches_of(folder, kind):
         answer, given = path.with_suffix(ANSWERS), None
         if answer.is_file() and not answer.is_symlink():
-            given = answer_of(answer.read_text("utf-8-sig"))
+            given = one_object(answer.read_text("utf-8-sig"))
             if given is None:
                 raise WrongUse(f"{answer} is no JSON object; delete it to have the batch read again")
         for number, text in enumerate(_shown(path), 1):

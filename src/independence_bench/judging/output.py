@@ -72,7 +72,7 @@ def parse_verdict(reply: str, marks: Sequence[Mark]) -> Verdict | NoVerdict:
     Every mark must be there with the right type and within its scale; prose around the object or a key that
     the rubric does not know make it no verdict. Never raises, whatever the text is.
     """
-    given = _object(reply)
+    given = one_object(reply)
     if given is None:
         return NoVerdict("the judge's reply is not one JSON object")
     known = {REASONING, *(mark.name for mark in marks)}
@@ -153,8 +153,8 @@ def scale_words(mark: Mark) -> str:
     return f"a {'whole ' * (mark.kind == 'whole')}number from {mark.low:g} to {mark.high:g}"
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    """The JSON object that *text* is, alone or in one code fence; None for anything else.
+def one_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that *text* is, alone or in one code fence, each key once; None for anything else.
 
     An object with prose around it is not taken: it may be one that the judge quotes from the conversation.
     """
