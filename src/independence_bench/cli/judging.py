@@ -317,7 +317,10 @@ MOST_FAULTS = 60  # lines; the rest is counted
 @click.command(name="admit")
 @click.argument("protocol", metavar="NAME|PATH")
 @click.argument("folder", type=click.Path(path_type=Path))
-@calling.judges_option()
+@click.option(
+    "-j", "--judge", "judges", multiple=True, metavar="MODEL",
+    help="Reads what is left. May be repeated.",
+)  # fmt: skip
 @calling.endpoint_options
 @calling.one_subject_limit_options
 @store_option
