@@ -22,7 +22,8 @@ def test_a_run_goes_on_after_restarts_of_its_database(
     workers: int, small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
     """Replies that arrive meanwhile are kept in memory and written when it is back; nothing is bought twice."""
-    user = User(tmp_path, serve(steady(delay=0.2)))
+    planned = threading.Event()
+    user = User(tmp_path, serve(steady(until=planned, delay=0.2)))
     user.models()
     with running() as server:
         server.say("CREATE DATABASE night")
@@ -34,9 +35,9 @@ def test_a_run_goes_on_after_restarts_of_its_database(
             )
             for _ in range(workers)
         ]  # fmt: skip
-        connected = "SELECT count(DISTINCT pid) FROM pg_stat_activity WHERE datname = 'night'"
-        # a worker that has yet to open the store ends in one line where the server is away
-        user.server.wait_until(lambda _: server.say(connected)[0][0] >= workers, 600)
+        # a worker that has yet to plan ends in one line where the server is away: each has 8 calls in flight by then
+        user.server.wait_until(lambda model: model.in_flight == 8 * workers)
+        planned.set()
         for restart in range(1, 3):
             user.server.wait_until(lambda model, least=30 * restart: len(model.asked) >= least, 60)  # type: ignore[misc]
             server.stop()
