@@ -944,6 +944,17 @@ def test_the_published_names_come_in_and_changes_are_those_of_the_published_judg
     assert (sum(bool(one.name_changed) for one in asked), sum(bool(one.gender_changed) for one in asked)) == (85, 67)
 
 
+def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(
+    real: tuple[Path, PublishedImport],
+) -> None:
+    """13 of 72 are Google's, as the judge is."""
+    kin = board(real[0]).kin
+
+    assert kin is not None
+    assert (kin.vendor, kin.subjects, kin.of) == ("google", 13, 72)
+    assert (round(kin.index, 1), kin.others and round(kin.others, 1)) == (93.8, 86.2)
+
+
 def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
     found = board(real[0], PUBLISHED)

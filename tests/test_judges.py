@@ -16,16 +16,18 @@ from scripted import Answer, Asked, Bench, completion, says, verdict
 from terminals import displayed
 from test_cli import User, only_line, user
 
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, JudgesKin
 from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.answers import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.judge_leniency import base_model, family_of
+from independence_bench.analysis.judge_leniency import base_model
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
+from independence_bench.models.spec import vendor_of
 from independence_bench.protocol.loader import load
+from independence_bench.report.board_view import of_kin
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
@@ -103,6 +105,25 @@ def test_a_mark_needs_a_majority_of_the_jury(bench: Benches) -> None:
     assert row.score.index == pytest.approx(BASE + 27.5)
     assert alone.score.index is None
     assert alone.missing == ("run 1: 4 × the judge failed (1 of the 2 judges failed)",)
+
+
+def test_a_judge_of_a_subjects_own_vendor_is_said(bench: Benches) -> None:
+    """Also of a jury that is all of one vendor; not where it has judges of several, or none of its own to mark."""
+    made = judged(bench, {who: {"acme/x": 9, "else/y": 4} for who in ("acme/a", "ACME/b", "judge/c")})
+
+    with open_store(made.store) as store:
+        alone = {board.judge_hashes: board.kin for board in boards(store, made.protocol)}
+        (one,) = (board for board in boards(store, made.protocol, judge="acme/a"))
+    of_one, mixed = jury(made, "acme/a", "ACME/b"), jury(made, "acme/a", "judge/c")
+
+    assert sorted(kin is None for kin in alone.values()) == [False, False, True]
+    assert one.kin == of_one.kin == JudgesKin("acme", 1, 2, pytest.approx(BASE + 45), pytest.approx(BASE + 20))
+    assert mixed.kin is None
+    (sentence,) = of_kin(of_one)
+    assert sentence.startswith(
+        f"The judge and 1 of 2 ranked subjects are by acme, mean index {BASE + 45:.1f}, the others' {BASE + 20:.1f}"
+    )
+    assert of_kin(mixed) == []
 
 
 def test_a_jury_that_has_not_judged_yet_has_not_failed(bench: Benches) -> None:
@@ -299,7 +320,7 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
 
 def test_who_is_of_whose_family() -> None:
     """A vendor stands before a slash; the way in which a model is served does not make another one of it."""
-    assert (family_of("Google/Gemini"), family_of("qwen3:8b"), family_of("/x")) == ("google", None, None)
+    assert (vendor_of("Google/Gemini"), vendor_of("qwen3:8b"), vendor_of("/x")) == ("google", None, None)
     assert base_model("Acme/One:free") == base_model("acme/one")
     assert base_model("qwen3:8b") == "qwen3:8b"
 

@@ -236,7 +236,9 @@ def test_two_commits_that_wait_for_each_other_are_both_carried_out(database: str
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda names: asyncio.run(commit(names)), [("a", "b"), ("b", "a")]))
 
-    assert sorted(tries.values()) == [1, 2]
+    first, other = sorted(tries.values())
+    assert first == 1
+    assert other >= 2  # a busy server may undo the same one twice
 
 
 def test_what_a_transaction_has_looked_up_still_holds_when_it_writes(either: str) -> None:

@@ -33,10 +33,10 @@ from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUnc
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore
+from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, mean_of
 from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
@@ -92,6 +92,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgesKin:
+    """The ranked subjects that the judge's own vendor made, next to the others."""
+
+    vendor: str
+    subjects: int
+    of: int
+    index: float  # mean
+    others: float | None  # the others' mean index; None where there are none
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """One ranking."""
 
@@ -111,6 +122,7 @@ class Board:
     """All that have judged this protocol in these configurations, the main one first; () for a jury, or for none."""
 
     exam: BoardExam | None = None  # of the judge or the jury; None: a person's, and where nothing is judged
+    vendor: str | None = None  # who made the judge, or every judge of the jury; None: not known, or several
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -124,6 +136,16 @@ class Board:
         Of who has stems that are not scored no interval is known to hold.
         """
         return tuple(row for row in self.ranked if row.score.coverage is None or row.score.coverage.whole)
+
+    @property
+    def kin(self) -> JudgesKin | None:
+        """What the judge gives subjects of its own vendor; None where none is ranked."""
+        mine = [row for row in self.ranked if self.vendor is not None and vendor_of(row.subject.model) == self.vendor]
+        index = mean_of([row.score.index for row in mine])
+        if self.vendor is None or index is None:
+            return None
+        others = mean_of([row.score.index for row in self.ranked if row not in mine])
+        return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
 
     @property
     def protocol_name(self) -> str:
@@ -161,6 +183,7 @@ class BoardRecords:
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash
     people: frozenset[str]  # hashes of judges that are people
+    vendors: Mapping[str, str | None]  # by judge's hash: who made it
     elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
     examined: ExaminedJudges | None = None  # None: the exams were not read
 
@@ -178,6 +201,7 @@ def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
         since=registry.judging_since(connection),
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
+        vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
         elsewhere=asked_elsewhere(connection, protocol, every, judgements),
     )
 
@@ -217,9 +241,11 @@ def scored_boards(
         ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
         for own, ranked, incomplete in ranked_by if results.transcripts else ():
             if judge is None or (own.label is not None and judge in own.label):
+                vendors = {records.vendors.get(judge) for judge in own.hashes}
                 board = Board(
                     units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,
                     judge_hashes=own.hashes, jurors=own.jurors, judges=ordered,
+                    vendor=vendors.pop() if len(vendors) == 1 else None,
                 )  # fmt: skip
                 yield ScoredBoard(board, results, own.each)
 

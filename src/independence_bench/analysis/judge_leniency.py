@@ -10,7 +10,7 @@ import numpy as np
 
 from independence_bench.analysis.statistics.sample_means import FEWEST_ELSEWHERE, effect_interval, lone_interval
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.scoring import mean_of
 
 Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
@@ -99,9 +99,9 @@ def self_preferences(
     label: str, model: str, compared: Mapping[str, tuple[float, float]], subjects: Mapping[str, ChatModel]
 ) -> Iterator[SelfPreference]:
     """What the judge *model* gives itself, and its family without itself; *compared* as by `index_and_others`."""
-    family = family_of(model)
+    family = vendor_of(model)
     itself = [s for s in compared if base_model(subjects[s].model) == base_model(model)]
-    kin = [s for s in compared if s not in itself and family is not None and family_of(subjects[s].model) == family]
+    kin = [s for s in compared if s not in itself and family is not None and vendor_of(subjects[s].model) == family]
     rest = [own - others for s, (own, others) in compared.items() if s not in itself and s not in kin]
     chosen: Literal["itself", "its family"]
     for chosen, mine in (("itself", itself), ("its family", kin)):
@@ -115,12 +115,6 @@ def base_model(model: str) -> str:
     """A model's id without the way it is served: a judge with `:free` is the same model."""
     name, _, variant = model.lower().rpartition(":")
     return name if variant in VARIANTS else model.lower()
-
-
-def family_of(model: str) -> str | None:
-    """The vendor in front of a model's id; None where there is none."""
-    vendor, slash, _ = model.lower().partition("/")
-    return vendor if slash and vendor else None
 
 
 def _panel(indices: Indices, judges: Sequence[str]) -> list[str]:

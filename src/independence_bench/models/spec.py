@@ -145,6 +145,12 @@ class ChatModel:
         return self.reasoning is not Reasoning.OFF
 
 
+def vendor_of(model: str) -> str | None:
+    """Who made a model, as the front of its id says, in lower case; None where there is none."""
+    vendor, slash, _ = model.lower().partition("/")
+    return vendor if slash and vendor else None
+
+
 def read_settings(settings: Mapping[str, Any]) -> ChatModel:
     """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where it is none."""
     return ChatModel(**{**settings, "reasoning": Reasoning(settings["reasoning"])})

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from independence_bench.hashing import content_hash
 
@@ -166,6 +167,7 @@ class _Statement:
     headed: bool = False
 
 
+@lru_cache(maxsize=4096)  # the branches of a stem have its opening in common
 def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     """The one of *labels* that the last statement of *reply* takes; None where no clause is one.
 

@@ -110,7 +110,20 @@ def cautions(board: Board) -> list[str]:
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
             "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
         )
-    return sentences
+    return [*sentences, *of_kin(board)]
+
+
+def of_kin(board: Board) -> list[str]:
+    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
+    kin = board.kin
+    if kin is None:
+        return []
+    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
+    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    return [
+        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
+        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
+    ]
 
 
 # ---------------------------------------------------------------- one subject

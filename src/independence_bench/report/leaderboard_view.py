@@ -233,7 +233,8 @@ def board_values(board: Board) -> dict[str, Any]:
     told = picked(
         board,
         "protocol configurations default_configuration=default judge main_judge judge_is_embedded=by_table "
-        "judge_exam=exam rules weighting=protocol.weights",  # weighting null: the protocol's own
+        "judge_exam=exam judge_and_subjects_of_one_vendor=kin rules "
+        "weighting=protocol.weights",  # null: the protocol's own
     )
     return told | {
         "weights": {d.name: d.weight for d in board.protocol.dimensions},

@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board
-from independence_bench.analysis.judge_leniency import family_of
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
@@ -236,7 +235,7 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
         subject,
         id=subject_id(subject),
         label=catalog.labels.get(subject.hash, subject.label),
-        family=family_of(subject.model),
+        family=vendor_of(subject.model),
     )
 
 
