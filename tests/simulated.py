@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from forked import start
 from invoked import invoke
 from scripted import measured
 
@@ -54,7 +55,6 @@ from independence_bench.store import attempts
 from independence_bench.store.attempts import Spending
 from independence_bench.store.database import open_store
 
-AIB = str(Path(sys.executable).with_name("aib"))
 CENT = 0.01  # dollars
 STEP = 1e-6  # simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
 LOOK = 0.001  # real seconds in which what is on its way in the system must arrive, before time goes on
@@ -96,8 +96,8 @@ def simulating(folder: Path, *arguments: str) -> Iterator[Simulation]:
 @contextmanager
 def simulating_apart(folder: Path, *arguments: str) -> Iterator[list[str]]:
     """`aib simulate` in a process of its own; its models.yaml is in *folder*, its last words in the list at the end."""
-    command = [AIB, "simulate", *arguments]
-    with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
+    command = ["simulate", *arguments]
+    with start(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         spoken: list[str] = []
         try:
@@ -130,14 +130,8 @@ def aib(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def start_aib(folder: Path, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """Start `aib`, with *more* in its environment; whoever starts it waits for it or kills it."""
-    return subprocess.Popen(
-        [AIB, *arguments],
-        cwd=folder,
-        env=environment(folder) | dict(more or {}),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    env, pipe = environment(folder) | dict(more or {}), subprocess.PIPE
+    return start(arguments, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 # ---------------------------------------------------------------- simulated time

@@ -22,6 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
+from forked import AIB, start
 from invoked import invoke
 from known import known
 from rich.cells import cell_len
@@ -44,7 +45,6 @@ from simulated import aib
 from independence_bench.cli.main import COMMANDS
 from independence_bench.protocol.loader import load
 
-AIB = str(Path(sys.executable).with_name("aib"))
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 MARKS = {"own_voice": 6, "drift": 3, "changed": False, "resistance": 8}
 CALLS = 11  # one run of the small protocol: 7 replies and 4 judgements
@@ -77,8 +77,8 @@ class User:
     def at_a_terminal(self, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
         """Start `aib` at a terminal; the process, and what reads and types there."""
         master, slave = pty.openpty()
-        child = subprocess.Popen(
-            [AIB, *arguments], cwd=self.folder, env=self.env | {"TERM": "dumb"}, stdin=slave, stdout=slave,
+        child = start(
+            arguments, cwd=self.folder, env=self.env | {"TERM": "dumb"}, stdin=slave, stdout=slave,
             stderr=slave, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
@@ -106,8 +106,8 @@ class User:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The same, without waiting for its end."""
-        return subprocess.Popen(
-            [AIB, "run", "scripted:acme/one", "--protocol", "small", *arguments], cwd=self.folder, env=self.env,
+        return start(
+            ["run", "scripted:acme/one", "--protocol", "small", *arguments], cwd=self.folder, env=self.env,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -996,9 +996,9 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
     rest = steady(MARKS)
     user.server.script = lambda asked: replace(rest(asked), delay=0.15)
     ours, theirs = pty.openpty()
-    command = [AIB, "run", "scripted:acme/one", "scripted:acme/two", "--protocol", "small", "-pt", "1"]
+    command = ["run", "scripted:acme/one", "scripted:acme/two", "--protocol", "small", "-pt", "1"]
 
-    with subprocess.Popen(command, cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdout=theirs, stderr=theirs):
+    with start(command, cwd=user.folder, env=user.env | {"TERM": "xterm"}, stdout=theirs, stderr=theirs):
         os.close(theirs)
         seen = b""
         with contextlib.suppress(OSError):  # the other end of a terminal closes with an error

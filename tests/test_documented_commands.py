@@ -19,7 +19,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -91,8 +90,9 @@ SMALLER = {  # (word before, word): what is enough here; the local model takes m
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
     ("--budget", "2"): "0.02",
-    # a second of work for each conversation; that judge takes part in tests/test_first_stores.py and test_exam.py
+    # a second of work for each conversation; that judge takes part in tests/test_first_stores.py and test_end_to_end.py
     ("-j", "embedded"): "sim:sim/judge-object",
+    ("--judge", "embedded"): "sim:sim/judge",
 }
 # what is added where it is not said, so that nothing takes long or leaves this machine
 ADDED = {
@@ -100,7 +100,6 @@ ADDED = {
     "view": {"--port": "0", "--no-open": ""},
     "demo": {"--no-open": ""},
 }
-EMBEDDED = {"--exp": "resistance"}  # and where the embedded judge marks a run, a second for each conversation
 GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
@@ -140,8 +139,7 @@ def meant(words: list[str], url: str) -> list[str]:
     for before, word in zip([name, *rest], rest, strict=False):
         known = word.startswith("-") or is_number(word) or before == "--reason"
         made.append(SMALLER.get((before, word)) or (word if known else MEANT[word].format(url=url)))
-    more = EMBEDDED if name == "run" and ("--judge", "embedded") in pairwise(rest) else {}
-    for option, value in (ADDED.get(name, {}) | more).items():
+    for option, value in ADDED.get(name, {}).items():
         if option not in made:
             made += [option, *([value] if value else [])]
     return made
@@ -272,7 +270,7 @@ CASES = [
     pytest.param(block, kind, commands, id=f"{block}-{kind}", marks=[pytest.mark.torture] if kind in LONG else [])
     for kind in MAKERS
     for block, commands in sessions(tuple if kind == WHOLE else kind_of).items()
-    if commands != [["demo"]] or kind == "empty"  # it has a store of its own
+    if commands != [["demo"]]  # it has a store of its own: tests/test_demo.py
 ]
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import pty
 import re
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -19,8 +18,9 @@ from pathlib import Path
 
 import pytest
 from conftest import write_small
+from forked import start
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, failure, steady, verdict
-from test_cli import AIB, KEY, MARKS, User
+from test_cli import KEY, MARKS, User
 
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
@@ -168,10 +168,10 @@ def test_on_a_terminal_nothing_but_our_own_codes_arrives(user: User, terminal: b
     steady_ = user.server.script
     user.server.script = lambda asked: replace(steady_(asked), delay=0.05)
     subjects = [f"scripted:{ODD[name]}" for name in ("markup", "wide", "storm", "formula", "long")]
-    command = [AIB, "run", *subjects, "scripted:x/fails", "--protocol", "small", "--runs", "1"]
+    command = ["run", *subjects, "scripted:x/fails", "--protocol", "small", "--runs", "1"]
     ours, theirs = pty.openpty() if terminal else os.pipe()
 
-    with subprocess.Popen(
+    with start(
         command,
         cwd=user.folder,
         env=user.env | {"TERM": "xterm-256color", "COLUMNS": "80"},

@@ -20,10 +20,11 @@ from typing import Any
 
 import pytest
 from bench_once import bench_in
+from forked import start
 from invoked import invoke
 from rich.console import Console
 from scripted import Bench, ScriptedModel, says, steady, verdict
-from test_cli import AIB, MARKS, User, only_line, user
+from test_cli import MARKS, User, only_line, user
 
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
@@ -72,8 +73,8 @@ def typing(user: User, typed: bytes) -> Iterator[subprocess.Popen[str]]:
     told = termios.tcgetattr(theirs)
     told[3] &= ~termios.ECHO
     termios.tcsetattr(theirs, termios.TCSANOW, told)
-    with subprocess.Popen(
-        [AIB, "label", "anna"], cwd=user.folder, env=user.env, stdin=theirs, stdout=subprocess.PIPE,
+    with start(
+        ["label", "anna"], cwd=user.folder, env=user.env, stdin=theirs, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, bufsize=1,
     ) as process:  # fmt: skip
         os.close(theirs)
@@ -263,8 +264,8 @@ def test_ctrl_c_and_a_closed_terminal_keep_what_was_marked(sitter: User, number:
 def test_it_works_on_a_terminal(sitter: User) -> None:
     """Typed line by line into a real one; Ctrl-D leaves."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [AIB, "label", "anna"], cwd=sitter.folder, env=sitter.env, stdin=theirs, stdout=theirs, stderr=theirs
+    with start(
+        ["label", "anna"], cwd=sitter.folder, env=sitter.env, stdin=theirs, stdout=theirs, stderr=theirs
     ) as process:
         os.close(theirs)
         os.write(ours, answers(sitter, 6).encode() + b"\x04")

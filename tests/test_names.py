@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import start
 from invoked import invoke
 from scripted import Answer, Asked, ScriptedModel, allow, completion, measured, says, verdict
-from simulated import AIB
 
 from independence_bench.analysis.chosen_names import (
     NamesRead,
@@ -179,10 +179,10 @@ def test_on_a_terminal_one_line_shows_how_far_it_is(somebody: Callable[..., User
     """How many are read and in flight, while the model takes its time; then the table."""
     user = somebody(lambda asked: replace(reads(asked), delay=1.0))
     ours, theirs = pty.openpty()
-    command = [AIB, "extract-names", "-j", "scripted:reader/one"]
+    command = ["extract-names", "-j", "scripted:reader/one"]
     env = user.environment | {"TERM": "xterm"}
 
-    with subprocess.Popen(command, cwd=user.folder, env=env, stdout=theirs, stderr=theirs):
+    with start(command, cwd=user.folder, env=env, stdout=theirs, stderr=theirs):
         os.close(theirs)
         seen = b""
         with contextlib.suppress(OSError):  # the other end of a terminal closes with an error

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from simulated import AIB, environment
+from forked import AIB
+from simulated import environment
 
 from independence_bench import __version__
 from independence_bench.cli.main import COMMANDS

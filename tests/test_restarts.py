@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked import start
 from postgres import running
 from scripted import ScriptedModel, once_each, steady
-from test_cli import AIB, CALLS, User
+from test_cli import CALLS, User
 
 RUNS = 8
 
@@ -27,9 +28,9 @@ def test_a_run_goes_on_after_restarts_of_its_database(
     user.models()
     with running() as server:
         server.say("CREATE DATABASE night")
-        command = [AIB, "run", "scripted:acme/one", "--protocol", "small", "--runs", str(RUNS)]
+        command = ["run", "scripted:acme/one", "--protocol", "small", "--runs", str(RUNS)]
         beside = [
-            subprocess.Popen(
+            start(
                 [*command, "--store", server.url("night"), "--job", "night"], cwd=user.folder, env=user.env,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             )
@@ -63,8 +64,8 @@ def test_replies_for_a_database_that_stays_away_are_saved(
         server.say("CREATE DATABASE night")
         command = ("run", "scripted:acme/one", "--protocol", "small", "--runs", "2", "--store", server.url("night"))
         job = ("--job", "night", "--budget", "1", "--price", "1", "1")
-        with subprocess.Popen(
-            [AIB, *command, *job], cwd=user.folder, env=user.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        with start(
+            [*command, *job], cwd=user.folder, env=user.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True,
         ) as child:  # fmt: skip
             user.server.wait_until(lambda model: model.in_flight == 8, 60)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import write_short
 from embedded import needs_model
 from scripted import Bench, once_each
 
@@ -617,8 +618,9 @@ def test_lite_in_another_configuration_is_another_board(tmp_path: Path) -> None:
 
 @needs_model
 def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> None:
-    """It has a rule for resistance on 0-2, and gives all marks that lite needs."""
-    played = play("lite", tmp_path / "store.db", "verbose", "mirror", judge="embedded")
+    """It has a rule for resistance on 0-2, and gives all marks of lite."""
+    short = str(write_short(tmp_path / "short"))
+    played = play(short, tmp_path / "store.db", "verbose", "mirror", judge="embedded")
 
     assert played.report.complete
     assert {entry.model for entry in played.asked} == {"sim/verbose", "sim/mirror"}

@@ -18,10 +18,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 from conftest import write_small
+from forked import AIB, start
 from invoked import invoke
 from scripted import Answer, Asked, ScriptedModel, once_each, steady
 from sqlalchemy import func, select
-from test_cli import AIB, CALLS, User
+from test_cli import CALLS, User
 from test_persona import SHEET
 
 from independence_bench.engine.signals import handling
@@ -110,8 +111,8 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
     bought = sum(stored(user).values())
     release = threading.Event()
     user.server.script = steady(until=release)
-    with subprocess.Popen(
-        [AIB, *command], cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    with start(
+        command, cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
         user.server.wait_until(lambda server: server.in_flight >= 4, 60)
         child.send_signal(number)
@@ -138,8 +139,8 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
 def test_whatever_ends_the_viewer_the_last_mark_is_kept(user: User, number: signal.Signals) -> None:
     """It is held back until the next one is finished, so that it can be changed; the end stores it."""
     assert user.aib(*RUN).returncode == 0
-    with subprocess.Popen(
-        [AIB, "view", "--label", "anna", "--port", "0", "--no-open"], cwd=user.folder, env=user.env,
+    with start(
+        ["view", "--label", "anna", "--port", "0", "--no-open"], cwd=user.folder, env=user.env,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as child:  # fmt: skip
         try:
@@ -261,7 +262,7 @@ def test_what_a_kill_left_in_flight_counts_in_the_budget_of_its_job(user: User) 
     command = (*RUN, "--no-judge", "--job", "night", "--budget", "0.061", "--price", "0", "100")
     release = threading.Event()
     user.server.script = steady(cost=0.01, until=release)
-    with subprocess.Popen([AIB, *command], cwd=user.folder, env=user.env, stderr=subprocess.PIPE) as child:
+    with start(command, cwd=user.folder, env=user.env, stderr=subprocess.PIPE) as child:
         user.server.wait_until(lambda server: server.in_flight == 4, 60)
         child.kill()
     release.set()

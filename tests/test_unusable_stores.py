@@ -20,9 +20,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from forked import AIB, start
 from postgres import PASSWORD, USER, Server, somebody
 from scripted import Bench, ScriptedModel, once_each, steady
-from simulated import AIB, aib, environment, simulating, start_aib
+from simulated import aib, environment, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
@@ -471,7 +472,7 @@ def test_replies_that_nothing_can_be_written_of_are_kept_until_it_can(
     user = User(tmp_path, serve(steady(until=release)))
     user.models()
     order = ("run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
-    with subprocess.Popen([AIB, *order], cwd=tmp_path, env=user.env, stderr=subprocess.PIPE, text=True) as child:
+    with start(order, cwd=tmp_path, env=user.env, stderr=subprocess.PIPE, text=True) as child:
         user.server.wait_until(lambda server: server.in_flight == 4, 60)
         before = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (0, before[1]))

@@ -1,0 +1,171 @@
+"""`aib` as a process of its own, forked from one that has imported everything: real signals, streams and kills.
+
+    with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:    # like subprocess.Popen
+        child.send_signal(signal.SIGINT)
+
+A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one. Where an environment
+would change the interpreter itself, and where what is started is not `aib` alone, it is a start like any other.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from independence_bench.cli.main import COMMANDS, main
+
+AIB = str(Path(sys.executable).with_name("aib"))
+STATUS = struct.Struct("i")
+MOST = 1 << 18  # bytes of a command and its environment
+LANGUAGE = {"LANG": "C.UTF-8"}
+
+
+def start(arguments: Sequence[str], *, env: Mapping[str, str], **more: Any) -> subprocess.Popen[Any]:
+    """Start `aib` with these *arguments*; *more* is what subprocess.Popen takes."""
+    plain = not any(name.startswith(("PYTHON", "LC_")) for name in env) and env.get("LANG") == LANGUAGE["LANG"]
+    if plain and "preexec_fn" not in more:
+        return _Forked([AIB, *arguments], env=env, **more)
+    return subprocess.Popen([AIB, *arguments], env=env, **more)
+
+
+class _Forked(subprocess.Popen[Any]):
+    """A child of the server, so its end is told by a pipe and not by the system."""
+
+    def __init__(self, arguments: Sequence[str], *, start_new_session: bool = False, **more: Any) -> None:
+        self._leads = start_new_session
+        self._end = -1
+        super().__init__(arguments, **more)
+
+    def _execute_child(self, args: Any, *given: Any) -> None:
+        cwd, env, ends = given[4], given[5], given[9:15]
+        read, _, _, written, _, error = ends
+        self._end, ended = os.pipe()
+        streams = [number if end == -1 else end for number, end in enumerate((read, written, error))]
+        try:
+            self.pid = _server().begin(
+                {"args": args, "cwd": os.fspath(cwd or Path.cwd()), "env": dict(env), "leads": self._leads},
+                [*streams, ended],
+            )
+            self._child_created = True
+        finally:
+            os.close(ended)
+            self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
+
+    def _wait(self, timeout: float | None) -> int:
+        if self.returncode is None:
+            if not select.select([self._end], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+            told = os.read(self._end, STATUS.size)
+            os.close(self._end)
+            self.returncode = STATUS.unpack(told)[0] if told else -signal.SIGKILL
+        return self.returncode
+
+    def _internal_poll(self, *_given: Any, **_named: Any) -> int | None:
+        try:
+            return self._wait(0.0)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+class _Server:
+    """The process that forks, of this one."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        end = theirs.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(end)],
+            pass_fds=[end],
+            env=os.environ | LANGUAGE,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def begin(self, order: Mapping[str, Any], files: Sequence[int]) -> int:
+        """The process that carries *order* out."""
+        socket.send_fds(self._socket, [json.dumps(order).encode()], list(files))
+        return int(self._socket.recv(64))
+
+
+@cache
+def _server() -> _Server:
+    return _Server()
+
+
+# ---------------------------------------------------------------- the process that forks
+
+
+def serve(orders: socket.socket) -> dict[str, Any] | None:
+    """Fork for each order until nobody is left to give one; in the child: the order."""
+    for module in {entry.module for entry in COMMANDS.values()}:
+        importlib.import_module(f"independence_bench.cli.{module}")
+    gc.collect()
+    gc.freeze()
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    ends: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([orders.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            while ends and (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, status = ended
+                os.write(ends[pid], STATUS.pack(os.waitstatus_to_exitcode(status)))
+                os.close(ends.pop(pid))
+        if orders.fileno() not in ready:
+            continue
+        message, files, *_ = socket.recv_fds(orders, MOST, 4)
+        if not message:
+            return None
+        if not (pid := os.fork()):
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (woken, wake, *ends.values()):
+                os.close(end)
+            orders.close()
+            order: dict[str, Any] = json.loads(message)
+            _become(order, files)
+            return order
+        ends[pid] = files.pop()
+        for file in files:
+            os.close(file)
+        orders.send(str(pid).encode())
+
+
+def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
+    """Take the folder, environment, streams and words of *order*."""
+    if order["leads"]:
+        os.setsid()
+    for number, file in enumerate(files[:3]):
+        os.dup2(file, number)
+    for file in files:
+        os.close(file)
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    sys.argv = order["args"]
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, buffering, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115 - to the end
+        for number, mode, buffering, errors in (
+            (0, "r", -1, "surrogateescape"), (1, "w", -1, "surrogateescape"), (2, "w", 1, "backslashreplace"),
+        )
+    )  # fmt: skip
+
+
+if __name__ == "__main__" and serve(socket.socket(fileno=int(sys.argv[1]))) is not None:
+    main()
