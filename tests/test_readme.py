@@ -13,7 +13,7 @@ from simulated import aib
 from independence_bench.dataset.import_published import PublishedImport
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-SHOWN = 10  # rows at each end
+SHOWN = 5  # rows at each end
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def row_of(one: dict[str, Any]) -> str:
 
 
 def test_board_is_what_the_published_data_gives(ranked: list[dict[str, Any]]) -> None:
-    """The ten first and the ten last, with ranks, both intervals and ties."""
+    """The five first and the five last, with ranks, both intervals and ties."""
     table = README.split("<!-- board -->\n")[1].split("<!-- end of board -->")[0].splitlines()[2:]
 
     assert table[:SHOWN] == [row_of(one) for one in ranked[:SHOWN]]
@@ -61,24 +61,43 @@ def test_findings_count_what_the_board_says(ranked: list[dict[str, Any]]) -> Non
 def test_findings_are_what_their_commands_print(
     real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The fine-tune and the provider: both indices, the difference and its interval."""
+    """The fine-tune: both indices, the difference, and both of its intervals."""
     (tuned,) = asked(real, tmp_path_factory, "compare", "local:google/gemma-4-26b-a4b", "uncensored-heretic")
-    by_provider = asked(real, tmp_path_factory, "compare", "--by", "provider")
-    high_speed = next(one for one in by_provider if "minimax-highspeed" in one["b"]["label"])
+    index, text = tuned["index"], re.sub(r"\s+", " ", README)
+    rerun, new_scenarios = (index["interval"][question] for question in ("rerun", "new_scenarios"))
 
-    text = re.sub(r"\s+", " ", README)
-    for found, sentence in (
-        (tuned, "lost {lost:.1f} points** (95%: {nearest:.1f} to {farthest:.1f}): gemma-4-26b-a4b has {a:.1f}, its "),
-        (high_speed, "{a:.1f} by default and {b:.1f} from its high-speed endpoint: {lost:+.1f} (95%: {low:.1f} to "),
-    ):
-        difference, rerun = found["index"]["difference"], found["index"]["interval"]["rerun"]
-        sign = 1 if difference > 0 else -1
-        figures = {
-            "a": found["a"]["index"],
-            "b": found["b"]["index"],
-            "lost": abs(difference),
-            "low": rerun["low"],
-            "nearest": sign * (rerun["low"] if sign > 0 else rerun["high"]),
-            "farthest": sign * (rerun["high"] if sign > 0 else rerun["low"]),
-        }
-        assert sentence.format(**figures) in text
+    lost = f"lost {-index['difference']:.1f} points** (95%: {-rerun['high']:.1f} to {-rerun['low']:.1f})"
+    indices = f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant {tuned["b"]["index"]:.1f}'
+    assert f"{lost}: {indices}" in text
+    assert f"from {new_scenarios['low']:.1f} to {new_scenarios['high']:+.1f}".replace("-", "−") in text
+
+
+def test_conditions_are_what_the_board_says(
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The judge's own vendor, and how many subjects were played within a day."""
+    board = asked(real, tmp_path_factory, "leaderboard")["boards"][0]
+    kin, text = board["judge_and_subjects_of_one_vendor"], re.sub(r"\s+", " ", README)
+
+    assert f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the others" in text
+    assert f"the others {kin['others']:.1f}." in text
+    at = ("--protocol", "published-v2", "--store", str(real[0]))
+    printed = aib(tmp_path_factory.mktemp("readme"), "leaderboard", *at).stdout
+    (within,) = re.findall(r"runs of (\d+) of (\d+) subjects began within 24 hours", printed)
+    assert "The runs of {} of the {} subjects with several runs began within 24 hours.".format(*within) in text
+
+
+def test_limits_of_v2_are_what_their_commands_print(
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """How reliable stability is, and how much of it one scenario makes."""
+    limits = (Path(__file__).parents[1] / "docs" / "protocols.md").read_text(encoding="utf-8")
+    at = ("--protocol", "published-v2", "--store", str(real[0]))
+    reliability, scenarios = (
+        aib(tmp_path_factory.mktemp("readme"), command, *at).stdout for command in ("reliability", "scenarios")
+    )
+
+    (stability,) = re.findall(r"^Preference stability +30 +5 .*?(0\.\d+)  +0\.\d+$", reliability, re.MULTILINE)
+    shares = [int(share) for share in re.findall(r"^pt\d\d .* (\d+)  +\d+ to \d+ ", scenarios, re.MULTILINE)]
+    assert len(shares) == 5
+    assert f"a reliability of {stability}, and one scenario makes {max(shares)}% of it." in limits

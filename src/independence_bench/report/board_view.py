@@ -29,6 +29,8 @@ from independence_bench.report.table import (
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
+TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
+V2 = ("v2", "published-v2")
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
@@ -110,7 +112,19 @@ def cautions(board: Board) -> list[str]:
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
             "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
         )
-    return [*sentences, *of_kin(board)]
+    return [*sentences, *of_prompt(board), *of_kin(board)]
+
+
+def of_prompt(board: Board) -> list[str]:
+    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
+    if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
+        return []
+    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
+    if board.protocol.name in V2:
+        line += (
+            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
+        )
+    return [line]
 
 
 def of_kin(board: Board) -> list[str]:
