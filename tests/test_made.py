@@ -11,11 +11,18 @@ from scripted import Bench
 from test_spread import START, Clock, play
 from viewed import answering, read
 
-from independence_bench.analysis.health import RunTimes, run_times, run_times_note, span_text
+from independence_bench.analysis.health import RunTimes, run_times, sittings_note, span_text
 from independence_bench.report.leaderboard_view import boards_json
 
 MIDNIGHT = 1_767_225_600.0  # 2026-01-01 00:00 UTC
-HOUR, DAY = 3600.0, 86400.0
+HOUR = 3600.0
+
+
+def times(*hours: float) -> RunTimes:
+    """Runs that began so many hours after midnight."""
+    found = run_times([(run, MIDNIGHT + hour * HOUR) for run, hour in enumerate(hours, 1)])
+    assert found is not None
+    return found
 
 
 def test_first_last_days_and_span_by_hand() -> None:
@@ -36,22 +43,26 @@ def test_a_time_that_no_calendar_has_is_left_out(at: float) -> None:
     assert run_times([(1, at), (1, MIDNIGHT)]) == RunTimes({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
 
 
-def test_what_one_evening_leaves_open_is_said_in_a_sentence() -> None:
-    """Of all, of some, of none; nothing where nobody has two runs."""
-    evening = RunTimes({1: MIDNIGHT, 2: MIDNIGHT + HOUR}, MIDNIGHT, MIDNIGHT + HOUR, 1)
-    week = RunTimes({1: MIDNIGHT, 2: MIDNIGHT + 7 * DAY}, MIDNIGHT, MIDNIGHT + 7 * DAY, 2)
-    once = RunTimes({1: MIDNIGHT}, MIDNIGHT, MIDNIGHT, 1)
+def test_in_how_many_sittings_runs_were_made_is_said_in_a_sentence() -> None:
+    """Half a day without the beginning of a run parts two; of all, of some, of none."""
+    evening = times(0, 1, 2.5)
+    night = times(0, 11, 22)  # each run within half a day of the one before
+    week = times(0, 1, 24, 7 * 24)
 
-    assert run_times_note([evening, once]).startswith("The runs of the subject began within 24 hours:")
-    assert "do not cover changes from day to day" in run_times_note([evening, evening])
-    assert run_times_note([evening, week]).startswith("The runs of 1 of 2 subjects began within 24 hours:")
-    assert run_times_note([week]).startswith("The runs of a subject were made on 2 days;")
-    assert run_times_note([once]) == ""
+    assert evening.sittings == night.sittings == {1: 1, 2: 1, 3: 1}
+    assert week.sittings == {1: 1, 2: 1, 3: 2, 4: 3}
+    assert times(0, 12).sittings == {1: 1, 2: 2}
+    assert times(0).sittings == {1: 1}
+    assert sittings_note([evening]) == "The runs of the subject were made in one sitting."
+    assert sittings_note([evening, night]) == "The runs of each subject were made in one sitting."
+    assert sittings_note([week, times(0, 12)]) == "The runs of each subject were made in 2 to 3 sittings."
+    assert sittings_note([week, night]) == ("The runs of 1 of 2 subjects were made in one sitting, of the others in 3.")
+    assert sittings_note([]) == ""
 
 
 def test_spans_are_told_in_what_they_are_long_in() -> None:
     """Minutes, hours, days."""
-    assert [span_text(one) for one in (0, 600, 3590, 5.5 * HOUR, 3.25 * DAY)] == [
+    assert [span_text(one) for one in (0, 600, 3590, 5.5 * HOUR, 78 * HOUR)] == [
         *("–", "10 min", "1.0 h", "5.5 h", "3.2 days")
     ]
 
@@ -76,4 +87,4 @@ def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..
         subject = read(answers, f"boards/{board}/subjects/{shown['subject']['id']}.json")
     assert [run["began"] for run in subject["runs"]] == ["2023-11-14 22:13", "2023-11-16 10:13", "2023-11-17 22:13"]
     assert (subject["made"]["days"], subject["made"]["span"]) == (3, "3.0 days")
-    assert subject["made"]["says"].startswith("The runs of a subject were made on 3 days;")
+    assert subject["made"]["says"] == "The runs of the subject were made in 3 sittings."

@@ -81,10 +81,9 @@ def test_conditions_are_what_the_board_says(
 
     assert f"Google's {kin['subjects']} ranked subjects have {kin['index']:.1f} in the mean, the others" in text
     assert f"the others {kin['others']:.1f}." in text
-    at = ("--protocol", "published-v2", "--store", str(real[0]))
-    printed = aib(tmp_path_factory.mktemp("readme"), "leaderboard", *at).stdout
-    (within,) = re.findall(r"runs of (\d+) of (\d+) subjects began within 24 hours", printed)
-    assert "The runs of {} of the {} subjects with several runs began within 24 hours.".format(*within) in text
+    sittings = board["sittings"]
+    assert f"{sittings['one']} of the {sittings['of']} were played in one sitting." in text
+    assert f"allow for {sittings['points']:.1f} points between sittings, as {sittings['published']} subjects" in text
 
 
 def test_limits_of_v2_are_what_their_commands_print(

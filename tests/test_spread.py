@@ -14,10 +14,20 @@ from scripted import Asked as Question
 from simulated import aib, simulating
 
 from independence_bench.calls.budget import Budget
+from independence_bench.calls.retry import Clocks
 from independence_bench.cli.progress import duration
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
-from independence_bench.engine.schedule import HOUR, Spread, Wait, gap_of, play_spread
+from independence_bench.engine.schedule import (
+    HOUR,
+    Sitting,
+    Sittings,
+    Spread,
+    Wait,
+    gap_of,
+    plan_of_sitting,
+    play_spread,
+)
 from independence_bench.errors import BudgetSpent, WrongUse
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
@@ -65,8 +75,9 @@ def play(
     hours: float = 6.0,
     budget: float | None = None,
     everywhere: bool = False,
+    sittings: Sittings | None = None,
 ) -> Report:
-    """One command: every run of *subjects*, each *hours* after the one before."""
+    """One command: every run of *subjects*, each *hours* after the one before; or one of its *sittings*."""
 
     async def carry_out() -> Report:
         protocol, files = load_with_files(bench.folder)
@@ -79,7 +90,10 @@ def play(
                 client = Client(Endpoint(name, server.url, "openrouter"), KEY)
                 clients[name] = await stack.enter_async_context(client)
             with open_store(bench.store) as store:
-                return await play_spread(order, Session(store, clients, Budget(budget)), quiet, clock.spread(hours))
+                session = Session(store, clients, Budget(budget), Clocks(now=clock.now))
+                if sittings is None:
+                    return await play_spread(order, session, quiet, clock.spread(hours))
+                return await play_spread(plan_of_sitting(order, store, sittings), session, quiet, None)
 
     return asyncio.run(carry_out())
 
@@ -190,6 +204,34 @@ def test_a_newcomer_plays_its_first_runs_and_then_all_go_on_together(bench: Call
     assert times(made)["new", 1] == {20.0}
     assert times(made)["new", 2] == {26.0}
     assert times(made)["new", 3] == times(made)["old", 3] == {32.0}
+
+
+def test_a_command_makes_one_sitting_and_the_same_command_the_next_on_another_day(bench: Callable[..., Bench]) -> None:
+    """Five runs in three sittings: two, two and one; a newcomer begins with its first."""
+    made, told = bench(), []
+    old, new = made.subject("acme/old"), made.subject("acme/new")
+
+    def sitting(hour: float, *subjects: ChatModel) -> Report:
+        clock = Clock(START + hour * HOUR)
+        return play(made, clock, *subjects, runs=5, sittings=Sittings(3, told.append, clock.now))
+
+    reports = [sitting(hour, old) for hour in (0, 3, 12)]
+    reports += [sitting(hour, old, new) for hour in (30, 31, 60, 90)]
+
+    assert all(report.complete for report in reports)
+    assert told == [
+        Sitting(1, 1, 3, 2, START + 12 * HOUR),
+        Sitting(1, 1, 3, 2, START + 12 * HOUR),  # nothing is left of it
+        Sitting(2, 2, 3, 4, START + 24 * HOUR),
+        Sitting(1, 3, 3, 5, START + 42 * HOUR),
+        Sitting(1, 3, 3, 5, START + 42 * HOUR),
+        Sitting(2, 3, 3, 5, START + 72 * HOUR),
+        Sitting(3, 3, 3, 5, None),
+    ]
+    assert {key: min(at) for key, at in times(made).items()} == {
+        **{("old", run): hour for run, hour in enumerate((0, 0, 12, 12, 30), 1)},
+        **{("new", run): hour for run, hour in enumerate((30, 30, 60, 60, 90), 1)},
+    }
 
 
 def test_a_budget_that_is_used_up_ends_the_waiting_too(bench: Callable[..., Bench]) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
     from independence_bench.analysis.uncertainty import BoardUncertainty
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
+SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
@@ -139,10 +140,10 @@ class Board:
 
     @property
     def kin(self) -> JudgesKin | None:
-        """What the judge gives subjects of its own vendor; None where none is ranked."""
+        """What the judge gives subjects of its own vendor; None where none is ranked, or all are simulated."""
         mine = [row for row in self.ranked if self.vendor is not None and vendor_of(row.subject.model) == self.vendor]
         index = mean_of([row.score.index for row in mine])
-        if self.vendor is None or index is None:
+        if self.vendor in (None, SIMULATED) or index is None:
             return None
         others = mean_of([row.score.index for row in self.ranked if row not in mine])
         return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)

@@ -1,11 +1,12 @@
 """What became of a subject's conversations: counts, why it has no index, and when its runs were made. Pure.
 
-What was the same in all runs is in no interval. Whether that could have been a day or a provider's build, only the
+What was the same in all runs of a sitting shows in no spread between them. In how many sittings they were made only the
 times of the runs can tell.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -169,6 +170,7 @@ def _why(states: Mapping[Slot, str], slot: Slot, protocol: Protocol) -> str:
 # ---------------------------------------------------------------- when the runs were made
 
 HOUR, DAY = 3600.0, 86400.0
+APART = 12 * HOUR  # between the beginnings of two runs of different sittings
 LAST = 253402300800.0  # the end of the year 9999, in seconds since 1970: an imported file may have any number
 
 
@@ -186,6 +188,11 @@ class RunTimes:
         """Seconds from the beginning of the first run to that of the last one; 0 for a single run."""
         return max(self.runs.values()) - min(self.runs.values())
 
+    @property
+    def sittings(self) -> dict[int, int]:
+        """Run -> the number of its sitting, from 1."""
+        return sittings_of(self.runs)
+
 
 def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     """From (run, when it was finished) of every conversation; None without any. What no calendar has is left out."""
@@ -201,22 +208,28 @@ def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
     return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
 
 
-def run_times_note(made: Sequence[RunTimes]) -> str:
-    """What the times of several subjects' runs leave open, in a sentence; "" where no subject has two runs."""
-    several = [times for times in made if len(times.runs) > 1]
-    near = sum(times.span < DAY for times in several)
-    if not several:
+def sittings_of(began: Mapping[int, float]) -> dict[int, int]:
+    """Run -> the number of its sitting, from 1: between two of them no run *began* for half a day. {} for no runs."""
+    numbers: dict[int, int] = {}
+    last, number = -math.inf, 0
+    for run, at in sorted(began.items(), key=lambda item: item[1]):
+        number += at - last >= APART
+        numbers[run], last = number, at
+    return numbers
+
+
+def sittings_note(made: Sequence[RunTimes]) -> str:
+    """In how many sittings the runs of several subjects were made, in a sentence; "" without any."""
+    if not made:
         return ""
-    if not near:
-        days = sorted({times.days for times in several})
-        over = f"{days[0]} to {days[-1]} days" if len(days) > 1 else f"{days[0]} days"
-        return f"The runs of a subject were made on {over}; no interval covers effects that all of them share."
-    every = "the subject" if len(several) == 1 else "each subject"
-    who = every if near == len(several) else f"{near} of {len(several)} subjects"
-    return (
-        f"The runs of {who} began within 24 hours: the intervals do not cover changes from day to day "
-        "(`aib run --spread-over HOURS` does)."
-    )
+    numbers = [max(times.sittings.values()) for times in made]
+    one, every = numbers.count(1), len(numbers)
+    several = sorted({number for number in numbers if number > 1})
+    between = " to ".join(dict.fromkeys((f"{several[0]}", f"{several[-1]}"))) if several else ""
+    if 0 < one < every:
+        return f"The runs of {one} of {every} subjects were made in one sitting, of the others in {between}."
+    who = "the subject" if every == 1 else "each subject"
+    return f"The runs of {who} were made in {f'{between} sittings' if several else 'one sitting'}."
 
 
 def span_text(seconds: float) -> str:

@@ -68,9 +68,10 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     rows = board.measured
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
-    whole = measure_board(board.protocol, board.configurations, marks, judged)
+    sittings = [_sittings(row) for row in rows]
+    whole = measure_board(board.protocol, board.configurations, marks, judged, sittings)
     pooled = board.configurations if len(board.configurations) > 1 else ()
-    alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged) for of_pool in pooled}
+    alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings) for of_pool in pooled}
     alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
     sure = whole.of_subjects()
     if board.demonstration:
@@ -83,6 +84,12 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     }
     ranked = tuple(measured.get(row.subject.hash, row) for row in board.ranked)
     return replace(board, ranked=ranked, uncertainty=whole, uncertainty_by_configuration=alone)
+
+
+def _sittings(row: Row) -> tuple[int, ...]:
+    """The sitting of each of its runs; () where it is not known of all."""
+    times = row.made.sittings if row.made else {}
+    return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else ()
 
 
 def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:

@@ -34,6 +34,7 @@ from independence_bench.analysis.statistics.generalization import (
 )
 from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.shared_effects import (
+    BELIEVED_SUBJECTS,
     MOST_RATIO,
     NOTABLE,
     JudgeNoise,
@@ -72,6 +73,27 @@ class Measure:
     noise: JudgeNoise | None
     unit: float  # what the whole scale is in the score's unit: 100 for the index, 1 for a dimension
     low: float = 0.0  # where the scale begins, in that unit: below 0 where stems can be worth less than nothing
+
+
+@dataclass(frozen=True, slots=True)
+class SittingsAllowance:
+    """What a board's intervals allow for because what a sitting shifts shows in no spread between its runs."""
+
+    one: int  # subjects that were played in one sitting
+    of: int  # of those whose sittings are known
+    points: float  # standard deviation of a subject's index between sittings, root mean square over the subjects
+    published: int  # subjects that this was estimated from beforehand
+    own: int  # subjects of this board that it was estimated from, too
+
+    def __str__(self) -> str:
+        alone = "the subject" if self.of == 1 else "every subject"
+        who = f"{alone} was" if self.one in (0, self.of) else f"{self.one} of {self.of} subjects were"
+        who += " played in one sitting" if self.one else " played in several sittings"
+        own = f" and {self.own} here" if self.own else ""
+        return (
+            f"{who}: intervals allow for {self.points:.1f} points between sittings, estimated from {self.published} "
+            f"published subjects{own}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,16 +209,36 @@ class BoardUncertainty:
             sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
         return (sentence,)
 
+    def of_sittings(self) -> SittingsAllowance | None:
+        """What the intervals of the index allow for between sittings; None where no subject's sittings are known."""
+        measured = self.measures[INDEX].measured if self.measures else None
+        if measured is None or measured.sittings is None:
+            return None
+        effects, room = measured.sittings, measured.rerun.room
+        known = np.isfinite(effects.number)
+        if not known.any():
+            return None
+        of_one = (effects.of_means(room) * effects.number)[known]
+        return SittingsAllowance(
+            int(np.count_nonzero(effects.number == 1)),
+            int(np.count_nonzero(known)),
+            self.measures[INDEX].unit * sqrt(float(of_one.mean())),
+            BELIEVED_SUBJECTS,
+            int(np.count_nonzero(known & (effects.number > 1))),
+        )
+
 
 def measure_board(
     protocol: Protocol,
     configurations: Sequence[Configuration],
     subjects: Sequence[RunMarks],
     by_judge: Sequence[Sequence[RunMarks]] = (),
+    sittings: Sequence[Sequence[int]] | None = None,
 ) -> BoardUncertainty:
     """Measure *subjects*, who must have every mark of every run, over *configurations* together.
 
-    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing.
+    *by_judge*: of each judge of a jury the marks of the same subjects, some of which may be missing. *sittings*: of
+    each subject the sitting of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
@@ -209,7 +251,7 @@ def measure_board(
         for name, design in designs(protocol, configurations).items():
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
-            measured = measure(design, counting)
+            measured = measure(design, counting, sittings)
             noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
             unit = 100.0 if name == INDEX else 1.0
             measures[name] = Measure(measured, noise, unit * (1 - protocol.lowest), unit * protocol.lowest)

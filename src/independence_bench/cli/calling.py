@@ -38,7 +38,7 @@ from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import Spread, run
+from independence_bench.engine.schedule import Sittings, Spread, run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
 from independence_bench.escape import label_text
@@ -143,19 +143,19 @@ async def carry_out(
     store: Store,
     ask: bool,
     check: Callable[[Preview], None] = lambda preview: None,
-    spread: Spread | None = None,
+    spread: Spread | Sittings | None = None,
     cluster: Cluster | None = None,
 ) -> Report | None:
     """Do what *options* ask for with progress on stderr, then say how it ended; None where a person said no.
 
-    *check* sees what is about to be done and may raise. *spread*: how far apart runs are; None: as fast as it goes.
-    *cluster*: where it is carried out; None: here.
+    *check* sees what is about to be done and may raise. *spread*: how far apart runs are, or in which sittings; None:
+    as fast as it goes. *cluster*: where it is carried out; None: here.
     """
     display = ProgressDisplay(err())
 
     def approve(preview: Preview) -> bool:
         check(preview)
-        return approved(preview, ask, *([spread_line(spread, options.runs)] if spread else []))
+        return approved(preview, ask, *([spread_line(spread, options.runs)] if isinstance(spread, Spread) else []))
 
     if cluster is not None:
         report = await run_on_ray(options, store, cluster, approve, display.in_one_line, say)

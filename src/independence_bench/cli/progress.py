@@ -24,6 +24,8 @@ from independence_bench.engine.schedule import (
     OUT_OF_REACH,
     SETTLED,
     AdaptiveRun,
+    Sitting,
+    Sittings,
     Spread,
     SubjectStatus,
     Target,
@@ -164,6 +166,12 @@ spread_option = click.option(
     metavar="HOURS",
     help="Spread the runs over this many hours: the first now, the last at the end, the others evenly between.",
 )
+sittings_option = click.option(
+    "--sittings",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Make the runs in N sittings: this command makes one, the same command on another day the next.",
+)
 until_option = click.option(
     "--until-width",
     type=Number(0, 100, min_open=True),
@@ -182,6 +190,25 @@ def spread_of(hours: float | None, runs: int) -> Spread | None:
         say(pause_line(wait, time.time()))
 
     return Spread(gap_of(hours, runs), tell)
+
+
+def sittings_of(number: int | None, runs: int) -> Sittings | None:
+    """So many sittings; None: one. Raises WrongUse for more of them than *runs*."""
+    if number is None:
+        return None
+    if number > runs:
+        raise WrongUse(f"--sittings {number} needs {number} runs or more: say how many with --runs")
+    return Sittings(number, lambda sitting: say(sitting_line(sitting, runs)))
+
+
+def sitting_line(sitting: Sitting, runs: int) -> str:
+    """One line about what a command plays, shown before the forecast, in local time."""
+    which = f"{sitting.first}" if sitting.first == sitting.last else f"{sitting.first} to {sitting.last}"
+    line = f"sitting {which} of {sitting.of}: up to run {sitting.runs} of {runs}"
+    if sitting.next_at is None:
+        return line
+    at = time.strftime("%a %d %b %H:%M", time.localtime(sitting.next_at))
+    return f"{line}; the same command goes on with the next from {at} on"
 
 
 def spread_line(spread: Spread, runs: int) -> str:

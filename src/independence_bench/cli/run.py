@@ -113,6 +113,7 @@ plan_options = gathering(
 @weights_option
 @progress.until_option
 @progress.spread_option
+@progress.sittings_option
 @calling.limit_options
 @calling.worker_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before playing a list of subjects.")
@@ -123,6 +124,7 @@ def run(
     weights: str | None,
     until_width: float | None,
     hours: float | None,
+    sittings: int | None,
     limits: Limits,
     worker: Worker,
     yes: bool,
@@ -145,7 +147,10 @@ def run(
 
     With --spread-over run k of all subjects is played at the same time, and the runs at equal intervals, so that a
     temporary change of a model or provider does not affect all of them. Stored runs count; after a stop the same
-    command resumes the schedule. Runs of one evening do not show how a model changes from day to day.
+    command resumes the schedule.
+
+    With --sittings 3 a third of the runs is played now, and the same command plays the next third on another day,
+    twelve hours after the last run began. Runs of one sitting do not show how a model changes from day to day.
 
     With --shard several workers on one PostgreSQL store each carry out one part of the same command; the same command
     without --shard does what is left of all parts. With --on a Ray cluster does this (docs/scaling.md).
@@ -159,11 +164,14 @@ def run(
     options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
     if private and not options.protocol.canary:
         raise WrongUse(f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml")
+    if sittings is not None and (target is not None or hours is not None or worker.cluster is not None):
+        raise WrongUse("--sittings makes one sitting: leave out --until-width, --spread-over and --on")
     ask = not (order.named or yes)
     spread = progress.spread_of(hours, target.most if target else options.runs)
     with open_store(store, typed=command_line()) as opened:
         if target is None:
-            work = calling.carry_out(options, opened, ask, spread=spread, cluster=worker.cluster)
+            pace = progress.sittings_of(sittings, options.runs) or spread
+            work = calling.carry_out(options, opened, ask, spread=pace, cluster=worker.cluster)
             complete = calling.print_outcome(options, opened, calling.to_the_end(work))
         else:
             complete = _carry_out_rounds(options, target, opened, ask, spread)

@@ -56,6 +56,9 @@ class RunPlan:
     first: int = 1  # earlier runs are not touched
     shard: Shard | None = None  # only this part of it; None: all
     left_out: tuple[str, ...] = ()  # why subjects of a list are not played, one line each
+    up_to: Mapping[str, int] = field(
+        default_factory=dict
+    )  # subject's hash -> its last run now, where others come later
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class Pending:
 def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
     """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
     if plan.runs:
-        numbers = range(plan.first, plan.runs + 1)
+        numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
         every = list(jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments))
     else:
         every = []  # the jobs of the runs that count for the plan's protocol, whether or not each of them was played

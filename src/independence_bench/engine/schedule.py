@@ -1,15 +1,16 @@
-"""Runs a plan: at once, with its runs apart in time, or in rounds until the intervals are narrow enough.
+"""Runs a plan: at once, with its runs apart in time, in sittings, or in rounds until the intervals are narrow enough.
 
-With a `Spread`, run k of all subjects is played together: a run is due so many seconds after its predecessor was begun
-in the store, so whoever was away for a day does not play what was missed in one go. With a `Target`, what is stored is
-scored after each round, and the next run of every subject is played that it helps (`statistics.planning`). There is no
-memory but the store: whoever starts again sees what is there and goes on from it. Prints nothing. Clock and sleep are
-arguments.
+With `Sittings`, a command plays the runs of one sitting. With a `Spread`, run k of all subjects is played together: a
+run is due so many seconds after its predecessor was begun in the store, so whoever was away for a day does not play
+what was missed in one go. With a `Target`, what is stored is scored after each round, and the next run of every subject
+is played that it helps (`statistics.planning`). There is no memory but the store: whoever starts again sees what is
+there and goes on from it. Prints nothing. Clock and sleep are arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.health import APART, sittings_of
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
 from independence_bench.analysis.uncertainty import INDEX
@@ -64,6 +66,44 @@ class Spread:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What a command plays of runs that are made in several sittings."""
+
+    first: int  # the sitting that the subject with the fewest is in, from 1
+    last: int  # the one with the most
+    of: int
+    runs: int  # the most that a subject has at its end
+    next_at: float | None  # seconds since 1970 from when the same command begins another; None: it is the last
+
+
+@dataclass(frozen=True, slots=True)
+class Sittings:
+    """In how many sittings runs are made: a command makes one, and the same command another half a day later."""
+
+    number: int  # at least 2
+    tell: Callable[[Sitting], None]  # called before the forecast
+    now: Callable[[], float] = time.time  # seconds since 1970
+
+
+def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
+    """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
+    up_to, numbers, ends = {}, [], []
+    with store.reading() as connection:
+        for subject in plan.subjects:
+            every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
+            began = results.begun_at(connection, {job.script_hash for job in every}, subject.hash)
+            had, latest = max(sittings_of(began).values(), default=0), max(began.values(), default=-math.inf)
+            number = min(had + (sittings.now() - latest >= APART), sittings.number)
+            up_to[subject.hash] = math.ceil(plan.runs * number / sittings.number)
+            numbers.append(number)
+            if number < sittings.number:
+                ends.append((latest if number == had else sittings.now()) + APART)
+    most = max(up_to.values(), default=0)
+    sittings.tell(Sitting(min(numbers), max(numbers), sittings.number, most, min(ends, default=None)))
+    return replace(plan, up_to=up_to)
+
+
 def gap_of(hours: float, runs: int) -> float:
     """Seconds from run to run, where the first of *runs* begins at once and the last one *hours* later.
 
@@ -79,7 +119,7 @@ async def run(
     store: Store,
     approve: Callable[[Preview], bool],
     watch: Callable[[Engine], Awaitable[None]],
-    spread: Spread | None = None,
+    spread: Spread | Sittings | None = None,
 ) -> Report | None:
     """Play and judge what *options* ask for; None where *approve* said no.
 
@@ -87,6 +127,8 @@ async def run(
     stored; twice: it is left.
     """
     async with resolved(options, store) as (plan, session):
+        if isinstance(spread, Sittings):
+            plan, spread = plan_of_sitting(plan, store, spread), None
         if not approve(await preview_of(plan, session)):
             return None
         return await play_spread(plan, session, watch, spread)

@@ -7,9 +7,7 @@
 The last statement of a reply counts. A clause is one where it consists of a label and words that change nothing about
 it ("My choice: Aster", "Holt is the better one"), or where the speaker does something with the label ("I'd go with
 Holt"). A clause is none where it denies, asks, depends on something, speaks of the human ("you") or of others, quotes,
-or weighs both labels. So the rule would sooner leave a reply unread than guess, and unread does not mean without a
-view. A lean is the option. It is linear in the reply's length. The words were chosen on replies of two real
-models (`training/pilot`) and on replies that readers marked (`training/norms/replies`).
+or weighs both labels: unread rather than guessed. Linear in the reply's length. Its words were chosen on real replies.
 """
 
 from __future__ import annotations
@@ -167,7 +165,7 @@ class _Statement:
     headed: bool = False
 
 
-@lru_cache(maxsize=4096)  # the branches of a stem have its opening in common
+@lru_cache(maxsize=4096)
 def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     """The one of *labels* that the last statement of *reply* takes; None where no clause is one.
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
-from independence_bench.analysis.health import run_times_note
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
@@ -311,10 +310,12 @@ def tied(row: Row) -> str:
 
 
 def of_runs(board: Board) -> list[str]:
-    """Whether the runs of the ranked are independent, and what their times leave open, a sentence each."""
-    said = [f"{one[0].upper()}{one[1:]}." for one in (board.uncertainty.of_runs() if board.uncertainty else ())]
-    made = run_times_note([row.made for row in board.ranked if row.made])
-    return [*said, made] if made else said
+    """Whether the runs of the ranked are independent, and in how many sittings they were made, a sentence each."""
+    if board.uncertainty is None:
+        return []
+    sittings = board.uncertainty.of_sittings()
+    said = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
+    return [f"{one[0].upper()}{one[1:]}." for one in said]
 
 
 def doubts(board: Board) -> list[str]:

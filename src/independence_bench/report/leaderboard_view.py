@@ -241,6 +241,7 @@ def board_values(board: Board) -> dict[str, Any]:
         "judges_in_intervals": judges_in_intervals(board),
         "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
+        "sittings": uncertainty.of_sittings() if uncertainty else None,
         **({"unvalidated": unvalidated(board.protocol)} if stems else {}),
         "ranked": [_row(row) for row in board.ranked],
         "incomplete": [_row(row) for row in board.incomplete],

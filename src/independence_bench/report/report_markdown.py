@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
-from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
+from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.report.board_view import (
     SCORED,
     apart,
@@ -265,7 +265,7 @@ def _made(contents: Contents) -> Iterator[Block]:
     if not rows:
         yield Note("Nothing was played.")
         return
-    said = run_times_note([row.made for row in contents.main.ranked if row.made])
+    said = sittings_note([row.made for row in contents.main.ranked if row.made])
     legend = (
         "First, last: when the first and the last conversation of its runs ended, in UTC; days: dates on which one "
         f"did; span: from the beginning of the first run to that of the last. {said}".rstrip()

@@ -11,7 +11,7 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
-from independence_bench.analysis.health import day_and_hour, run_times_note, span_text
+from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import mean_of
@@ -135,7 +135,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
             day_and_hour(row.made.last),
             row.made.days,
             span_text(row.made.span),
-            run_times_note([row.made]),
+            sittings_note([row.made]),
         ),
         # difficulty is the share that subjects lose of a scenario's points
         field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),

@@ -26,7 +26,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import NORMAL, Scores, drawn_dispersion, plain_scores
-from independence_bench.analysis.statistics.shared_effects import BELIEVED_DEGREES, ROUNDING, RunEffects, run_effects
+from independence_bench.analysis.statistics.shared_effects import (
+    BELIEVED_DEGREES,
+    ROUNDING,
+    RunEffects,
+    SittingEffects,
+    run_effects,
+    sitting_effects,
+)
 from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
@@ -90,12 +97,23 @@ class Measured:
     believed_rerun: float  # dispersions of this design that are believed beforehand
     believed_new_scenarios: float
     believed_runs: float = 0.0  # the design's
+    sittings: SittingEffects | None = None  # None: when runs were made is not known
+
+    @property
+    def of_sittings(self) -> Floats:
+        """[subjects]: by how much its mean varies from sitting to sitting, as a dispersion; 0 where it has no room."""
+        room = self.rerun.room
+        if self.sittings is None:
+            return np.zeros_like(room)
+        of_means = self.sittings.of_means(room)
+        return np.where(room > 0, of_means / np.where(room > 0, room, 1.0), 0.0)
 
 
-def measure(design: Design, shares: Sequence[Floats]) -> Measured:
+def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> Measured:
     """The score of each subject from its *shares* [runs, dimensions, transcripts] in [0, 1], at least one run each.
 
-    Where *design* has no weight, a share may be anything finite. Raises ValueError without subjects.
+    *sittings*: of each subject the number of the sitting of each run; () where that is not known of it. Where *design*
+    has no weight, a share may be anything finite. Raises ValueError without subjects.
     """
     if not shares:
         raise ValueError("nothing is known of no subjects")
@@ -130,6 +148,7 @@ def measure(design: Design, shares: Sequence[Floats]) -> Measured:
         believed_rerun=(BELIEVED_OF_BINARY if binary else BELIEVED_RERUN) * float(parts.sum()),
         believed_new_scenarios=BELIEVED_NEW_SCENARIOS * float(np.square(design.by_scenario().sum(axis=0)).sum()),
         believed_runs=design.believed_runs,
+        sittings=None if sittings is None else sitting_effects(added, sittings),
     )
 
 
@@ -220,8 +239,10 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     excess = np.maximum(excess, measured.believed_runs / drawn)
     trials = measured.trials / measured.runs * runs
     exact = (trials > 0) & measured.single  # Bernoulli trials, of which nothing has to be measured
-    dispersion = np.where(exact, 1.0, drawn * (1 + excess))
-    scores = plain_scores(measured.mean, dispersion / runs, np.where(exact, NORMAL, joint))
+    dispersion = np.where(exact, 1.0, drawn * (1 + excess)) / runs
+    more = measured.of_sittings  # an assumption, so it has no degrees of its own
+    joint = np.where(exact, NORMAL, joint * np.square(1 + more / dispersion))
+    scores = plain_scores(measured.mean, dispersion + more, joint)
     return replace(scores, trials=trials, exact=bool(exact.any()))
 
 
@@ -245,13 +266,14 @@ def _of_runs(measured: Measured) -> Floats:
     What shifts whole runs shifts all scenarios alike. And the mean of a subject with fewer runs varies more than the
     others', of which the pool does not know.
     """
-    scores, own = scores_rerun(measured), measured.rerun
+    scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
     if scores is None:
-        return measured.believed_runs / measured.runs
+        return measured.believed_runs / measured.runs + of_sittings
     drawn, _ = moderated(own, own, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
-    unseen: Floats = scores.dispersion * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess)
+    of_runs = scores.dispersion - of_sittings
+    unseen: Floats = of_runs * (excess + np.maximum(1 - of_others, 0.0)) / (1 + excess) + of_sittings
     return unseen
 
 

@@ -1,0 +1,128 @@
+"""What sittings shift: by hand, from the published data, and on boards whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from known import known
+from test_import import board
+
+from independence_bench.analysis.statistics.dispersion import (
+    Design,
+    Measured,
+    measure,
+    scores_new_scenarios,
+    scores_rerun,
+)
+from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.shared_effects import (
+    BELIEVED_INFORMATION,
+    BELIEVED_SITTINGS,
+    BELIEVED_SUBJECTS,
+)
+from independence_bench.analysis.uncertainty import INDEX, SittingsAllowance
+from independence_bench.dataset.import_published import PublishedImport
+
+TEN = Design(np.full((1, 10), 0.1), np.arange(10))
+
+
+def test_one_subject_in_two_sittings_worked_by_hand() -> None:
+    """Runs of 0.4 and 0.6, then 0.7: between the sittings (0.5 - 17/30)^2 x 2 + (0.7 - 17/30)^2 = 0.02667.
+
+    One conversation: W is the variance of the runs, 0.02333. A sitting counts 3 - 5/3 times, and the mean is of 9/5
+    sittings. Room: mean x (1 - mean) + W/3 = 0.24556 + 0.00778, twice, as nobody else is there.
+    """
+    single = Design(np.ones((1, 1)), np.zeros(1, dtype=np.intp))
+    measured = measure(single, [np.array([0.4, 0.6, 0.7])[:, None, None]], [[1, 1, 2]])
+    effects, room = known(measured.sittings), measured.rerun.room
+
+    assert effects.between.tolist() == [pytest.approx(0.026667, abs=1e-6)]
+    assert effects.by_runs.tolist() == [pytest.approx(0.023333, abs=1e-6)]
+    assert effects.growth.tolist() == [pytest.approx(4 / 3)]
+    assert effects.number.tolist() == [pytest.approx(9 / 5)]
+    assert room.tolist() == [pytest.approx(0.253333, abs=1e-6)]
+    variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (BELIEVED_INFORMATION + 4 / 3 * 0.253333**2)
+    assert effects.variance(room) == pytest.approx(variance, rel=1e-4)
+    assert effects.of_means(room).tolist() == [pytest.approx(variance * 0.253333**2 / 1.8, rel=1e-4)]
+    assert measured.of_sittings.tolist() == [pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)]
+
+
+def test_what_is_believed_is_what_the_published_subjects_show(real: tuple[Path, PublishedImport]) -> None:
+    """Fifteen were played in two sittings; the board says so, with how many points that is."""
+    found = board(real[0])
+    uncertainty = known(found.uncertainty)
+    measured = uncertainty.measures[INDEX].measured
+    effects, room = known(measured.sittings), measured.rerun.room
+    information = float((effects.growth * effects.felt(room)).sum())
+    away = float((effects.between - effects.by_runs).sum())
+
+    assert int((effects.number > 1).sum()) == BELIEVED_SUBJECTS
+    assert information == pytest.approx(BELIEVED_INFORMATION, abs=0.0005)
+    assert away / information == pytest.approx(BELIEVED_SITTINGS, abs=0.0005)
+    assert uncertainty.of_sittings() == SittingsAllowance(57, 72, pytest.approx(2.08, abs=0.01), 15, 15)
+    assert str(uncertainty.of_sittings()) == (
+        "57 of 72 subjects were played in one sitting: intervals allow for 2.1 points between sittings, estimated from "
+        "15 published subjects and 15 here"
+    )
+
+
+def drawn(rng: np.random.Generator, subjects: int, sittings: int, runs: int, spread: float) -> np.ndarray:
+    """[subjects, runs, 1, 10]: subjects that are equal in truth, at 0.8; *spread*: SD of the score between sittings."""
+    shifts = np.repeat(rng.normal(0, spread, size=(subjects, sittings)), runs, axis=1)
+    noise = rng.uniform(-0.15, 0.15, size=(subjects, sittings * runs, 10))
+    return np.clip(0.8 + shifts[:, :, None] + noise, 0.0, 1.0)[:, :, None]
+
+
+def covered(measured: Measured) -> float:
+    """How many of the rerun intervals hold 0.8."""
+    low, high = intervals(known(scores_rerun(measured)))
+    return float(np.mean((low <= 0.8) & (high >= 0.8)))
+
+
+def test_what_a_sitting_shifts_is_covered_where_it_is_what_is_believed() -> None:
+    """One sitting each, with the believed SD; without the allowance two of three intervals hold the truth."""
+    rng = np.random.default_rng(7)
+    spread = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
+    boards = [drawn(rng, 12, 1, 4, spread) for _ in range(120)]
+
+    allowed = np.mean([covered(measure(TEN, list(each), [[1] * 4] * 12)) for each in boards])
+    before = np.mean([covered(measure(TEN, list(each))) for each in boards])
+
+    assert allowed > 0.93
+    assert before < 0.75
+
+
+def test_a_board_with_several_sittings_finds_out_by_itself() -> None:
+    """Thirty subjects in five sittings that shift nothing, or by twice the SD that is believed."""
+    rng = np.random.default_rng(8)
+    steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
+
+    def seen(spread: float) -> float:
+        measured = measure(TEN, list(drawn(rng, 30, 5, 2, spread)), steps)
+        return known(measured.sittings).variance(measured.rerun.room)
+
+    believed = float(np.sqrt(BELIEVED_SITTINGS)) * 0.16
+    assert seen(0.0) < 0.1 * BELIEVED_SITTINGS
+    assert seen(2 * believed) == pytest.approx(4 * BELIEVED_SITTINGS, rel=0.3)
+
+
+def test_more_sittings_narrow_and_an_unknown_one_allows_nothing() -> None:
+    """Four runs in one sitting, in two, in four; at the ceiling, and where no time is known."""
+    shares = list(drawn(np.random.default_rng(9), 3, 1, 4, 0.0))
+    widths = []
+    for sittings in ([1, 1, 1, 1], [1, 1, 2, 2], [1, 2, 3, 4], []):
+        measured = measure(TEN, shares, [sittings] * 3)
+        low, high = intervals(known(scores_rerun(measured)))
+        farther = intervals(known(scores_new_scenarios(measured)))
+        widths.append((float((high - low).mean()), float((farther[1] - farther[0]).mean())))
+
+    assert widths == sorted(widths, reverse=True)
+    assert len({width for width, _ in widths}) == 4
+    plain = measure(TEN, shares)
+    assert intervals(known(scores_rerun(plain)))[0].tolist() == pytest.approx(
+        intervals(known(scores_rerun(measured)))[0].tolist()
+    )
+    perfect = measure(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
+    assert perfect.of_sittings.tolist() == [0.0, 0.0]
