@@ -27,8 +27,8 @@ from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
 from independence_bench.models.spec import vendor_of
 from independence_bench.protocol.loader import load
-from independence_bench.report.board_view import of_kin
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
+from independence_bench.report.leaderboard_view import of_kin
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost

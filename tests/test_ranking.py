@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, pairs_rerun
-from independence_bench.analysis.statistics.generalization import holm, pairs_of, standings, tie_groups
-from independence_bench.analysis.statistics.intervals import p_values
+from independence_bench.analysis.statistics.generalization import holm, pairs_of, shrunken, standings, tie_groups
+from independence_bench.analysis.statistics.intervals import p_values, plain_scores
 from independence_bench.analysis.statistics.values import Standing
 
 
@@ -146,3 +146,41 @@ def test_a_ranking_of_equals_seldom_says_anything(share: float) -> None:
 
     assert wrong <= 0.05 * 200
     assert plain > max(2, 3 * wrong)
+
+
+def test_what_is_drawn_worked_by_hand() -> None:
+    """Five angles 1.0, 1.1, 1.2, 1.3 and 1.4 with a noise of 0.01 each, and with one of 0.04.
+
+    The squares around 1.2 are 0.1. At 0.01 that is 10, 6 more than four, and 5/0.01 - 1/0.01 = 400 to divide it by: a
+    variance of 0.015 between subjects, so each is drawn by (5 - 3)/(5 - 1) x 0.01/0.025 = 1/5 of the way. At 0.04 it is
+    2.5, less than four: nothing is between them, and each is drawn half of the way.
+    """
+    angles = np.array([1.0, 1.1, 1.2, 1.3, 1.4])
+    for noise, part in ((0.01, 0.2), (0.04, 0.5)):
+        scores = plain_scores(np.sin(angles) ** 2, np.full(5, 4 * noise), np.full(5, 9.0))
+        drawn = np.arcsin(np.sqrt(shrunken(scores)))
+        assert drawn.tolist() == pytest.approx((1.2 + (1 - part) * (angles - 1.2)).tolist())
+
+
+def test_few_subjects_and_those_who_never_vary_are_not_drawn() -> None:
+    """Three say too little of each other; without noise nothing is luck; and both ends stay where they are."""
+    three = plain_scores(np.array([0.2, 0.5, 1.0]), np.full(3, 0.04), np.full(3, 9.0))
+    exact = plain_scores(np.array([0.0, 0.3, 0.6, 0.9, 1.0]), np.zeros(5), np.full(5, 9.0))
+    equal = plain_scores(np.full(5, 1.0), np.full(5, 0.04), np.full(5, 9.0))
+
+    assert shrunken(three).tolist() == [0.2, 0.5, 1.0]
+    assert shrunken(exact).tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.0], abs=1e-9)
+    assert shrunken(equal).tolist() == pytest.approx([1.0] * 5)
+
+
+def test_drawn_the_best_of_equals_is_hardly_too_good() -> None:
+    """Twenty equal subjects, 200 boards: the best index is too high by more than a standard deviation of its noise."""
+    rng = np.random.default_rng(3)
+    noise = 0.02  # of the angle, a standard deviation
+    angles = 1.1 + rng.normal(0, noise, size=(200, 20))
+    best = [angles_of.max() for angles_of in angles]
+    scores = [plain_scores(np.sin(of) ** 2, np.full(20, 4 * noise**2), np.full(20, 30.0)) for of in angles]
+    drawn = [np.arcsin(np.sqrt(shrunken(of).max())) for of in scores]
+
+    assert np.mean(best) - 1.1 > 1.5 * noise
+    assert abs(np.mean(drawn) - 1.1) < 0.5 * noise

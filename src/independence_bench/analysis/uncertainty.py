@@ -30,6 +30,7 @@ from independence_bench.analysis.statistics.generalization import (
     limits_of,
     pairs_of,
     ranking_p,
+    shrunken,
     standings,
 )
 from independence_bench.analysis.statistics.intervals import Limits
@@ -116,17 +117,21 @@ class BoardUncertainty:
             number = len(score.measured.mean)
             both = (_in_unit(of, score.unit, score.low) if of else [None] * number for of in limits)
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
-        of_index, measured = by_score.pop(INDEX), self.measures[INDEX].measured
-        every = ranking_p(measured, self.measures[INDEX].noise, *pairs_of(len(of_index)))
+        index = self.measures[INDEX]
+        of_index, measured, noise = by_score.pop(INDEX), index.measured, index.noise
+        scores = scores_rerun(measured)
+        drawn = None if scores is None or measured.run_effects.beyond else shrunken(scores)
+        every = ranking_p(measured, noise, *pairs_of(len(of_index)))
         rerun, new_scenarios = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
         return [
             RowUncertainty(
-                index,
+                of_subject,
                 {name: of[n] for name, of in by_score.items()},
                 rerun[n] if rerun else None,
                 new_scenarios[n] if new_scenarios else None,
+                None if drawn is None else index.low + index.unit * float(drawn[n]),
             )
-            for n, index in enumerate(of_index)
+            for n, of_subject in enumerate(of_index)
         ]
 
     def difference(self, score: str, first: int, second: int) -> ScoreDifference:

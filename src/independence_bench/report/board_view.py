@@ -28,8 +28,6 @@ from independence_bench.report.table import (
 
 THINKS, EMBEDDED, TIED = "†", "‡", "≈"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
-TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
-V2 = ("v2", "published-v2")
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
@@ -93,50 +91,6 @@ def short(dimension: Dimension) -> str:
     """A column heading of at most four letters: the start of one word, the initials of several."""
     words = label_text(dimension.title).replace("-", " ").split()
     return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
-
-
-def cautions(board: Board) -> list[str]:
-    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
-    rows = board.ranked
-    sentences = [THOUGHT] if any(row.thinks for row in rows) else []
-    sentences += [
-        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
-        for row in rows
-        if row.health.reasoned and not row.subject.thinks
-    ]
-    if any(row.subject.endpoint == "embedded" for row in rows):
-        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
-    if board.by_table:
-        sentences.append(
-            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
-            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
-        )
-    return [*sentences, *of_prompt(board), *of_kin(board)]
-
-
-def of_prompt(board: Board) -> list[str]:
-    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
-    if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
-        return []
-    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
-    if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
-        )
-    return [line]
-
-
-def of_kin(board: Board) -> list[str]:
-    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
-    kin = board.kin
-    if kin is None:
-        return []
-    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
-    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
-    return [
-        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
-        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
-    ]
 
 
 # ---------------------------------------------------------------- one subject
@@ -316,15 +270,6 @@ def of_runs(board: Board) -> list[str]:
     sittings = board.uncertainty.of_sittings()
     said = [*board.uncertainty.of_runs(), *([str(sittings)] if sittings else [])]
     return [f"{one[0].upper()}{one[1:]}." for one in said]
-
-
-def doubts(board: Board) -> list[str]:
-    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
-    if board.uncertainty is None or not board.ranked:
-        return []
-    tie = [TIE] if any(tied(row) for row in board.ranked) else []
-    known = intervals(board)
-    return [*known[:1], *why_no_interval(board), *of_runs(board), *known[1:], *tie, *of_judges(board)]
 
 
 def intervals(board: Board) -> list[str]:

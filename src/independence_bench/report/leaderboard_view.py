@@ -13,13 +13,13 @@ from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_view import (
+    EMBEDDED,
     NEW,
     RERUN,
     SCORED,
     THOUGHT,
     TIE,
     apart,
-    cautions,
     examined_by,
     health_table,
     intervals,
@@ -44,7 +44,7 @@ from independence_bench.report.branches_view import (
     unvalidated,
 )
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.format import between, number, plural
+from independence_bench.report.format import between, number, plural, share
 from independence_bench.report.table import (
     EVERYTHING,
     Block,
@@ -60,6 +60,9 @@ from independence_bench.report.table import (
     Table,
     Title,
 )
+
+TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
+V2 = ("v2", "published-v2")
 
 
 def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
@@ -79,7 +82,8 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         # what a ranking must not be read without; what a sign means is in the legend
-        notes = [*why_no_interval(board), *of_runs(board), *of_judges(board), *cautions(board), *stem_notes(board)]
+        notes = [*why_no_interval(board), *of_runs(board), *of_first(board)]
+        notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
         yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if board.protocol.score is not None and any(row.branches for row in rows):
             yield Title("What it is made of")
@@ -110,6 +114,76 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
     yield from rule_table(rows if detailed else missing)
+
+
+# ---------------------------------------------------------------- what a board must not be read without
+
+
+def doubts(board: Board) -> list[str]:
+    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
+    if board.uncertainty is None or not board.ranked:
+        return []
+    tie = [TIE] if any(tied(row) for row in board.ranked) else []
+    known = intervals(board)
+    return [*known[:1], *why_no_interval(board), *of_runs(board), *known[1:], *tie, *of_first(board), *of_judges(board)]
+
+
+def cautions(board: Board) -> list[str]:
+    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
+    rows = board.ranked
+    sentences = [THOUGHT] if any(row.thinks for row in rows) else []
+    sentences += [
+        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
+        for row in rows
+        if row.health.reasoned and not row.subject.thinks
+    ]
+    if any(row.subject.endpoint == "embedded" for row in rows):
+        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
+    if board.by_table:
+        sentences.append(
+            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
+            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
+        )
+    return [*sentences, *of_prompt(board), *of_kin(board)]
+
+
+def of_prompt(board: Board) -> list[str]:
+    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
+    if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
+        return []
+    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
+    if board.protocol.name in V2:
+        line += (
+            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
+        )
+    return [line]
+
+
+def of_kin(board: Board) -> list[str]:
+    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
+    kin = board.kin
+    if kin is None:
+        return []
+    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
+    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    return [
+        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
+        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
+    ]
+
+
+def of_first(board: Board) -> list[str]:
+    """How much of the first place may be luck, in a sentence; [] where that does not show, or is not known."""
+    first = next(iter(board.measured), None)
+    drawn = first.uncertainty.drawn_index if first else None
+    if first is None or drawn is None or first.rank != 1:
+        return []
+    index, without = number(first.score.index, 1), number(drawn, 1)
+    said = f"Who is first was lucky, too: drawn towards the others (empirical Bayes), its index is {without}, not "
+    return [f"{said}{index}."] if index != without else []
+
+
+# ---------------------------------------------------------------- legend, and for programs
 
 
 def board_legend(found: Sequence[Board]) -> Iterator[Block]:
@@ -265,7 +339,8 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
 def _row(row: Row) -> dict[str, Any]:
     values = picked(
         row,
-        "rank label subject index=score.index index_interval=uncertainty.index ranks=uncertainty.standing "
+        "rank label subject index=score.index index_interval=uncertainty.index "
+        "index_drawn_to_the_others=uncertainty.drawn_index ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",

@@ -14,8 +14,6 @@ from independence_bench.analysis.health import day_and_hour, sittings_note, span
 from independence_bench.report.board_view import (
     SCORED,
     apart,
-    cautions,
-    doubts,
     exam_line,
     examined_by,
     health_table,
@@ -37,6 +35,7 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
+from independence_bench.report.leaderboard_view import cautions, doubts
 from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.reliability_view import about, reliability_blocks

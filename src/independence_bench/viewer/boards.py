@@ -22,7 +22,7 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Sta
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
-from independence_bench.report.board_view import of_kin, of_prompt, of_runs
+from independence_bench.report.board_view import of_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
 from independence_bench.report.encode import (
@@ -36,6 +36,7 @@ from independence_bench.report.encode import (
     csv_bytes,
     verdict_text,
 )
+from independence_bench.report.leaderboard_view import of_first, of_kin, of_prompt
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
@@ -319,12 +320,8 @@ def _remarks(board: Board) -> Sequence[str]:
         for one in board.protocol.weightings
         if one.name == board.protocol.weights
     ]
-    return [
-        *remarks,
-        *of_prompt(board),
-        *of_kin(board),
-        *of_runs(board),
-    ]  # why an interval is missing stands beside each score
+    # why an interval is missing stands beside each score
+    return [*remarks, *of_prompt(board), *of_kin(board), *of_first(board), *of_runs(board)]
 
 
 @dataclass(frozen=True, slots=True)

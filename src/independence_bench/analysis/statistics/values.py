@@ -82,6 +82,7 @@ class RowUncertainty:
     dimensions: Mapping[str, Uncertainty] = field(default_factory=dict)
     standing: Standing | None = None  # by the same test again; None: no intervals
     standing_new_scenarios: Standing | None = None
+    drawn_index: float | None = None  # the index without the luck that put it where it is; None: no rerun interval
 
 
 NO_UNCERTAINTY = RowUncertainty()
