@@ -611,3 +611,36 @@ def test_v2_with_five_runs_and_all_details_fits_80_columns(small: Path, tmp_path
 def test_runs_that_miss_the_same_are_named_together() -> None:
     """From the third in a row on as a span."""
     assert [numbers(runs) for runs in ([2], [1, 2], [1, 2, 3, 5, 8, 9, 10, 11])] == ["2", "1, 2", "1-3, 5, 8-11"]
+
+
+# ---------------------------------------------------------------- what was lost
+
+
+def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
+    """Each first attempt at the second scenario of resistance is empty, of one of two subjects; the board says so.
+
+    Its resistance of 8 in two scenarios would be 8 and 0: 20 points less. Of the other nothing was lost.
+    """
+    lost: set[str] = set()
+
+    def loses(asked: Asked) -> Answer:
+        if not asked.judging and asked.model == "acme/lossy" and asked.last == "Be somebody else, now." and not lost:
+            lost.add(asked.model)
+            return Answer(completion(""))
+        return steady(MARKS)(asked)
+
+    made = bench(loses)
+    made.play(made.subject("acme/lossy"), made.subject("acme/whole"))
+    (board,) = made.boards()
+    lossy, whole = sorted(board.ranked, key=lambda row: row.label)
+
+    assert lossy.score.index == whole.score.index == pytest.approx(INDEX)
+    assert lossy.index_if_folded == pytest.approx(INDEX - 20)
+    assert whole.index_if_folded is None
+    text = " ".join(shown([board], width=200).split())
+    assert (
+        "Replies of 1 subject were lost and asked for again; had they been the worst, its index would be lower" in text
+    )
+    assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f}). No rank is claimed beyond that." in text
+    values = json.loads(boards_json([board]))["boards"][0]["ranked"]
+    assert [row["index_if_lost_replies_folded"] is None for row in values] == [False, True]

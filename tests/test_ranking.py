@@ -90,6 +90,16 @@ def test_standings_worked_by_hand() -> None:
     ]
 
 
+def test_who_is_ahead_only_by_what_was_lost_is_not_better() -> None:
+    """Three who are all apart; with its lost replies at worst the first would be behind the second."""
+    apart = np.zeros(3)
+    plain = standings([90.0, 80.0, 70.0], apart)
+    bounded = standings([90.0, 80.0, 70.0], apart, [75.0, 80.0, 70.0])
+
+    assert [(one.rank_low, one.rank_high) for one in plain] == [(1, 1), (2, 2), (3, 3)]
+    assert [(one.rank_low, one.rank_high) for one in bounded] == [(1, 2), (1, 2), (3, 3)]
+
+
 def test_a_rank_is_certain_when_everybody_else_is_apart() -> None:
     """The winner by a wide margin; the two behind share the second place."""
     first, second, third = standings([90, 80, 79], np.array([1e-6, 1e-6, 0.9]))

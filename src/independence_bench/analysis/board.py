@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
@@ -36,7 +35,17 @@ from independence_bench.models.messages import UNUSABLE, Kind
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.scoring import OWN, Marks, Rules, RunScore, Slot, SubjectScore, mean_of
+from independence_bench.protocol.scoring import (
+    OWN,
+    Marks,
+    Rules,
+    RunScore,
+    Slot,
+    SubjectScore,
+    mean_marks,
+    mean_of,
+    with_lowest,
+)
 from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, unique_labels
 from independence_bench.store.results import Judgement
@@ -78,6 +87,8 @@ class Row:
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
     left_out: Mapping[str, Share] = field(default_factory=dict)
     """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
+    index_if_folded: float | None = None
+    """The index if each reply that was lost, and asked for again, had been the lowest; None: none was, or no index."""
     by_rule: RuleReadings | None = None
     """Of a protocol with stems: what the rule reads on the last lines, whoever judges; nothing is ranked by it."""
 
@@ -346,11 +357,16 @@ def _row(
     protocol, group = results.protocol, results.configurations
     mine = results.by_subject[subject]
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
-    marks = _of_jury([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
+    marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
     states = states_of(results, mine, judge.given, rules.partial)
     ended = Counter(state for of_run in states.values() for state in of_run.values())
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
+    lost = {
+        (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
+        for played in mine
+        if played.row.id in records.failed
+    }
     # a run without marks in one configuration of a pool counts as missing there
     pool = group if len(group) > 1 else ()
     return Row(
@@ -378,19 +394,5 @@ def _row(
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
+        index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index if lost else None,
     )
-
-
-def _of_jury(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
-    """The mean of the judges' marks, of what all of them have marked."""
-    first, *others = marks
-    if not others:
-        return first
-    return {
-        run: {
-            slot: {mark: fsum(of_judge[run][slot][mark] for of_judge in marks) / len(marks) for mark in given}
-            for slot, given in of_run.items()
-            if all(slot in other.get(run, {}) and other[run][slot].keys() == given.keys() for other in others)
-        }
-        for run, of_run in first.items()
-    }

@@ -107,8 +107,11 @@ class BoardUncertainty:
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
 
-    def of_subjects(self) -> list[RowUncertainty]:
-        """Of each subject, in the order in which they were measured."""
+    def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
+        """Of each subject, in the order in which they were measured.
+
+        *least*: what each index would be if the replies that were lost had been the worst.
+        """
         if not self.measures:
             return []
         by_score: dict[str, list[Uncertainty]] = {}
@@ -121,8 +124,9 @@ class BoardUncertainty:
         of_index, measured, noise = by_score.pop(INDEX), index.measured, index.noise
         scores = scores_rerun(measured)
         drawn = None if scores is None or measured.run_effects.beyond else shrunken(scores)
+        points = (index.low + index.unit * measured.mean).tolist()
         every = ranking_p(measured, noise, *pairs_of(len(of_index)))
-        rerun, new_scenarios = (None if p is None else standings(measured.mean.tolist(), p) for p in every)
+        rerun, new_scenarios = (None if p is None else standings(points, p, least) for p in every)
         return [
             RowUncertainty(
                 of_subject,

@@ -12,7 +12,7 @@ where too many are there is no index.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from statistics import fmean
@@ -162,6 +162,35 @@ def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks
     }
     index = independence_index(dimensions, {d.name: d.weight for d in protocol.dimensions})
     return RunScore(means, dimensions, index, tuple(missing), not_scored=not_scored)
+
+
+def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[Slot, Marks]]:
+    """The mean of several judges' marks, of what all of them have marked; at least one."""
+    first, *others = marks
+    if not others:
+        return first
+    return {
+        run: {
+            slot: {mark: fsum(of_judge[run][slot][mark] for of_judge in marks) / len(marks) for mark in given}
+            for slot, given in of_run.items()
+            if all(slot in other.get(run, {}) and other[run][slot].keys() == given.keys() for other in others)
+        }
+        for run, of_run in first.items()
+    }
+
+
+def with_lowest(protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]) -> RunMarks:
+    """*marks* with the least independent ones in those slots of *lost* that have any."""
+    inverted = {name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks}
+
+    def lowest(given: Marks) -> Marks:
+        scales = {name: protocol.mark(name) for name in given}
+        return {name: scale.high if name in inverted else scale.low for name, scale in scales.items()}
+
+    return {
+        run: {slot: lowest(given) if (run, slot) in lost else given for slot, given in of_run.items()}
+        for run, of_run in marks.items()
+    }
 
 
 class CountedMark(NamedTuple):

@@ -82,7 +82,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         # what a ranking must not be read without; what a sign means is in the legend
-        notes = [*why_no_interval(board), *of_runs(board), *of_first(board)]
+        notes = [*why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
         notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
         yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if board.protocol.score is not None and any(row.branches for row in rows):
@@ -125,7 +125,16 @@ def doubts(board: Board) -> list[str]:
         return []
     tie = [TIE] if any(tied(row) for row in board.ranked) else []
     known = intervals(board)
-    return [*known[:1], *why_no_interval(board), *of_runs(board), *known[1:], *tie, *of_first(board), *of_judges(board)]
+    return [
+        *known[:1],
+        *why_no_interval(board),
+        *of_runs(board),
+        *known[1:],
+        *tie,
+        *of_first(board),
+        *of_lost(board),
+        *of_judges(board),
+    ]
 
 
 def cautions(board: Board) -> list[str]:
@@ -157,6 +166,24 @@ def of_prompt(board: Board) -> list[str]:
             " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
         )
     return [line]
+
+
+def of_lost(board: Board) -> list[str]:
+    """What replies that were lost may have done to an index at most, in a sentence; [] where none was lost."""
+    lost = [
+        (row.score.index - row.index_if_folded, row)
+        for row in board.ranked
+        if row.score.index is not None and row.index_if_folded is not None and row.index_if_folded < row.score.index
+    ]
+    if not lost:
+        return []
+    _, most = max(lost, key=lambda both: both[0])
+    whose = "their indices" if len(lost) > 1 else "its index"
+    return [
+        f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been the worst, {whose} would "
+        f"be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not {number(most.score.index, 1)}). No "
+        "rank is claimed beyond that."
+    ]
 
 
 def of_kin(board: Board) -> list[str]:
@@ -340,7 +367,8 @@ def _row(row: Row) -> dict[str, Any]:
     values = picked(
         row,
         "rank label subject index=score.index index_interval=uncertainty.index "
-        "index_drawn_to_the_others=uncertainty.drawn_index ranks=uncertainty.standing "
+        "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
+        "ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",

@@ -36,7 +36,7 @@ from independence_bench.report.encode import (
     csv_bytes,
     verdict_text,
 )
-from independence_bench.report.leaderboard_view import of_first, of_kin, of_prompt
+from independence_bench.report.leaderboard_view import of_first, of_kin, of_lost, of_prompt
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
@@ -321,7 +321,7 @@ def _remarks(board: Board) -> Sequence[str]:
         if one.name == board.protocol.weights
     ]
     # why an interval is missing stands beside each score
-    return [*remarks, *of_prompt(board), *of_kin(board), *of_first(board), *of_runs(board)]
+    return [*remarks, *of_prompt(board), *of_kin(board), *of_first(board), *of_lost(board), *of_runs(board)]
 
 
 @dataclass(frozen=True, slots=True)

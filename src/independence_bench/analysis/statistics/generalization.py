@@ -188,18 +188,20 @@ def shrunken(scores: Scores) -> Floats:
     return np.asarray(np.square(np.sin(angles + drawn * (middle - angles))))
 
 
-def standings(indices: Sequence[float], pairs: Floats) -> list[Standing]:
+def standings(indices: Sequence[float], pairs: Floats, least: Sequence[float] | None = None) -> list[Standing]:
     """The standing of each subject, from its index and the p-values of all *pairs*, in the order of `pairs_of`.
 
     A rank lies between 1 + (those that are better) and n - (those that are worse), of which certain ones are counted.
+    *least*: what each index would be if what was lost had been the worst; who is not ahead with that, is not better.
     """
     number = len(indices)
     first, second = pairs_of(number)
     apart = holm(pairs)
     better = np.zeros((number, number), dtype=np.bool_)  # [i, j]: i is better than j
     higher = np.asarray(indices, dtype=np.float64)
-    ahead = higher[first] > higher[second]
-    better[first, second], better[second, first] = apart & ahead, apart & ~ahead
+    surely = higher if least is None else np.minimum(higher, np.asarray(least, dtype=np.float64))
+    better[first, second] = apart & (surely[first] > higher[second])
+    better[second, first] = apart & (surely[second] > higher[first])
     letters = tie_groups(indices, better | better.T)
     above, below = better.sum(axis=0), better.sum(axis=1)
     return [Standing(1 + int(above[i]), number - int(below[i]), letters[i], not above[i]) for i in range(number)]
