@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from invoked import invoke
 from scripted import JUDGE, Answer, Asked, Bench, ScriptedModel, completion, failure, steady
 from test_cli import CALLS, MARKS, User, only_line, user
 
@@ -270,3 +273,19 @@ def test_without_a_model_the_cost_of_the_whole_list_is_estimated(user: User) -> 
         "scripted:acme/two@none-t0.7",
     ]
     assert len(one["subjects"]) == 1
+
+
+def test_without_a_model_it_says_what_all_of_the_shipped_list_would_take(tmp_path: Path) -> None:
+    """Calls and tokens, the price where a list can be read (here none answers), the command; and nothing is made."""
+    nowhere = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8", "HTTPS_PROXY": "http://127.0.0.1:9"}
+
+    done = invoke(tmp_path, nowhere, "run")
+
+    *before, last = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert last.startswith("aib: no subject: name a model")
+    assert before[0] == "`aib run --all` plays the shipped list (docs/models.md):"
+    assert re.fullmatch(r"v2 · \d\d subjects · 5 runs · strong_independence/tool_role", before[1])
+    assert re.fullmatch(r"at most 1\d,\d{3} calls, about 2\d,\d{3},\d{3} tokens, price not known", before[2])
+    assert sum("not known" in line for line in before[3:]) == 1, "one line for all prices"
+    assert [path for path in tmp_path.iterdir() if path.suffix == ".db"] == []

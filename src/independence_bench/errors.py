@@ -41,6 +41,10 @@ class WrongUse(BenchError):
     exit_code = 2
 
 
+class NoSubject(WrongUse):
+    """No model was named, and no list has one."""
+
+
 class ProtocolError(WrongUse):
     """A protocol cannot be read: names the file, the key inside it, and what to do.
 

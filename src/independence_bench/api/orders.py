@@ -19,7 +19,7 @@ from independence_bench.api.named import (
 )
 from independence_bench.engine.preview import Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
-from independence_bench.errors import WrongUse
+from independence_bench.errors import NoSubject, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import SMOLLM2
@@ -153,7 +153,7 @@ def _specs(typed: Sequence[str], every: bool, roster: Roster) -> list[ModelSpec]
     listed = roster.specs or (shipped_subjects() if every else ())
     specs = [spec for spec in listed if spec.active]
     if not specs:
-        raise WrongUse("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
+        raise NoSubject("no subject: name a model (`aib run embedded`), list some in models.yaml, or say --all")
     return specs
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import click
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import stored_subjects
-from independence_bench.api.orders import EFFORTS, RunOrder, run_options
+from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_options
 from independence_bench.cli import calling, progress
 from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
@@ -35,7 +36,7 @@ from independence_bench.cli.selection import Selection, selecting
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.schedule import AdaptiveRun, Spread, Target, run_adaptive
 from independence_bench.engine.session import Limits, RunOptions, resolved
-from independence_bench.errors import SubjectError, WrongUse
+from independence_bench.errors import BenchError, NoSubject, SubjectError, WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -161,7 +162,11 @@ def run(
     if worker.cluster is not None and (target is not None or hours is not None):
         raise WrongUse("--on hands out all runs at once: leave out --until-width and --spread-over")
     order = replace(order, weights=weights)
-    options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    try:
+        options = run_options(order, permissions(), replace(limits, job=worker.job), worker.shard)
+    except NoSubject:
+        _say_what_all_would_cost(order, store)
+        raise
     if private and not options.protocol.canary:
         raise WrongUse(f"{options.protocol.name} is not private; write `private: true` into its protocol.yaml")
     if sittings is not None and (target is not None or hours is not None or worker.cluster is not None):
@@ -177,6 +182,14 @@ def run(
             complete = _carry_out_rounds(options, target, opened, ask, spread)
     if not complete:
         raise SystemExit(1)
+
+
+def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
+    """The forecast of the shipped list, as far as it is known here; nothing is sent."""
+    with suppress(BenchError), open_store(store) as opened:
+        everything = run_options(replace(order, every=True), permissions(), Limits())
+        preview, _ = asyncio.run(_foresee(everything, opened, resolving=False, width=None))
+        say("`aib run --all` plays the shipped list (docs/models.md):", *lines_before(preview))
 
 
 def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bool, spread: Spread | None) -> bool:

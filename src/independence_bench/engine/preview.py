@@ -32,6 +32,7 @@ from independence_bench.store.usage import Used
 CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150
+FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
@@ -79,8 +80,11 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
             )
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
+    known = free | kept.keys()
+    unknown = [model for model, info in infos.items() if model not in known and info.most(1, 1) is None]
+    remarks += _without_price(unknown, bounded)
     for model, info in infos.items():
-        remarks += _remarks(plan, model, info, model in free or model in kept, bounded)
+        remarks += _remarks(plan, model, info)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((part.whole for part in estimates), Forecast())
@@ -89,12 +93,18 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
 
 
-def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo, free: bool, bounded: bool) -> list[str]:
-    """Remarks on *model*: what its endpoint's list does not support, and prices that are not known."""
+def _without_price(models: Sequence[ChatModel], bounded: bool) -> list[str]:
+    """That the prices of these *models* are not known; one remark for each of a few."""
+    names = list(dict.fromkeys(model.name for model in models))
+    so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
+    if len(names) > FEW_PRICES:
+        return [f"the prices of {len(names)} models are not known, among them that of {names[0]}{so}"]
+    return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
+
+
+def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
+    """Remarks on *model*: what its endpoint's list does not support."""
     remarks = []
-    if not free and info.most(1, 1) is None:
-        so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
-        remarks.append(f"the price of {model.name} is not known: --price IN OUT sets it{so}")
     if model.endpoint == "local" and not info.identity:
         remarks.append(
             f"{model.name} is known by its name only: after putting other weights behind it, use another store"
