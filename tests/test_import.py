@@ -11,7 +11,9 @@ import tarfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -953,6 +955,25 @@ def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(
     assert kin is not None
     assert (kin.vendor, kin.subjects, kin.of) == ("google", 13, 72)
     assert (round(kin.index, 1), kin.others and round(kin.others, 1)) == (93.8, 86.2)
+
+
+def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedImport]) -> None:
+    """Nine more of the published subjects, marked with the runs that they go without; nobody else's index changes."""
+    plain, whole = board(real[0]), board(real[0], replace(OWN, whole_runs=True))
+    more = {row.label: row.dropped_runs for row in whole.ranked if row.dropped_runs}
+    before = {row.label: row for row in plain.incomplete}
+
+    assert (len(plain.ranked), len(whole.ranked), len(more)) == (72, 81, 9)
+    assert more["google/gemini-3.5-flash@none-t0.7"] == (3,)
+    for row in whole.ranked:
+        if row.dropped_runs:
+            lacking = before[row.label]
+            assert row.score.index == pytest.approx(fmean(lacking.whole))
+            assert row.score.runs == len(lacking.whole) == len(lacking.runs) - len(row.dropped_runs)
+            assert row.uncertainty.index.rerun is not None
+    indices = {row.label: row.score.index for row in whole.ranked}
+    assert all(indices[row.label] == row.score.index for row in plain.ranked)
+    assert {row.label for row in whole.incomplete} < {row.label for row in plain.incomplete}
 
 
 def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:

@@ -7,7 +7,7 @@ holds the score of each of them next to the pooled one. Knows no statistics: who
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,12 +16,9 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.branch_values import BranchStatistics, Share
 from independence_bench.analysis.health import (
-    FAILED_JUDGE,
-    JUDGED,
-    UNREAD,
-    WITHOUT_VIEW,
     Health,
     RunTimes,
+    health_of,
     left_out,
     missing_lines,
     run_times,
@@ -85,6 +82,8 @@ class Row:
     """Why it has no index, though its marks may all be there; None: it is not excluded."""
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
+    dropped_runs: tuple[int, ...] = ()
+    """Runs that lack a mark and were left out, because whole runs alone were asked for."""
     left_out: Mapping[str, Share] = field(default_factory=dict)
     """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
     index_if_folded: float | None = None
@@ -359,9 +358,14 @@ def _row(
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
     states = states_of(results, mine, judge.given, rules.partial)
-    ended = Counter(state for of_run in states.values() for state in of_run.values())
     judged = {run: marks.get(run, {}) for run in sorted(states)}
     runs, whole = rules.score(units, group, judged)
+    dropped: tuple[int, ...] = ()
+    kept = {run: judged[run] for run, score in runs.items() if score.index is not None}
+    if rules.whole_runs and whole.index is None and kept:
+        dropped = tuple(run for run in runs if run not in kept)
+        marks = judged = kept
+        runs, whole = rules.score(units, group, judged)
     lost = {
         (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
         for played in mine
@@ -375,24 +379,17 @@ def _row(
         label=label,
         score=whole,
         runs=runs,
-        health=Health(
-            transcripts=len(runs) * len(group) * len(protocol.scenarios),
-            complete=sum(row.state == "complete" for row in transcripts),
-            invalid=sum(row.state == "invalid" for row in transcripts),
-            judged=ended[JUDGED],
-            judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
-            replies=sum(row.replies for row in transcripts),
-            cut_off=sum(row.cut_off for row in transcripts),
-            plain_text=sum(row.plain_text for row in transcripts),
-            reasoned=sum(row.reasoned for row in transcripts),
-            failed=sum(records.failed.get(row.id, 0) for row in transcripts),
-            without_view=ended[WITHOUT_VIEW],
-            unread=ended[UNREAD],
+        health=health_of(
+            len(states) * len(group) * len(protocol.scenarios),
+            transcripts,
+            states,
+            sum(records.failed.get(row.id, 0) for row in transcripts),
         ),
         missing=missing_lines(protocol, states, runs, whole.coverage),
         left_out=left_out(protocol, mine, judge.marking),
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),
+        dropped_runs=dropped,
         index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index if lost else None,
     )

@@ -17,7 +17,7 @@ from independence_bench.analysis.results import CountedConversation, Key, Result
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.scoring import Coverage, RunScore, Slot
 from independence_bench.protocol.stem_scoring import needed_marks
-from independence_bench.store.results import Judgement
+from independence_bench.store.results import Judgement, TranscriptRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,25 @@ def states_of(
         else:
             states[row.run][slot] = JUDGED
     return states
+
+
+def health_of(planned: int, transcripts: Sequence[TranscriptRow], states: States, failed: int) -> Health:
+    """The counts of one subject: transcripts *planned* and played, their *states*, attempts that *failed*."""
+    ended = Counter(state for of_run in states.values() for state in of_run.values())
+    return Health(
+        transcripts=planned,
+        complete=sum(row.state == "complete" for row in transcripts),
+        invalid=sum(row.state == "invalid" for row in transcripts),
+        judged=ended[JUDGED],
+        judge_failed=sum(count for state, count in ended.items() if state.startswith(FAILED_JUDGE)),
+        replies=sum(row.replies for row in transcripts),
+        cut_off=sum(row.cut_off for row in transcripts),
+        plain_text=sum(row.plain_text for row in transcripts),
+        reasoned=sum(row.reasoned for row in transcripts),
+        failed=failed,
+        without_view=ended[WITHOUT_VIEW],
+        unread=ended[UNREAD],
+    )
 
 
 def left_out(

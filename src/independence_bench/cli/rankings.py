@@ -27,6 +27,7 @@ from independence_bench.cli.selection import (
     judged_options,
     rules_option,
     selecting,
+    whole_runs_option,
 )
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
@@ -41,7 +42,7 @@ from independence_bench.store import registry
 @click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
 @shown_options
 @legend_option
-@selecting(judged_options, rules_option, json_option)
+@selecting(judged_options, rules_option, whole_runs_option, json_option)
 def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
     """Show the ranking of everything that is stored: one table for each configuration and judge.
 

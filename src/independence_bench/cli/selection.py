@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -41,6 +41,7 @@ class Selection:
     judge: str | None = None
     jury: str | None = None
     rules: str = OWN.name
+    whole_runs: bool = False
     variants: tuple[str, ...] = ()
     delivery: tuple[str, ...] = ()
 
@@ -82,6 +83,11 @@ rules_option = click.option(
     show_default=True,
     help="Rules that turn marks into an index; `published`: see docs/published-data.md.",
 )
+whole_runs_option = click.option(
+    "--whole-runs",
+    is_flag=True,
+    help="Also rank who lacks a mark in some runs, by the runs that have every one; such rows are marked.",
+)
 jury_option = click.option(
     "--jury", metavar="A,B,C", help="Use the mean of these judges; a mark needs a majority of them."
 )
@@ -118,7 +124,7 @@ def boards_of(selection: Selection, records: BoardRecords, protocol: Protocol) -
     judge, labels = selection.judge, records.labels.values()
     if judge is not None and labels and not any(judge in label for label in labels):
         raise WrongUse(f"no judge is called {judge}; {instead(judge, labels, 'there are')}")
-    jury, rules = jurors(judge, selection.jury), RULES[selection.rules]
+    jury, rules = jurors(judge, selection.jury), replace(RULES[selection.rules], whole_runs=selection.whole_runs)
     return leaderboard.boards_of(records, protocol, judge, jury, rules)
 
 

@@ -26,7 +26,7 @@ from independence_bench.report.table import (
     listed,
 )
 
-THINKS, EMBEDDED, TIED = "†", "‡", "≈"
+THINKS, EMBEDDED, TIED, DROPPED = "†", "‡", "≈", "°"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
@@ -84,7 +84,12 @@ def _covered(coverage: Coverage | None) -> tuple[str, str]:
 
 def signs(row: Row) -> str:
     """What follows a label in a ranking; `cautions` say what it means."""
-    return tied(row) + (THINKS if row.thinks else "") + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+    return (
+        tied(row)
+        + (THINKS if row.thinks else "")
+        + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+        + (DROPPED if row.dropped_runs else "")
+    )
 
 
 def short(dimension: Dimension) -> str:

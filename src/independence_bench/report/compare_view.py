@@ -11,6 +11,7 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
+from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
@@ -42,7 +43,10 @@ def statement(found: SubjectComparison) -> str:
     first, second, index = found.first, found.second, found.scores.index
     for name, row in (("A", first), ("B", second)):
         if row.score.index is None:
-            return f"{name} is incomplete, so there is no difference of the index."
+            whole = (
+                f"; {plural(len(row.whole), 'run')} of {len(row.runs)} are whole (--whole-runs)" if row.whole else ""
+            )
+            return f"{name} is incomplete, so there is no difference of the index{whole}."
     if found.board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
@@ -122,7 +126,8 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
     """Who is A, or B, and what there is of it."""
     health = row.health
     thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
-    said = f"{plural(row.score.runs, 'run')}{thought}{'' if row.score.index is not None else ', incomplete'}"
+    dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
+    said = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
     return f"{name}  ", Name(row.label), f" ({said})"
 
 

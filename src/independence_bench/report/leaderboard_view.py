@@ -7,12 +7,14 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import ConfigurationComparison
+from independence_bench.analysis.health import numbers
 from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import UNKNOWN, Uncertainty
 from independence_bench.analysis.uncertainty import BoardUncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.board_view import (
+    DROPPED,
     EMBEDDED,
     NEW,
     RERUN,
@@ -148,6 +150,12 @@ def cautions(board: Board) -> list[str]:
     ]
     if any(row.subject.endpoint == "embedded" for row in rows):
         sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
+    if any(row.dropped_runs for row in rows):
+        who = "; ".join(f"{label_text(row.label)} run {numbers(row.dropped_runs)}" for row in rows if row.dropped_runs)
+        sentences.append(
+            f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
+            "because of what it held, the index is wrong."
+        )
     if board.by_table:
         sentences.append(
             "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
@@ -369,7 +377,7 @@ def _row(row: Row) -> dict[str, Any]:
         "rank label subject index=score.index index_interval=uncertainty.index "
         "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
-        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs "
+        "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs dropped_runs "
         "standard_deviation=score.deviation made dimensions=score.dimensions "
         "dimension_intervals=uncertainty.dimensions means=score.means run_scores=runs health missing",
     )
