@@ -7,6 +7,7 @@ from collections.abc import Callable
 from math import inf, nan
 
 import pytest
+from known import known
 from scripted import Bench
 from test_spread import START, Clock, play
 from viewed import answering, read
@@ -65,6 +66,21 @@ def test_spans_are_told_in_what_they_are_long_in() -> None:
     assert [span_text(one) for one in (0, 600, 3590, 5.5 * HOUR, 78 * HOUR)] == [
         *("–", "10 min", "1.0 h", "5.5 h", "3.2 days")
     ]
+
+
+def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(bench: Callable[..., Bench]) -> None:
+    """A model file is the same on every day; a hosted model need not be."""
+    made = bench()
+    play(made, Clock(), made.subject("acme/file", identity="ab12"), made.subject("acme/hosted"))
+
+    (board,) = made.boards()
+    allowed = known(board.uncertainty).measures["index"].measured.of_sittings
+    by_name = {row.subject.model: float(allowed[n]) for n, row in enumerate(board.measured)}
+    allowance = known(known(board.uncertainty).of_sittings())
+
+    assert by_name["acme/file"] == 0
+    assert by_name["acme/hosted"] > 0
+    assert (allowance.one, allowance.of) == (0, 1)
 
 
 def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..., Bench], where: str) -> None:

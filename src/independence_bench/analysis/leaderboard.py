@@ -18,6 +18,7 @@ from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.judging.judge import find_jury
+from independence_bench.models.spec import PYTHON
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
@@ -93,8 +94,12 @@ def _least(row: Row) -> float:
 
 
 def _sittings(row: Row) -> tuple[int, ...]:
-    """The sitting of each of its runs; () where it is not known of all."""
-    times = row.made.sittings if row.made else {}
+    """The sitting of each of its runs; () where it is not known of all, or where no sitting can shift anything.
+
+    What is known by a hash of its weights, as a model file is, has no provider and no other version.
+    """
+    pinned = row.subject.identity and row.subject.endpoint != PYTHON  # a function may call whatever it likes
+    times = row.made.sittings if row.made and not pinned else {}
     return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else ()
 
 

@@ -227,7 +227,7 @@ class BoardUncertainty:
         known = np.isfinite(effects.number)
         if not known.any():
             return None
-        of_one = (effects.of_means(room) * effects.number)[known]
+        of_one = (effects.variance(room) * effects.felt(room))[known]
         return SittingsAllowance(
             int(np.count_nonzero(effects.number == 1)),
             int(np.count_nonzero(known)),
