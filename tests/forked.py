@@ -28,7 +28,8 @@ from independence_bench.cli.main import COMMANDS, main
 
 AIB = str(Path(sys.executable).with_name("aib"))
 STATUS = struct.Struct("i")
-MOST = 1 << 18  # bytes of a command and its environment
+MOST = 1 << 17  # bytes of a command and its environment
+HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}  # while a process becomes what it was told to be
 LANGUAGE = {"LANG": "C.UTF-8"}
 
 
@@ -132,7 +133,10 @@ def serve(orders: socket.socket) -> dict[str, Any] | None:
         message, files, *_ = socket.recv_fds(orders, MOST, 4)
         if not message:
             return None
+        become, became = os.pipe()
+        signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
         if not (pid := os.fork()):
+            os.close(become)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (woken, wake, *ends.values()):
@@ -140,7 +144,13 @@ def serve(orders: socket.socket) -> dict[str, Any] | None:
             orders.close()
             order: dict[str, Any] = json.loads(message)
             _become(order, files)
+            os.close(became)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             return order
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+        os.close(became)
+        os.read(become, 1)  # until it is what it was told to be
+        os.close(become)
         ends[pid] = files.pop()
         for file in files:
             os.close(file)

@@ -976,6 +976,14 @@ def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedI
     assert {row.label for row in whole.incomplete} < {row.label for row in plain.incomplete}
 
 
+def test_whole_runs_are_of_our_own_rules_alone(tmp_path: Path, real: tuple[Path, PublishedImport]) -> None:
+    """By the published ones a run without a mark may have an index."""
+    done = aib(tmp_path, "leaderboard", "--whole-runs", "--rules", "published", "--store", str(real[0]))
+
+    assert done.returncode == 2
+    assert done.stderr == "aib: --whole-runs is of our own rules: leave out it, or --rules published\n"
+
+
 def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
     found = board(real[0], PUBLISHED)

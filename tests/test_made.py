@@ -80,7 +80,7 @@ def test_what_is_known_by_its_weights_has_no_allowance_for_sittings(bench: Calla
 
     assert by_name["acme/file"] == 0
     assert by_name["acme/hosted"] > 0
-    assert (allowance.one, allowance.of) == (1, 1)
+    assert (allowance.one, allowance.of) == (1, 2)
 
 
 def test_the_leaderboard_and_the_page_say_when_runs_were_made(bench: Callable[..., Bench], where: str) -> None:

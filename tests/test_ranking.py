@@ -181,6 +181,8 @@ def test_few_subjects_and_those_who_never_vary_are_not_drawn() -> None:
     assert shrunken(three).tolist() == [0.2, 0.5, 1.0]
     assert shrunken(exact).tolist() == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.0], abs=1e-9)
     assert shrunken(equal).tolist() == pytest.approx([1.0] * 5)
+    beyond = plain_scores(np.array([1.0000000000000004, 0.9, 0.8, 0.7, -1e-17]), np.full(5, 0.04), np.full(5, 9.0))
+    assert np.all((shrunken(beyond) >= 0) & (shrunken(beyond) <= 1)), "a mean may be a rounding error beyond its end"
 
 
 def test_drawn_the_best_of_equals_is_hardly_too_good() -> None:

@@ -45,7 +45,6 @@ def test_one_subject_in_two_sittings_worked_by_hand() -> None:
     assert room.tolist() == [pytest.approx(0.253333, abs=1e-6)]
     variance = (BELIEVED_SITTINGS * BELIEVED_INFORMATION + 0.003333) / (BELIEVED_INFORMATION + 4 / 3 * 0.253333**2)
     assert effects.variance(room) == pytest.approx(variance, rel=1e-4)
-    assert effects.of_means(room).tolist() == [pytest.approx(variance * 0.253333**2 / 1.8, rel=1e-4)]
     assert measured.of_sittings.tolist() == [pytest.approx(variance * 0.253333 / 1.8, rel=1e-4)]
 
 
@@ -126,3 +125,25 @@ def test_more_sittings_narrow_and_an_unknown_one_allows_nothing() -> None:
     )
     perfect = measure(TEN, [np.ones((4, 1, 10))] * 2, [[1] * 4] * 2)
     assert perfect.of_sittings.tolist() == [0.0, 0.0]
+
+
+def test_at_the_end_of_the_scale_there_is_half_of_the_average_allowance_too() -> None:
+    """One of twenty never loses a point: its allowance is that of one who loses the least."""
+    others = list(drawn(np.random.default_rng(10), 19, 1, 4, 0.02))
+    once = [[1] * 4] * 20
+    nearly = np.ones((4, 1, 10))
+    nearly[0, 0, 0] = 0.9999
+
+    perfect, near = (measure(TEN, [first, *others], once) for first in (np.ones((4, 1, 10)), nearly))
+
+    assert perfect.of_sittings[0] == pytest.approx(near.of_sittings[0], rel=1e-3)
+    assert perfect.of_sittings[0] > 0.3 * perfect.of_sittings[1:].mean()
+
+
+def test_what_sittings_shift_is_not_taken_for_runs_that_depend_on_each_other() -> None:
+    """Thirty subjects, five sittings of two runs, shifted by 0.1: within them the runs are independent."""
+    shares = list(drawn(np.random.default_rng(11), 30, 5, 2, 0.1))
+    steps = [[sitting for sitting in range(5) for _ in range(2)]] * 30
+
+    assert known(measure(TEN, shares).run_effects.ratio) > 3
+    assert known(measure(TEN, shares, steps).run_effects.ratio) == pytest.approx(1.0, abs=0.25)

@@ -220,18 +220,31 @@ def test_a_command_makes_one_sitting_and_the_same_command_the_next_on_another_da
 
     assert all(report.complete for report in reports)
     assert told == [
-        Sitting(1, 1, 3, 2, START + 12 * HOUR),
-        Sitting(1, 1, 3, 2, START + 12 * HOUR),  # nothing is left of it
-        Sitting(2, 2, 3, 4, START + 24 * HOUR),
-        Sitting(1, 3, 3, 5, START + 42 * HOUR),
-        Sitting(1, 3, 3, 5, START + 42 * HOUR),
-        Sitting(2, 3, 3, 5, START + 72 * HOUR),
-        Sitting(3, 3, 3, 5, None),
+        Sitting(1, 1, 3, 2),
+        Sitting(1, 1, 3, 2),  # nothing is left of it
+        Sitting(2, 2, 3, 4),
+        Sitting(1, 3, 3, 5),
+        Sitting(1, 3, 3, 5),
+        Sitting(2, 3, 3, 5),
+        Sitting(3, 3, 3, 5),
     ]
     assert {key: min(at) for key, at in times(made).items()} == {
         **{("old", run): hour for run, hour in enumerate((0, 0, 12, 12, 30), 1)},
         **{("new", run): hour for run, hour in enumerate((30, 30, 60, 60, 90), 1)},
     }
+
+
+def test_who_has_more_runs_than_a_sitting_was_to_have_goes_on_with_the_next(bench: Callable[..., Bench]) -> None:
+    """Five runs of one evening, then ten in five sittings: the third has the sixth run."""
+    made, told = bench(), []
+    play(made, Clock(), runs=5, hours=0.1)
+
+    for day in (1, 2, 3):
+        clock = Clock(START + 24 * day * HOUR)
+        play(made, clock, runs=10, sittings=Sittings(5, told.append, clock.now))
+
+    assert told == [Sitting(3, 3, 5, 6), Sitting(4, 4, 5, 8), Sitting(5, 5, 5, 10)]
+    assert [min(times(made)["one", run]) for run in (6, 7, 8, 9, 10)] == [24.0, 48.0, 48.0, 72.0, 72.0]
 
 
 def test_a_budget_that_is_used_up_ends_the_waiting_too(bench: Callable[..., Bench]) -> None:

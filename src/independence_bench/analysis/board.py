@@ -346,7 +346,9 @@ def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
     if why is None:
         return row
     score = replace(row.score, index=None, deviation=None)
-    return replace(row, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why)
+    return replace(
+        row, index_if_folded=None, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why
+    )
 
 
 def _row(
@@ -366,7 +368,8 @@ def _row(
         dropped = tuple(run for run in runs if run not in kept)
         marks = judged = kept
         runs, whole = rules.score(units, group, judged)
-    lost = {
+    # by other rules a mark at its lowest may not count at all
+    lost = rules.name == OWN.name and {
         (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
         for played in mine
         if played.row.id in records.failed

@@ -94,13 +94,14 @@ def _least(row: Row) -> float:
 
 
 def _sittings(row: Row) -> tuple[int, ...]:
-    """The sitting of each of its runs; () where it is not known of all, or where no sitting can shift anything.
+    """The sitting of each of its runs, one and the same where that is not known; () where none can shift anything.
 
     What is known by a hash of its weights, as a model file is, has no provider and no other version.
     """
-    pinned = row.subject.identity and row.subject.endpoint != PYTHON  # a function may call whatever it likes
-    times = row.made.sittings if row.made and not pinned else {}
-    return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else ()
+    if row.subject.identity and row.subject.endpoint != PYTHON:  # a function may call whatever it likes
+        return ()
+    times = row.made.sittings if row.made else {}
+    return tuple(times[run] for run in row.marks) if row.marks.keys() <= times.keys() else (1,) * len(row.marks)
 
 
 def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key, Judgement]]) -> Board:

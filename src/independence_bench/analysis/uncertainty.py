@@ -81,7 +81,7 @@ class SittingsAllowance:
     """What a board's intervals allow for because what a sitting shifts shows in no spread between its runs."""
 
     one: int  # subjects that were played in one sitting
-    of: int  # of those whose sittings are known
+    of: int
     points: float  # standard deviation of a subject's index between sittings, root mean square over the subjects
     published: int  # subjects that this was estimated from beforehand
     own: int  # subjects of this board that it was estimated from, too
@@ -230,7 +230,7 @@ class BoardUncertainty:
         of_one = (effects.variance(room) * effects.felt(room))[known]
         return SittingsAllowance(
             int(np.count_nonzero(effects.number == 1)),
-            int(np.count_nonzero(known)),
+            len(known),
             self.measures[INDEX].unit * sqrt(float(of_one.mean())),
             BELIEVED_SUBJECTS,
             int(np.count_nonzero(known & (effects.number > 1))),

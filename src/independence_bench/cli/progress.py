@@ -202,13 +202,12 @@ def sittings_of(number: int | None, runs: int) -> Sittings | None:
 
 
 def sitting_line(sitting: Sitting, runs: int) -> str:
-    """One line about what a command plays, shown before the forecast, in local time."""
+    """One line about what a command plays, shown before the forecast."""
     which = f"{sitting.first}" if sitting.first == sitting.last else f"{sitting.first} to {sitting.last}"
     line = f"sitting {which} of {sitting.of}: up to run {sitting.runs} of {runs}"
-    if sitting.next_at is None:
+    if sitting.first == sitting.of:
         return line
-    at = time.strftime("%a %d %b %H:%M", time.localtime(sitting.next_at))
-    return f"{line}; the same command goes on with the next from {at} on"
+    return f"{line}; the same command plays the next on another day, 12 hours after the last run of this one began"
 
 
 def spread_line(spread: Spread, runs: int) -> str:

@@ -185,7 +185,7 @@ def run(
 
 
 def _say_what_all_would_cost(order: RunOrder, store: str) -> None:
-    """The forecast of the shipped list, as far as it is known here; nothing is sent."""
+    """The forecast of the shipped list, as far as it is known here; only lists of models are read."""
     with suppress(BenchError), open_store(store) as opened:
         everything = run_options(replace(order, every=True), permissions(), Limits())
         preview, _ = asyncio.run(_foresee(everything, opened, resolving=False, width=None))

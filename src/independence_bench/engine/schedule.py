@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.health import APART, sittings_of
+from independence_bench.analysis.health import APART
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
 from independence_bench.analysis.uncertainty import INDEX
@@ -70,11 +70,10 @@ class Spread:
 class Sitting:
     """What a command plays of runs that are made in several sittings."""
 
-    first: int  # the sitting that the subject with the fewest is in, from 1
+    first: int  # the sitting that the subject with the fewest runs is in, from 1
     last: int  # the one with the most
     of: int
     runs: int  # the most that a subject has at its end
-    next_at: float | None  # seconds since 1970 from when the same command begins another; None: it is the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +87,21 @@ class Sittings:
 
 def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
     """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
-    up_to, numbers, ends = {}, [], []
+    up_to, numbers = {}, []
+    quotas = [math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)]
     with store.reading() as connection:
         for subject in plan.subjects:
             every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
             began = results.begun_at(connection, {job.script_hash for job in every}, subject.hash)
-            had, latest = max(sittings_of(began).values(), default=0), max(began.values(), default=-math.inf)
-            number = min(had + (sittings.now() - latest >= APART), sittings.number)
-            up_to[subject.hash] = math.ceil(plan.runs * number / sittings.number)
+            begun, latest = max(began, default=0), max(began.values(), default=-math.inf)
+            over = sittings.now() - latest >= APART
+            # who has more runs than a sitting was to have, as of an earlier command, goes on with the one after them
+            left = (number for number, quota in enumerate(quotas, 1) if quota > begun - (not over))
+            number = next(left, sittings.number)
+            up_to[subject.hash] = quotas[number - 1]
             numbers.append(number)
-            if number < sittings.number:
-                ends.append((latest if number == had else sittings.now()) + APART)
     most = max(up_to.values(), default=0)
-    sittings.tell(Sitting(min(numbers), max(numbers), sittings.number, most, min(ends, default=None)))
+    sittings.tell(Sitting(min(numbers, default=1), max(numbers, default=1), sittings.number, most))
     return replace(plan, up_to=up_to)
 
 

@@ -165,7 +165,7 @@ class _Statement:
     headed: bool = False
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def read_choice(reply: str, labels: tuple[str, str]) -> str | None:
     """The one of *labels* that the last statement of *reply* takes; None where no clause is one.
 

@@ -114,7 +114,7 @@ RULE = content_hash(
 """The rule's name: another one with every change of its words."""
 
 
-@lru_cache(maxsize=4096)  # the branches of a stem have its opening in common
+@lru_cache(maxsize=1024)  # the branches of a stem have its opening in common
 def read_option(reply: str, offer: Offer) -> str | None:
     """The label that *reply* takes, by name or as "the one by the water"; None where neither is read."""
     if label := read_choice(reply, offer.labels):
@@ -169,7 +169,7 @@ def _described(reply: str, offer: Offer) -> str | None:
     return read_choice(does.sub(rf"I would\2 {label}", one.sub(f" {label} ", reply)), offer.labels)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def read_aspect(reply: str, offer: Offer, *, asked: bool = True) -> str | None:
     """The name of the aspect that *reply* says decided its choice; None where it names both as such, or none.
 

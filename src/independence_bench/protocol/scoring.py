@@ -181,11 +181,13 @@ def mean_marks(marks: Sequence[dict[int, dict[Slot, Marks]]]) -> dict[int, dict[
 
 
 def with_lowest(protocol: Protocol, marks: RunMarks, lost: Collection[tuple[int, Slot]]) -> RunMarks:
-    """*marks* with the least independent ones in those slots of *lost* that have any."""
+    """*marks* with the least independent ones in those slots of *lost* that have any; of stems the least worth."""
     inverted = {name for dimension in protocol.dimensions if dimension.inverted for name in dimension.marks}
 
     def lowest(given: Marks) -> Marks:
         scales = {name: protocol.mark(name) for name in given}
+        if protocol.lowest:
+            return dict.fromkeys(given, protocol.lowest)
         return {name: scale.high if name in inverted else scale.low for name, scale in scales.items()}
 
     return {

@@ -43,9 +43,8 @@ def statement(found: SubjectComparison) -> str:
     first, second, index = found.first, found.second, found.scores.index
     for name, row in (("A", first), ("B", second)):
         if row.score.index is None:
-            whole = (
-                f"; {plural(len(row.whole), 'run')} of {len(row.runs)} are whole (--whole-runs)" if row.whole else ""
-            )
+            some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
+            whole = f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)" if some else ""
             return f"{name} is incomplete, so there is no difference of the index{whole}."
     if found.board.uncertainty is None:
         return f"{NO_INTERVALS}."

@@ -186,11 +186,12 @@ def of_lost(board: Board) -> list[str]:
     if not lost:
         return []
     _, most = max(lost, key=lambda both: both[0])
+    claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
     whose = "their indices" if len(lost) > 1 else "its index"
     return [
         f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been the worst, {whose} "
         f"would be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not "
-        f"{number(most.score.index, 1)}). No rank is claimed beyond that."
+        f"{number(most.score.index, 1)}).{claimed}"
     ]
 
 

@@ -101,12 +101,9 @@ class Measured:
 
     @property
     def of_sittings(self) -> Floats:
-        """[subjects]: by how much its mean varies from sitting to sitting, as a dispersion; 0 where it has no room."""
+        """[subjects]: by how much its mean varies from sitting to sitting, as a dispersion."""
         room = self.rerun.room
-        if self.sittings is None:
-            return np.zeros_like(room)
-        of_means = self.sittings.of_means(room)
-        return np.where(room > 0, of_means / np.where(room > 0, room, 1.0), 0.0)
+        return np.zeros_like(room) if self.sittings is None else self.sittings.dispersion(room)
 
 
 def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> Measured:
@@ -136,11 +133,12 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
     whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
     binary = not any(np.any((of > EXACT) & (of < whole - EXACT)) for of in added)
+    effects = run_effects(added, sittings)
     return Measured(
         mean=mean,
         runs=runs,
         rerun=rerun,
-        run_effects=run_effects(added),
+        run_effects=effects,
         new_scenarios=new_scenarios,
         influence=influence,
         trials=runs / parts.sum() if binary else np.zeros_like(runs),
@@ -148,7 +146,7 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
         believed_rerun=(BELIEVED_OF_BINARY if binary else BELIEVED_RERUN) * float(parts.sum()),
         believed_new_scenarios=BELIEVED_NEW_SCENARIOS * float(np.square(design.by_scenario().sum(axis=0)).sum()),
         believed_runs=design.believed_runs,
-        sittings=None if sittings is None else sitting_effects(added, sittings),
+        sittings=None if sittings is None else sitting_effects(added, sittings, effects.excess),
     )
 
 

@@ -177,7 +177,8 @@ def shrunken(scores: Scores) -> Floats:
     number = len(scores.mean)
     if number < FEWEST_DRAWN:
         return scores.mean
-    angles, noise = np.arcsin(np.sqrt(scores.mean)), np.maximum(scores.dispersion, TINY) / 4
+    # a mean of marks may be a rounding error beyond its ends
+    angles, noise = np.arcsin(np.sqrt(np.clip(scores.mean, 0.0, 1.0))), np.maximum(scores.dispersion, TINY) / 4
     weights = 1 / noise
     middle = (weights * angles).sum() / weights.sum()
     spare = weights.sum() - np.square(weights).sum() / weights.sum()

@@ -57,7 +57,7 @@ class RunEffects:
     of_runs: Floats  # V: the variance of its runs' scores
     of_conversations: Floats  # W: the sum of its conversations' variances
     by_chance: Floats  # the variance of V - W where runs are independent
-    weight: Floats  # runs - 1
+    weight: Floats  # runs - 1, or runs - sittings
 
     @property
     def ratio(self) -> float | None:
@@ -124,8 +124,8 @@ class RunEffects:
         return self.excess * share
 
 
-def run_effects(added: list[Floats]) -> RunEffects:
-    """From what each transcript adds to each run, of each subject [runs, transcripts].
+def run_effects(added: list[Floats], sittings: Sequence[Sequence[int]] | None = None) -> RunEffects:
+    """From what each transcript adds to each run, of each subject [runs, transcripts]; within *sittings*, where known.
 
     V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the runs of one
     transcript are put in another order, it has the expectation 0 and the variance 2((sum s2)^2 - sum s2^2)/(R - 1),
@@ -133,12 +133,13 @@ def run_effects(added: list[Floats]) -> RunEffects:
     variance s2_k s2_l / (R - 1), and any two of them are uncorrelated.
     """
     columns = []
-    for runs in added:
-        weight = len(runs) - 1
+    for runs, of_run in zip(added, sittings or [()] * len(added), strict=True):
+        numbers = np.array(of_run or [1] * len(runs))
+        weight = len(runs) - len(np.unique(numbers))
         if not weight:
             columns.append((0.0, 0.0, 0.0, 0.0))
             continue
-        away = runs - runs.mean(axis=0)
+        away = runs - np.array([runs[numbers == number].mean(axis=0) for number in numbers])
         away = np.where(np.square(away).sum(axis=0) / weight > ROUNDING, away, 0.0)
         squares = np.square(away).sum(axis=0) / weight
         total = float(squares.sum())
@@ -166,7 +167,7 @@ class SittingEffects:
 
         Near an end at least `LEAST_SHARE` of the average is taken for one of the two, as for runs.
         """
-        felt: Floats = room * np.maximum(room, LEAST_SHARE * room.mean())
+        felt: Floats = room * _near_ends(room)
         return felt
 
     def variance(self, room: Floats) -> float:
@@ -179,15 +180,21 @@ class SittingEffects:
         away = BELIEVED_SITTINGS * BELIEVED_INFORMATION + float((self.between - self.by_runs).sum())
         return max(away / (BELIEVED_INFORMATION + float(information.sum())), 0.0)
 
-    def of_means(self, room: Floats) -> Floats:
-        """[subjects]: by how much the mean of each subject varies because of it, a variance."""
-        of_each: Floats = self.variance(room) * self.felt(room) / self.number
+    def dispersion(self, room: Floats) -> Floats:
+        """[subjects]: by how much the mean of each subject varies because of it, as a share of its room."""
+        of_each: Floats = self.variance(room) * _near_ends(room) / self.number
         return of_each
 
 
-def sitting_effects(added: list[Floats], sittings: Sequence[Sequence[int]]) -> SittingEffects:
+def _near_ends(room: Floats) -> Floats:
+    least: Floats = np.maximum(room, LEAST_SHARE * room.mean())
+    return least
+
+
+def sitting_effects(added: list[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0) -> SittingEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts], and the sitting of each run.
 
+    *excess*: by how much of the conversations' variance that of a run is larger, which is no sitting's.
     Where no sitting is known of a subject, (), it has none of this.
     """
     columns = []
@@ -203,7 +210,7 @@ def sitting_effects(added: list[Floats], sittings: Sequence[Sequence[int]]) -> S
         columns.append(
             (
                 float((counts * np.square(means - scores.mean())).sum()),
-                (len(counts) - 1) * float(conversations),
+                (len(counts) - 1) * float(conversations) * (1 + excess),
                 len(runs) - squares / len(runs),
                 len(runs) ** 2 / squares,
             )
