@@ -447,7 +447,6 @@ def test_a_dead_endpoint_is_one_line(user: User) -> None:
     ("arguments", "code", "said"),
     [
         (["run", "openai/gpt-5-nano"], 1, "OPENROUTER_API_KEY"),
-        (["run"], 2, "no subject"),
         (["run", "scripted:acme/one", "--protocol", "nosuch"], 2, "nosuch"),
         (["run", "scripted:acme/one", "--protocol", "small", "--variants", "odd"], 2, "no variant odd"),
         (["run", "scripted:acme/one", "--protocol", "small", "--delivery", "odd"], 2, "no delivery odd"),
