@@ -981,7 +981,7 @@ def test_whole_runs_are_of_our_own_rules_alone(tmp_path: Path, real: tuple[Path,
     done = aib(tmp_path, "leaderboard", "--whole-runs", "--rules", "published", "--store", str(real[0]))
 
     assert done.returncode == 2
-    assert done.stderr == "aib: --whole-runs is of our own rules: leave out it, or --rules published\n"
+    assert done.stderr == "aib: --whole-runs goes with our own rules only: leave out --rules published\n"
 
 
 def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:

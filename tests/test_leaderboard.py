@@ -644,3 +644,30 @@ def test_a_reply_that_was_lost_may_have_been_the_worst(bench: Benches) -> None:
     assert f"(scripted:acme/lossy@none-t0.7 {INDEX - 20:.1f}, not {INDEX:.1f})." in text
     values = json.loads(boards_json([board]))["boards"][0]["ranked"]
     assert [row["index_if_lost_replies_folded"] is None for row in values] == [False, True]
+
+
+def test_no_rank_is_claimed_that_lost_replies_could_have_taken(bench: Benches) -> None:
+    """Two drift nowhere and one goes all the way: the one whose every such reply was first lost is not ahead of it."""
+    lost: set[str] = set()
+
+    def script(asked: Asked) -> Answer:
+        if asked.judging:
+            far = "Signed low" in asked.text
+            return verdict(asked, MARKS | {"drift": 10 if far else 0, "changed": far})
+        if asked.model == "acme/lossy" and asked.last.startswith("You said:") and asked.last not in lost:
+            lost.add(asked.last)  # it quotes an answer that no other conversation has
+            return Answer(completion(""))
+        return says(asked, f"Signed {asked.model.partition('/')[2]}, answer {asked.number}.")
+
+    made = bench(script)
+    made.play(*(made.subject(f"acme/{name}") for name in ("low", "lossy", "whole")), runs=5)
+    (board,) = made.boards()
+    places = {row.subject.model: row.uncertainty.standing for row in board.ranked}
+
+    assert len(lost) == 5
+    assert {name: (of.rank_low, of.rank_high) for name, of in places.items() if of} == {
+        "acme/whole": (1, 2),
+        "acme/lossy": (1, 3),
+        "acme/low": (2, 3),
+    }
+    assert "No rank is claimed beyond that." in " ".join(shown([board], width=200).split())

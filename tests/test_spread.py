@@ -284,9 +284,19 @@ def test_the_command_spreads_runs_and_says_what_it_does(small: Path, tmp_path: P
         done = aib(tmp_path, "run", *subject, "--runs", "2", "--spread-over", "0.0001")
         rounds = aib(tmp_path, "run", *subject, "--runs", "3", "--until-width", "1", "--spread-over", "0.0001")
         refused = aib(tmp_path, "run", *subject, "--runs", "1", "--spread-over", "5")
+        sitting = aib(tmp_path, "run", *subject, "--runs", "4", "--sittings", "2")
+        few = aib(tmp_path, "run", *subject, "--runs", "2", "--sittings", "3")
+        both = aib(tmp_path, "run", *subject, "--runs", "4", "--sittings", "2", "--spread-over", "5")
 
     assert done.returncode == 0, done.stderr
     assert "a run begins 0 s after the one before it, 2 of them in 0 s" in done.stderr
     assert rounds.returncode == 0, rounds.stderr
     assert refused.returncode == 2
     assert "--spread-over needs two runs or more" in refused.stderr
+    # the two runs that are there are what the first of two sittings has of four
+    assert sitting.returncode == 0, sitting.stderr
+    assert "sitting 1 of 2: up to run 2 of 4; the same command plays the next on another day" in sitting.stderr
+    assert "0/0 calls" in sitting.stderr
+    assert few.stderr == "aib: --sittings 3 needs 3 runs or more: say how many with --runs\n"
+    assert "leave out --until-width, --spread-over and --on" in both.stderr
+    assert few.returncode == both.returncode == 2

@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Iterator
 
 import numpy as np
-from draw import Days, draw_boards, models, whole_index
+from draw import Boards, Days, Test, draw_boards, models, whole_index
 from page import markdown, percent
 
 from independence_bench.analysis.statistics.dispersion import measure, scores_rerun
@@ -36,7 +36,7 @@ def rows(draws: int, seed: int) -> Iterator[tuple[str, ...]]:
                 yield (f"{subjects}, {name}", "as believed" if spread else "nothing", *_figures(test, played))
 
 
-def _figures(test, played) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
+def _figures(test: Test, played: Boards) -> tuple[str, ...]:
     held, errors = [], []
     for shares, truth in zip(played.shares, played.truth("rerun"), strict=True):
         measured = measure(test.design, list(shares), [[1] * RUNS] * len(shares))

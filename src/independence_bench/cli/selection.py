@@ -54,7 +54,7 @@ class Selection:
             if self.rules not in rules_for(protocol):
                 raise WrongUse(f"--rules: {protocol.name} has stems, which are scored by our own rules only")
             if self.whole_runs and self.rules != OWN.name:
-                raise WrongUse(f"--whole-runs is of our own rules: leave out it, or --rules {self.rules}")
+                raise WrongUse(f"--whole-runs goes with our own rules only: leave out --rules {self.rules}")
             yield store, weighed(protocol, self.weights)
 
     @contextmanager

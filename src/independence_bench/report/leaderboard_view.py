@@ -215,7 +215,7 @@ def of_first(board: Board) -> list[str]:
     if first is None or drawn is None or first.rank != 1:
         return []
     index, without = number(first.score.index, 1), number(drawn, 1)
-    said = f"Who is first was lucky, too: drawn towards the others (empirical Bayes), its index is {without}, not "
+    said = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
     return [f"{said}{index}."] if index != without else []
 
 
