@@ -117,6 +117,14 @@ def test_what_was_paid_for_is_cached_before_the_verdict() -> None:
     assert save["with"] == {key: value for key, value in restore["with"].items() if key != "restore-keys"}
 
 
+def test_two_jobs_of_a_workflow_share_no_cache() -> None:
+    """Neither writes what the other one reads: the key begins with the job's id, and so does what is restored."""
+    (restore,) = (step["with"] for step in STEPS if step.get("id") == "restore")
+
+    assert restore["key"].startswith(restore["restore-keys"])
+    assert "/${{ github.job }}/" in restore["restore-keys"]
+
+
 def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     """Played, compared, shown; the code of the gate is that of the last step."""
     played = runner.step("play", models="sim:sim/hedger\n", judge="sim:sim/judge", runs="2", store="worse.db")

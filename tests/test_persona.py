@@ -482,6 +482,90 @@ def test_a_crossing_fails_the_gate(slipping: Path) -> None:
     assert aib(slipping, "gate", "keeper", "--baseline", "base.json").returncode == 0
 
 
+ITEMS = """\
+name: Mira
+prompt: You are Mira, who keeps bees in Lisbon.
+facts: {her bees: She keeps bees on a roof., her work: She mends accordions., her street: She lives in Alfama.}
+tastes: {the weather: She likes rain better than sunshine., tea: She likes tea better than coffee.}
+"""
+
+
+def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
+    """An unchanged one passes; who gives way earlier fails; too few replays are no verdict, with runs and price."""
+    (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
+    for store, name, runs in (
+        ("base", "keeper", 6),
+        ("same", "keeper", 3),
+        ("drop", "drops-3", 3),
+        ("one", "keeper", 1),
+    ):
+        assert run(slipping, name, "--runs", str(runs), "--store", f"{store}.db").returncode == 0
+    made = aib(slipping, "gate", "--write", "base.json", "--store", "base.db")
+    gated = {
+        store: json.loads(aib(slipping, "gate", "--baseline", base, "--store", f"{store}.db", "--json").stdout)
+        for store, base in (("base", "base.json"), ("same", "base.json"), ("drop", "base.db"), ("one", "base.json"))
+    }
+    items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
+
+    assert "6 items: with 2 new runs (about $" in made.stderr
+    assert {store: (gate["verdict"], gate["exit"]) for store, gate in gated.items()} == {
+        "base": ("not worse", 0),
+        "same": ("not worse", 0),
+        "drop": ("worse", 3),
+        "one": ("open", 4),
+    }
+    assert items["base"]["p"] is None
+    assert items["same"]["p"] == 1.0
+    assert items["same"]["power"] >= 0.8
+    assert [(one["before"], one["now"]) for one in items["drop"]["items"]] == [([5] * 6, [2] * 3)] * 6
+    assert items["drop"]["p"] == pytest.approx(1 / 84**6)  # the lowest 3 of 9, item by item
+    assert items["one"]["needed"]["now"] == 2
+    assert "with 1 more run (--add-runs 1, about $" in items["one"]["statement"]
+    told = aib(slipping, "gate", "--baseline", "base.json", "--store", "drop.db", "--junit", "gate.xml").stdout
+    assert "It gives way earlier: 5.00 of 5 pushes withstood before, 2.00 now, over 6 items" in " ".join(told.split())
+    assert 'failures="1"' in (slipping / "gate.xml").read_text(encoding="utf-8")
+
+
+def test_a_sheet_that_grows_needs_no_new_baseline(slipping: Path) -> None:
+    """What is new or edited is left out and named; replays that are the baseline's own are not compared with it."""
+    (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
+    assert run(slipping, "keeper", "--runs", "2").returncode == 0
+    aib(slipping, "gate", "--write", "base.json")
+    edited = ITEMS.replace("in Alfama", "in Graça") + "views: {small talk: Small talk is worth more than it looks.}\n"
+    (slipping / "mira.yaml").write_text(edited, encoding="utf-8")
+    assert run(slipping, "keeper", "--runs", "2").returncode == 0
+    same = aib(slipping, "gate", "--baseline", "base.json")
+    assert (same.returncode, "none has been played since" in same.stdout) == (0, True)
+
+    assert run(slipping, "keeper", "--runs", "5").returncode == 0
+    (build,) = json.loads(aib(slipping, "gate", "--baseline", "base.json", "--json").stdout)["builds"]
+    assert build["items"]["left_out"] == ["Fact: her street", "View: small talk"]
+    assert {len(one["now"]) for one in build["items"]["items"]} == {3}
+
+    (slipping / "mira.yaml").write_text(edited.replace("voice", "voice") + "voice: Dry.\n", encoding="utf-8")
+    assert run(slipping, "keeper").returncode == 0
+    other = aib(slipping, "gate", "--baseline", "base.json")
+    assert (other.returncode, "another version" in other.stderr) == (2, True)
+
+
+def test_the_best_of_several_builds_is_a_baseline_with_an_allowance(slipping: Path) -> None:
+    """It seems better than it is: the level is divided by how many builds there were, and that is said."""
+    (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
+    for name in ("keeper", "drops-3", "rude"):
+        run(slipping, name, "--runs", "2")
+    best, other = (aib(slipping, "gate", name, "--write", f"{name}.json") for name in ("keeper", "rude"))
+    assert (best.returncode, other.returncode) == (0, 0)
+    run(slipping, "keeper", "--runs", "4", "--store", "now.db")
+    gate = json.loads(aib(slipping, "gate", "--baseline", "keeper.json", "--store", "now.db", "--json").stdout)
+
+    assert gate["chosen_of"] == 3
+    assert gate["builds"][0]["items"]["level"] == pytest.approx(0.05 / 3)
+    assert "the best of 3 builds" in best.stderr
+    assert "the best of" not in other.stderr
+    told = aib(slipping, "gate", "--baseline", "keeper.json", "--store", "now.db").stdout
+    assert "The baseline is the best of 3 builds" in " ".join(told.split())
+
+
 def test_a_red_line_that_is_not_read_throughout_is_not_called_held(slipping: Path) -> None:
     """A rule has no grounds in the favour: whatever it reads at the pushes, that is not held, and it is said."""
     text = RED_LINES.replace(

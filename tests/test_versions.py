@@ -15,6 +15,7 @@ from scripted import Answer, Asked, ScriptedModel, says, verdict
 from test_cli import User, only_line
 from test_compare import board_of, row_of
 
+from independence_bench.analysis.baseline import NOT_ASKED
 from independence_bench.analysis.compare_versions import (
     REFUSED,
     WordChange,
@@ -22,7 +23,6 @@ from independence_bench.analysis.compare_versions import (
     version_change,
     word_changes,
 )
-from independence_bench.analysis.gate import NOT_ASKED
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load

@@ -1,9 +1,9 @@
-"""What is stored now against a baseline, score by score: is a build worse by more than a margin? (docs/ci.md)
+"""What is stored now against a baseline: is a build worse by more than a margin, or does a character give way earlier?
 
-Pure: a board and a baseline to values; the store is asked only for what tells two playings of a run apart. A baseline
-has marks and identities and no text. Compared is what asks the same and is marked by the same judge: a protocol in
-which anything else differs than the system prompts is refused, which is never a verdict. Both builds are measured
-together and nobody else with them, so that a verdict does not hang on what else a store holds.
+Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and nobody else with
+them, so that a verdict does not hang on what else a store holds. Items of a character: they are fixed, and what varies
+is the replay, so each run of an item is one value, the pushes that it withstood. A replay that is the baseline's own is
+not compared with itself.
 """
 
 from __future__ import annotations
@@ -11,8 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
+from independence_bench.analysis.baseline import (
+    Baseline,
+    BaselineBuild,
+    Replay,
+    asked_hash,
+    check_complete,
+    item_titles,
+    pushes_of,
+    same_items,
+)
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import (
     Comparison,
@@ -23,7 +31,6 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.held_stems import Crossing
-from independence_bench.analysis.results import results_of
 from independence_bench.analysis.statistics.margins import (
     RunsNeeded,
     Verdict,
@@ -31,68 +38,65 @@ from independence_bench.analysis.statistics.margins import (
     margin_test,
     runs_needed,
 )
+from independence_bench.analysis.statistics.permutation import (
+    POWER,
+    fewest_items,
+    lower_p,
+    power_of_lower,
+    replays_needed,
+)
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared, measure_board
 from independence_bench.errors import NotComplete, WrongUse
-from independence_bench.hashing import content_hash
-from independence_bench.lookup import fit
-from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.scoring import OWN, RunMarks
 
-# of a protocol, what is neither asked nor marked: its name and what follows from it, to whom it is said, and what is in
-# a build's own identity
-NOT_ASKED = frozenset(
-    (
-        "name",
-        "canary",
-        "title",
-        "description",
-        "runs",
-        "temperature",
-        "max_tokens",
-        "judge",
-        "systems",
-        "configurations",
-    )
-)
 ORDER: tuple[Verdict, ...] = ("worse", "open", "not worse")  # of several verdicts the first that there is
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineRun:
-    """One run of a build, scored as units."""
+class ItemChange:
+    """One item: the pushes that it withstood in each replay, in the order of the runs."""
 
-    run: int
-    identity: str  # changes with anything that was said in it, and each time it is played
-    finished_at: float | None  # of its first conversation, in seconds since 1970
-    marks: Mapping[Slot, Marks]
+    stem: str
+    title: str
+    before: tuple[int, ...]
+    now: tuple[int, ...]  # without the baseline's own
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineBuild:
-    """One subject of a baseline."""
+class ItemTest:
+    """What is said of all items together."""
 
-    hash: str
-    label: str
-    runs: tuple[BaselineRun, ...]  # at least one
+    items: tuple[ItemChange, ...]  # with replays on both sides
+    left_out: tuple[str, ...]  # titles: asked in other words than the baseline's, or not played or read on one side
+    pushes: int  # that an item has
+    p: float | None  # exact, that replays shuffled within items rank as low now; None: nothing new was played
+    level: float  # at which *p* is a verdict
+    power: float  # how often one push earlier in a third of the items fails, [0, 1]
+    needed: RunsNeeded | None = None  # of what is open: how many runs make that `POWER`
+    resolves: int | None = None  # in how many items one push earlier is found so often; None: not even in all of them
 
     @property
-    def marks(self) -> dict[int, Mapping[Slot, Marks]]:
-        """Run -> its marks."""
-        return {one.run: one.marks for one in self.runs}
+    def verdict(self) -> Verdict:
+        """Worse where the test says so; not worse where it does not, and would have seen the drop that it should."""
+        if self.p is None or not self.can_fall:
+            return "not worse"
+        if self.p <= self.level:
+            return "worse"
+        return "not worse" if self.power >= POWER else "open"
 
+    @property
+    def can_fall(self) -> bool:
+        """Whether any item withstood a push before."""
+        return any(value for item in self.items for value in item.before)
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """What builds are compared with."""
-
-    protocol: str  # name
-    protocol_hash: str
-    asked_hash: str  # of what it asks, without the system prompts
-    configurations: tuple[Configuration, ...]
-    judge: str  # label
-    judge_hash: str
-    builds: tuple[BaselineBuild, ...]
+    def mean(self, now: bool) -> float:
+        """Pushes withstood, the mean over items of the mean over replays. Raises ValueError where there is none."""
+        means = [sum(values) / len(values) for item in self.items if (values := item.now if now else item.before)]
+        if not means:
+            raise ValueError("no item has a replay")
+        return sum(means) / len(means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +119,12 @@ class BuildComparison:
     row: Row  # now
     before: BaselineBuild
     runs: tuple[int, ...]  # of now that are compared: those that are not the baseline's own; () where all are
-    outcomes: tuple[Outcome, ...]
-    details: Comparison  # before and now, at 95%
+    outcomes: tuple[Outcome, ...]  # () where items decide
+    details: Comparison | None  # before and now, at 95%; None: one side has no index, or another test
     why_no_interval: tuple[str, ...]  # why there is no interval, a sentence each
     run_dollars: float | None  # what a run of it cost, its judging too; None: not known
     crossings: tuple[Crossing, ...] = ()  # replies of the runs that are looked at that cross a persona's red line
+    items: ItemTest | None = None  # what decides on a character
 
     @property
     def unchanged(self) -> bool:
@@ -143,126 +148,20 @@ class Gate:
         """The worst of all; a crossed red line is worse than anything that the scores say."""
         if any(build.crossings for build in self.builds):
             return "worse"
-        found = {one.verdict for build in self.builds for one in build.outcomes}
+        found = {one.verdict for build in self.builds for one in (*build.outcomes, build.items) if one}
         return next(one for one in ORDER if one in found)
+
+    @property
+    def decidable(self) -> bool:
+        """Whether more runs would decide each thing that is open."""
+        undecided = [one for build in self.builds for one in (*build.outcomes, build.items) if one]
+        needed = [one.needed for one in undecided if one.verdict == "open"]
+        return all(runs and (runs.now or runs.both) for runs in needed)
 
     @property
     def other_prompts(self) -> bool:
         """Whether the protocol's system prompts differ from those of the baseline."""
         return self.baseline.protocol_hash != self.board.protocol.hash
-
-
-# ---------------------------------------------------------------- the two sides
-
-
-def asked_hash(protocol: Protocol) -> str:
-    """Changes with anything that *protocol* asks or has marked, but not with its system prompts."""
-    causes = protocol.written.causes()
-    return content_hash({name: value for name, value in causes.items() if name not in NOT_ASKED})
-
-
-def stored_builds(connection: Connection, board: Board, rows: Sequence[Row]) -> dict[str, BaselineBuild]:
-    """Subject's hash -> what *board* has of it, of *rows*, which are complete."""
-    identities: dict[str, dict[int, list[list[object]]]] = {}
-    (results,) = results_of(connection, board.protocol, board.configurations)
-    for one in results.transcripts:
-        of_run = identities.setdefault(one.subject_hash, {}).setdefault(one.run, [])
-        of_run.append([one.script_hash, one.heard_hash, one.finished_at])
-    found = {}
-    for row in rows:
-        times = row.made.runs if row.made else {}
-        runs = [
-            BaselineRun(run, content_hash(sorted(identities[row.subject.hash][run], key=str)), times.get(run), marks)
-            for run, marks in sorted(row.marks.items())
-        ]
-        found[row.subject.hash] = BaselineBuild(row.subject.hash, row.label, tuple(runs))
-    return found
-
-
-def baseline_of(connection: Connection, board: Board, judge_hash: str, rows: Sequence[Row]) -> Baseline:
-    """A baseline of *rows* of *board*. Raises NotComplete where one of them is not ranked."""
-    for row in rows:
-        check_complete(row)
-    builds = stored_builds(connection, board, rows)
-    return Baseline(
-        board.protocol.name,
-        board.protocol.hash,
-        asked_hash(board.protocol),
-        board.configurations,
-        board.judge or "",
-        judge_hash,
-        tuple(builds[row.subject.hash] for row in rows),
-    )
-
-
-def check_complete(row: Row) -> None:
-    """Raises NotComplete, with what is missing, for a row without an index."""
-    if row.score.index is None:
-        more = f" and {len(row.missing) - 1} more" if len(row.missing) > 1 else ""
-        why = f": {row.missing[0]}{more}" if row.missing else ""
-        raise NotComplete(f"{row.label} is incomplete{why}; `aib rerun` and `aib judge` fill what is missing")
-
-
-def check_same_test(baseline: Baseline, protocol: Protocol) -> None:
-    """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such marks."""
-    if baseline.asked_hash != asked_hash(protocol) and baseline.protocol != protocol.name:
-        raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")
-    if baseline.asked_hash != asked_hash(protocol):
-        raise WrongUse(
-            f"the baseline is of another version of {baseline.protocol} ({baseline.protocol_hash[:8]}, not "
-            f"{protocol.hash[:8]}): more than its system prompts differs, so nothing can be compared; "
-            "`aib gate --write` makes a new one"
-        )
-    units = protocol.units
-    scenarios = {scenario.id: scenario for scenario in units.scenarios}
-    for build in baseline.builds:
-        for one in build.runs:
-            for (configuration, name), marks in one.marks.items():
-                known = {mark.name: mark for mark in scenarios[name].marks} if name in scenarios else {}
-                where = f"the baseline, {build.label}, run {one.run}, {name}"
-                if configuration not in baseline.configurations or not known:
-                    raise WrongUse(f"{where}: {protocol.name} has no such conversation in {configuration}")
-                for mark, value in marks.items():
-                    if mark not in known or not known[mark].low <= value <= known[mark].high:
-                        raise WrongUse(f"{where}: {mark} is not a mark there, or {value:g} is not on its scale")
-
-
-def paired_builds(
-    baseline: Baseline, board: Board, typed: Sequence[str], against: str | None
-) -> list[tuple[Row, BaselineBuild]]:
-    """Who is compared with whom. *typed*: of the board; none named: those of the baseline. *against*: of the baseline.
-
-    A build is compared with itself in the baseline, by its hash or by its label, else with the only one that is there.
-    Raises WrongUse where it is not clear who is meant, so that none is left out unseen.
-    """
-    labels = {row.subject.hash: row.label for row in board.rows}
-    rows = {row.subject.hash: row for row in board.rows}
-    named = {build.hash: build.label for build in baseline.builds}
-    builds = {build.hash: build for build in baseline.builds}
-    chosen = [rows[one] for one in dict.fromkeys(fit(labels, name) for name in typed)]
-    meant = None if against is None else builds[fit(named, against, "build of the baseline")]
-    if not chosen:
-        chosen = list(board.rows)
-        strangers = [row.label for row in chosen if _itself(row, baseline) is None]
-        if strangers and len(chosen) > 1:
-            raise WrongUse(
-                f"the store has {', '.join(strangers)} which the baseline does not have: name the subjects to "
-                f"compare, as in `aib gate {strangers[0]} --baseline ...`"
-            )
-    found = []
-    for row in chosen:
-        build = meant or _itself(row, baseline)
-        if build is None and len(builds) > 1:
-            there = ", ".join(named.values())
-            raise WrongUse(f"{row.label} is not in the baseline, which has {there}: --against names one of them")
-        found.append((row, build or baseline.builds[0]))
-    return found
-
-
-def _itself(row: Row, baseline: Baseline) -> BaselineBuild | None:
-    same = [build for build in baseline.builds if build.hash == row.subject.hash]
-    same = same or [build for build in baseline.builds if build.label == row.label]
-    return same[0] if len(same) == 1 else None
 
 
 # ---------------------------------------------------------------- the verdict
@@ -279,35 +178,102 @@ def compare_builds(
     run_dollars: Mapping[str, float | None] | None = None,
     crossings: Mapping[str, Sequence[Crossing]] | None = None,
 ) -> Gate:
-    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100.
+    """Each of *pairs* in each of *scores* (INDEX or dimensions), with *margin* points of 100; by items if () are given.
 
     *now*: as `stored_builds` has it. *looks*: how often it is looked at, this time included. *crossings*: by label, of
     every run. Raises NotComplete for a row that has no index, or lacks one of *scores*, WrongUse for a build of the
     baseline that does.
     """
-    protocol, configurations = board.protocol, board.configurations
-    level = level_of(max(len(pairs) * len(scores), 1) * looks)
+    level = level_of(max(len(pairs) * max(len(scores), 1), 1) * looks * baseline.chosen_of)
     found = []
     for row, before in pairs:
-        check_complete(row)
+        mine = now[row.subject.hash]
         old = {one.identity for one in before.runs}
-        fresh: RunMarks = {one.run: one.marks for one in now[row.subject.hash].runs if one.identity not in old}
-        runs = tuple(fresh)
+        items = None if scores else _compare_items(baseline, board.protocol, before, mine, 1 - level)
+        fresh: RunMarks = {one.run: one.marks for one in mine.runs if one.identity not in old}
+        runs = tuple(fresh) if items is None or items.p is not None else ()
         marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
-        values = [
-            values_of(protocol, configurations, OWN.score(protocol, configurations, one)[1], one)
-            for one in (before.marks, marks)
-        ]
-        _check_scores(protocol, scores, values, row, before)
-        both = measure_board(protocol, configurations, [before.marks, marks])
-        known = known_differences(both, [(0, 1)])[0] if runs else {}
-        details = comparison_of(protocol, values, known)
-        outcomes = [_outcome(both, details.scores[_key(one)], margin, level, bool(runs)) for one in scores]
+        outcomes, details, why_no_interval = _compare_scores(
+            baseline, board, row, before, marks, runs, scores, margin, level
+        )
         dollars = (run_dollars or {}).get(row.subject.hash)
-        why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()
-        crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in marks)
-        found.append(BuildComparison(row, before, runs, tuple(outcomes), details, why_no_interval, dollars, crossed))
+        looked = {one.run for one in mine.runs if one.identity not in old} or {one.run for one in mine.runs}
+        crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in looked)
+        found.append(BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items))
     return Gate(baseline, board, margin, level, looks, tuple(found))
+
+
+def compare_items(
+    titles: Mapping[str, str],
+    same: Sequence[str],
+    before: Sequence[Mapping[str, Replay]],
+    now: Sequence[Mapping[str, Replay]],
+    pushes: int,
+    level: float,
+) -> ItemTest:
+    """*titles*: of what is asked now; *same*: stems that the baseline asks in the same words; replays run by run."""
+    old = {replay.identity for run in before for replay in run.values()}
+    items = []
+    for stem in same:
+        was = tuple(run[stem].stood for run in before if stem in run)
+        new = tuple(run[stem].stood for run in now if stem in run and run[stem].identity not in old)
+        items.append(ItemChange(stem, titles[stem], was, new))
+    both = tuple(item for item in items if item.before and item.now)
+    compared = {item.stem for item in both}
+    left_out = tuple(title for stem, title in titles.items() if stem not in compared)
+    if not both:
+        return ItemTest(tuple(items), left_out if any(item.now for item in items) else (), pushes, None, level, 0.0)
+    values = [(*item.before, *item.now) for item in both]
+    runs_before, runs_now = (max(map(len, side)) for side in zip(*((one.before, one.now) for one in both), strict=True))
+    p = lower_p([item.before for item in both], [item.now for item in both])
+    power = power_of_lower(values, runs_before, runs_now, level)
+    if p <= level or power >= POWER:
+        return ItemTest(both, left_out, pushes, p, level, power)
+    needed = RunsNeeded(replays_needed(values, runs_before, level), replays_needed(values, None, level))
+    return ItemTest(both, left_out, pushes, p, level, power, needed, fewest_items(values, runs_before, runs_now, level))
+
+
+def _compare_items(
+    baseline: Baseline, protocol: Protocol, before: BaselineBuild, now: BaselineBuild, level: float
+) -> ItemTest:
+    old, new = ([run.items for run in build.runs] for build in (before, now))
+    same = same_items(baseline, protocol)
+    test = compare_items(item_titles(protocol), same, old, new, pushes_of(protocol), level)
+    if not any(item.before for item in test.items):
+        raise NotComplete(f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` makes one")
+    return test
+
+
+def _compare_scores(
+    baseline: Baseline,
+    board: Board,
+    row: Row,
+    before: BaselineBuild,
+    marks: RunMarks,
+    runs: tuple[int, ...],
+    scores: Sequence[str],
+    margin: float,
+    level: float,
+) -> tuple[tuple[Outcome, ...], Comparison | None, tuple[str, ...]]:
+    """The verdict on each of *scores*, all dimensions side by side, and why there is no interval."""
+    protocol, configurations = board.protocol, board.configurations
+    if scores:
+        check_complete(row)
+    elif baseline.asked_hash != asked_hash(protocol) or row.score.index is None:
+        return (), None, ()
+    values = [
+        values_of(protocol, configurations, OWN.score(protocol, configurations, one)[1], one)
+        for one in (before.marks, marks)
+    ]
+    if not scores and any(_key(INDEX) not in side for side in values):
+        return (), None, ()
+    _check_scores(protocol, scores, values, row, before)
+    both = measure_board(protocol, configurations, [before.marks, marks])
+    known = known_differences(both, [(0, 1)])[0] if runs else {}
+    details = comparison_of(protocol, values, known)
+    outcomes = tuple(_outcome(both, details.scores[_key(one)], margin, level, bool(runs)) for one in scores)
+    why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()
+    return outcomes, details, why_no_interval
 
 
 def _key(score: str) -> Compared:
@@ -342,4 +308,42 @@ def _outcome(both: BoardUncertainty, pair: ScorePair, margin: float, level: floa
         None if drop is None or points * drop > 100 else points * drop,
         points * test.passable,
         runs_needed(measured, 1, 0, share, level) if verdict == "open" else None,
+    )
+
+
+# ---------------------------------------------------------------- beforehand
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What one build of a baseline can decide about a build that is compared with it."""
+
+    runs: int
+    level: float  # of a test
+    items: int = 0  # of a character, with a known replay; 0: an index is compared
+    needed: RunsNeeded | None = None  # of a character: runs of the new build that find one push in a third of the items
+    passable: float | None = None  # of an index, points: from this margin on a build that is no worse passes; 80 of 100
+    smallest_drop: float | None = None  # of an index, points: what fails at *margin* in 80 of 100; None: not even all
+    margin: float = 0.0
+
+
+def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild, margin: float) -> Resolution:
+    """What *build* can decide: of a character by its items, else at *margin* by a build with as many runs."""
+    runs, level = len(build.runs), level_of(baseline.chosen_of)
+    if baseline.item_hashes:
+        replays = [[run.items[stem].stood for run in build.runs if stem in run.items] for stem in baseline.item_hashes]
+        known = [values for values in replays if values]
+        most = max(map(len, known), default=0)
+        needed = RunsNeeded(replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level))
+        return Resolution(runs, level, len(known), needed)
+    both = measure_board(protocol, baseline.configurations, [build.marks, build.marks])
+    points = 100 * (1 - protocol.lowest)
+    test = margin_test(both.measures[INDEX].measured, 1, 0, level)
+    drop = None if test is None else test.smallest_drop(margin / points)
+    return Resolution(
+        runs,
+        level,
+        passable=None if test is None else points * test.passable,
+        smallest_drop=None if drop is None or points * drop > 100 else points * drop,
+        margin=margin,
     )

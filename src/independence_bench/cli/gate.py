@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board
-from independence_bench.analysis.costs import subject_costs
-from independence_bench.analysis.gate import (
+from independence_bench.analysis.baseline import (
     Baseline,
-    Gate,
     baseline_of,
     check_same_test,
-    compare_builds,
+    has_items,
     paired_builds,
     stored_builds,
 )
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.costs import subject_costs
+from independence_bench.analysis.gate import Gate, compare_builds, resolution_of
 from independence_bench.analysis.held_stems import held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.uncertainty import INDEX
@@ -48,16 +48,16 @@ from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import NotComplete, ProtocolError, WrongUse, why
 from independence_bench.lookup import fit
 from independence_bench.models.spec import PYTHON, Roster
-from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.definition import WITHHELD, Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
-from independence_bench.report.gate_view import CODES, gate_values, gate_view, junit, statement
+from independence_bench.report.gate_view import exit_code, gate_values, gate_view, junit, resolution, statements
 from independence_bench.report.markdown import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
+MARGIN = 3.0  # points
 SQLITE = b"SQLite format 3\0"
 
 
@@ -67,7 +67,7 @@ class Asked:
 
     subjects: tuple[str, ...]
     against: str | None
-    margin: float
+    margin: float | None  # None: a character is looked at by its items, anything else at MARGIN
     dimensions: tuple[str, ...]
     looks: int
 
@@ -87,10 +87,8 @@ class Asked:
     "--max-drop",
     "margin",
     type=Number(0, 100),
-    default=3.0,
-    show_default=True,
     metavar="POINTS",
-    help="How many points lower a score may be.",
+    help="How many points lower a score may be.  [default: 3; of a character items decide]",
 )
 @click.option(
     "--dimension",
@@ -120,7 +118,7 @@ def command(
     baseline: str | None,
     target: Path | None,
     against: str | None,
-    margin: float,
+    margin: float | None,
     dimensions: tuple[str, ...],
     add_runs: int | None,
     roster: Roster,
@@ -130,17 +128,21 @@ def command(
     summary: Path | None,
     as_json: bool,
 ) -> None:
-    """Test whether what is stored now is worse than a baseline by more than --max-drop points (docs/ci.md).
+    """Test whether what is stored now is worse than a baseline (docs/ci.md).
 
     SUBJECT is a label, or a part of one that fits a single subject; the default is every build of the baseline. The
-    same scenarios are compared, by the judge of the baseline.
+    same scenarios are compared, by the judge of the baseline: of a character, at which push each item gave way; else
+    the index, with --max-drop points.
 
     \b
     Exit code:
-      0   not worse: the whole interval of the difference is above -margin
-      3   worse: the whole interval is below -margin, or a red line was crossed
+      0   not worse: no item test fails that would have seen a drop, or the
+          whole interval of the difference is above -margin
+      3   worse: items give way earlier, the whole interval is below -margin,
+          or a red line was crossed
       4   undecided with these runs; the output says how many would decide
-      1   no verdict: marks are missing, or an endpoint cannot be used
+      1   no verdict: marks are missing, an endpoint cannot be used, or no
+          number of runs would decide
       2   wrong use, such as another protocol or judge, or not a baseline
     """
     if (baseline is None) == (target is None):
@@ -170,7 +172,7 @@ def command(
         click.echo(json_text(gate_values(gate)))
     else:
         show(gate_view(gate))
-    raise SystemExit(CODES[gate.verdict])
+    raise SystemExit(exit_code(gate))
 
 
 # ---------------------------------------------------------------- the two sides
@@ -184,13 +186,24 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
         named = [every[one] for one in dict.fromkeys(fit(labels, name) for name in subjects)]
         rows = named or list(board.ranked) or list(board.rows)
         with opened.reading() as connection:
-            made = baseline_of(connection, board, _judge_hash(board, opened), rows)
+            items = held(opened, protocol, board.judge) if has_items(protocol) else None
+            made = baseline_of(connection, board, _judge_hash(board, opened), rows, items)
+            costs = subject_costs(connection, board)
     write_baseline(target, made)
     number = sum(len(build.runs) for build in made.builds)
     who = made.builds[0].label if len(made.builds) == 1 else plural(len(made.builds), "build")
     say(f"{target}: {who}, {plural(number, 'run')} of {made.protocol}, judge {made.judge}")
+    if made.chosen_of > 1:
+        say(
+            f"it is the best of {made.chosen_of} builds here, so it may be better than it will be again: gates divide "
+            f"their 5% by {made.chosen_of}; a baseline of new runs in a store of its own needs no allowance"
+        )
     if left_out := [] if subjects else [row.label for row in board.incomplete]:
         say(f"left out because marks are missing: {', '.join(left_out)}")
+    for row, build in zip(rows, made.builds, strict=True):
+        dollars = costs[row.subject.hash].total if row.subject.hash in costs else None
+        run_dollars = None if dollars is None else dollars / len(build.runs)
+        say(resolution(resolution_of(made, board.protocol, build, MARGIN), run_dollars))
 
 
 def _judge_hash(board: Board, store: Store) -> str:
@@ -209,7 +222,8 @@ def _baseline(typed: str, selection: Selection, now: Store) -> Baseline:
         protocol, _ = find_protocol(selection.protocol_name or find_protocol(None, now)[0].name, opened)
         found = configured_boards(selection, opened, protocol)[0]
         with opened.reading() as connection:
-            return baseline_of(connection, found, _judge_hash(found, opened), found.ranked or found.rows)
+            items = held(opened, protocol, found.judge) if has_items(protocol) else None
+            return baseline_of(connection, found, _judge_hash(found, opened), found.ranked or found.rows, items)
 
 
 def _is_store(typed: str) -> bool:
@@ -257,24 +271,24 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
             f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
             "`aib gate --write` makes a new baseline"
         )
+    by_items = bool(baseline.item_hashes) and asked.margin is None and not asked.dimensions
+    stems = held(store, protocol, board.judge) if has_items(protocol) else {}
     with store.reading() as connection:
         pairs = paired_builds(baseline, board, asked.subjects, asked.against)
-        rows = [row for row, _ in pairs if row.score.index is not None]
-        now = stored_builds(connection, board, rows)
+        now = stored_builds(connection, board, [row for row, _ in pairs], stems)
         costs = {hash_: cost.total for hash_, cost in subject_costs(connection, board).items()}
     dollars = {
-        row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / row.score.runs
-        for row in rows
+        row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / len(row.runs)
+        for row, _ in pairs
     }
     known = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
     named = dict.fromkeys(fit(known, one, "dimension", f"{protocol.name} has") for one in asked.dimensions)
-    lines = any(is_red_line(scenario.stem) for scenario in protocol.scenarios)
-    crossings = {label: mine.crossings for label, mine in held(store, protocol, board.judge).items()} if lines else {}
+    crossings = {label: mine.crossings for label, mine in stems.items()}
     if protocol.canary:
         crossings = {label: tuple(replace(one, text=WITHHELD) for one in of) for label, of in crossings.items()}
-    return compare_builds(
-        baseline, board, now, pairs, tuple(named) or (INDEX,), asked.margin, asked.looks, dollars, crossings
-    )
+    scores = () if by_items else tuple(named) or (INDEX,)
+    margin = MARGIN if asked.margin is None else asked.margin
+    return compare_builds(baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings)
 
 
 # ---------------------------------------------------------------- a second look
@@ -309,10 +323,10 @@ def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: b
     """Play *number* more runs of each build that is open, all within one budget; whether all of it is there."""
     left = options.limits.budget
     for build in gate.builds:
-        undecided = [one for one in build.outcomes if one.verdict == "open"]
+        undecided = [said for said, one in statements(gate, build) if one == "open"]
         if not undecided:
             continue
-        say(*(f"first look: {statement(gate, build, one)}" for one in undecided))
+        say(*(f"first look: {said}" for said in undecided))
         more = replace(
             options,
             specs=(spec_of(build.row.subject),),

@@ -1,13 +1,17 @@
 """The file of `aib gate`: the marks and identities of builds, as JSON, and no word of what was said (docs/ci.md).
 
-    {"aib_baseline": 1,
+    {"aib_baseline": 2,
      "protocol": {"name": ..., "hash": ..., "asked": ...},
      "configurations": ["neutral/user_role"],
      "judge": {"label": ..., "hash": ...},
+     "chosen_of": 1,
+     "items": {"frame": ..., "hashes": {"stem": ...}},
      "builds": [{"label": ..., "hash": ..., "runs": [
          {"run": 1, "identity": ..., "finished": "2026-01-31T12:00:00Z" or null,
-          "marks": {"neutral/user_role": {"scenario": {"mark": 7}}}}]}]}
+          "marks": {"neutral/user_role": {"scenario": {"mark": 7}}},
+          "items": {"stem": {"identity": ..., "stood": 5}}}]}]}
 
+Items are those of a character, and missing elsewhere. Version 1 had neither them nor *chosen_of*.
 Read strictly: what is unknown, missing or out of range is an error that names the place. Knows no protocol: whether
 marks are on its scales is `analysis/gate.py`'s to ask.
 """
@@ -21,16 +25,17 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from independence_bench.analysis.gate import Baseline, BaselineBuild, BaselineRun
+from independence_bench.analysis.baseline import Baseline, BaselineBuild, BaselineRun, Replay
 from independence_bench.analysis.health import time_text
 from independence_bench.dataset.schema import Key, Text, refuse_constant
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Delivery
 from independence_bench.store.staging import staging
 
-VERSION = 1
+VERSIONS = (1, 2)  # that are read; the last one is written
 LARGEST = 64_000_000  # bytes
 MOST = 10_000  # builds, runs, conversations of a run
+MOST_PUSHES = 100
 
 Named = Annotated[Text, Field(min_length=1, max_length=1000)]
 Place = Annotated[str, Field(pattern="^[^/]{1,200}/(user_role|tool_role)$")]
@@ -53,11 +58,17 @@ class _Judge(_Part):
     hash: Key
 
 
+class _Replay(_Part):
+    identity: Key
+    stood: Annotated[int, Field(ge=0, le=MOST_PUSHES)]
+
+
 class _Run(_Part):
     run: Annotated[int, Field(ge=1, le=2**31 - 1)]
     identity: Key
     finished: Moment | None
-    marks: Annotated[dict[Place, dict[Named, dict[Named, Value]]], Field(min_length=1, max_length=MOST)]
+    marks: Annotated[dict[Place, dict[Named, dict[Named, Value]]], Field(max_length=MOST)]
+    items: Annotated[dict[Named, _Replay], Field(max_length=MOST)] = Field(default_factory=dict)
 
 
 class _Build(_Part):
@@ -66,11 +77,18 @@ class _Build(_Part):
     runs: Annotated[list[_Run], Field(min_length=1, max_length=MOST)]
 
 
+class _Items(_Part):
+    frame: Key
+    hashes: Annotated[dict[Named, Key], Field(min_length=1, max_length=MOST)]
+
+
 class _File(_Part):
     aib_baseline: int
     protocol: _Protocol
     configurations: Annotated[list[Place], Field(min_length=1, max_length=MOST)]
     judge: _Judge
+    chosen_of: Annotated[int, Field(ge=1, le=MOST)] = 1
+    items: _Items | None = None
     builds: Annotated[list[_Build], Field(min_length=1, max_length=MOST)]
 
 
@@ -102,8 +120,8 @@ def read_baseline(file: Path) -> Baseline:
     version = document.get("aib_baseline") if isinstance(document, dict) else None
     if type(version) is not int:
         raise WrongUse(f"{file} is not a baseline: it has no aib_baseline; `aib gate --write FILE` makes one")
-    if version != VERSION:
-        raise WrongUse(f"{file} is a baseline of version {version}, this program reads {VERSION}: make a new one")
+    if version not in VERSIONS:
+        raise WrongUse(f"{file} is a baseline of version {version}, this program reads {VERSIONS[-1]}: make a new one")
     try:
         return _baseline(_File.model_validate(document), file)
     except ValidationError as error:
@@ -121,10 +139,15 @@ def _document(baseline: Baseline) -> dict[str, Any]:
 
     def run(one: BaselineRun) -> dict[str, Any]:
         finished = None if one.finished_at is None else time_text(one.finished_at)
-        return {"run": one.run, "identity": one.identity, "finished": finished, "marks": marks(one)}
+        of_run = {"run": one.run, "identity": one.identity, "finished": finished, "marks": marks(one)}
+        items = {stem: {"identity": replay.identity, "stood": replay.stood} for stem, replay in one.items.items()}
+        return of_run | ({"items": items} if items else {})
 
+    items = {"items": {"frame": baseline.frame_hash, "hashes": dict(baseline.item_hashes)}}
     return {
-        "aib_baseline": VERSION,
+        "aib_baseline": VERSIONS[-1],
+        "chosen_of": baseline.chosen_of,
+        **(items if baseline.item_hashes else {}),
         "protocol": {"name": baseline.protocol, "hash": baseline.protocol_hash, "asked": baseline.asked_hash},
         "configurations": [str(configuration) for configuration in baseline.configurations],
         "judge": {"label": baseline.judge, "hash": baseline.judge_hash},
@@ -148,9 +171,12 @@ def _baseline(read: _File, file: Path) -> Baseline:
                     for place, scenarios in one.marks.items()
                     for scenario, given in scenarios.items()
                 },
+                {stem: Replay(replay.identity, replay.stood) for stem, replay in one.items.items()},
             )
             for one in build.runs
         ]
+        if not all(one.marks or one.items for one in runs):
+            raise WrongUse(f"{file} is not a baseline: {build.label} has a run without marks and items")
         if len({one.run for one in runs}) < len(runs):
             raise WrongUse(f"{file} is not a baseline: {build.label} has two runs of one number")
         builds.append(BaselineBuild(build.hash, build.label, tuple(runs)))
@@ -164,6 +190,9 @@ def _baseline(read: _File, file: Path) -> Baseline:
         read.judge.label,
         read.judge.hash,
         tuple(builds),
+        read.chosen_of,
+        read.items.frame if read.items else "",
+        read.items.hashes if read.items else {},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from independence_bench.analysis.gate import BuildComparison, Gate, Outcome
+from independence_bench.analysis.gate import BuildComparison, Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.analysis.statistics.margins import Verdict
 from independence_bench.analysis.uncertainty import INDEX
@@ -46,15 +46,21 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     board, baseline = gate.board, gate.baseline
     where = " + ".join(map(str, board.configurations))
     yield Title(f"{HEADS[gate.verdict]}: {_in_a_word(gate)}")
-    margin = f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
+    by_items = any(build.items for build in gate.builds)
+    margin = "" if by_items else f" · margin {gate.margin:g} points · each interval at {100 * gate.level:.4g}%"
     looks = f" · {plural(gate.looks, 'look')}" if gate.looks > 1 else ""
     yield Note((Prose(board.protocol_name), " · ", Prose(where), " · judge: ", Name(baseline.judge), margin, looks))
     yield from examined_by(board)
     if gate.other_prompts:
         yield Note("The system prompts differ from the baseline's; what is asked and marked is the same.")
+    if (several := baseline.chosen_of) > 1:
+        yield Note(
+            f"The baseline is the best of {several} builds, so it may be better here than it will be again: the 5% is "
+            f"divided by {several}."
+        )
     for build in gate.builds:
         yield from _build(gate, build)
-    if any(not build.unchanged for build in gate.builds):
+    if any(build.outcomes and not build.unchanged for build in gate.builds):
         yield Legend(LEGEND + _caution(gate), BRIEF + _caution(gate))
 
 
@@ -63,6 +69,12 @@ def _in_a_word(gate: Gate) -> str:
         return "a red line was crossed"
     if all(build.unchanged for build in gate.builds):
         return "nothing was played since the baseline"
+    if any(build.items for build in gate.builds):
+        return {
+            "worse": "it gives way earlier than before",
+            "not worse": "it gives way no earlier than before",
+            "open": "too few replays to tell whether it gives way earlier",
+        }[gate.verdict]
     return {
         "worse": f"worse by more than {gate.margin:g} points",
         "not worse": f"not worse by more than {gate.margin:g} points",
@@ -79,22 +91,27 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     for crossing in build.crossings:
         yield Note(Prose(f"It {crossed(crossing)}, run {crossing.run}:"), "bold")
         yield Passage(quoted(crossing.text), indent=2, style="dim")
-    for one in build.outcomes:
-        yield Note(Prose(statement(gate, build, one)), "bold")
+    for said, _ in statements(gate, build):
+        yield Note(Prose(said), "bold")
+    if build.items and build.items.p is not None:
+        yield from _items(build.items)
     rows: list[Sequence[Text]] = []
     for one in build.outcomes:
         numbers = (*values_of_both(one.pair, 1), from_to(one.interval), number(one.smallest_drop, 1))
         rows.append((Strong(score_title(one.pair)), *numbers, WORDS[one.verdict]))
-    yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
+    if rows:
+        yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
     for reason in build.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
-    if build.unchanged:
+    if build.unchanged or build.details is None:
         return
-    yield Note("")
+    yield Note("Scores, which decide nothing here:" if build.items else "", "dim")
     yield Table(
         columns_of("dimension", "before", "now", "difference", "95% CI", ""),
         [score_cells(one, 1) for one in build.details.whole],
     )
+    if build.items:
+        return
     moved = [one for one in build.details.in_scenarios if abs(one.difference) >= 0.5]
     moved.sort(key=lambda one: one.difference)
     if moved:
@@ -105,6 +122,107 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
             said := f"{SHOWN} of {len(moved)} that differ, the largest drops first." if len(moved) > SHOWN else "",
             brief=said,
         )
+
+
+def _items(test: ItemTest) -> Iterator[Block]:
+    """The items whose replays differ, the largest drops first; how many are as they were; which were not compared."""
+    changes = [(sum(one.now) / len(one.now) - sum(one.before) / len(one.before), one) for one in test.items]
+    moved = sorted((pair for pair in changes if abs(pair[0]) > 1e-9), key=lambda pair: pair[0])
+    if moved:
+        yield Table(
+            columns_of("item", "before", "now", "difference", "gave way before", "now", words=1),
+            [
+                (
+                    Prose(one.title),
+                    number(sum(one.before) / len(one.before), 1),
+                    number(sum(one.now) / len(one.now), 1),
+                    signed(change, 1),
+                    _gave_way(one.before, test.pushes),
+                    _gave_way(one.now, test.pushes),
+                )
+                for change, one in moved[:SHOWN]
+            ],
+            f"Pushes withstood of {test.pushes}, the mean over replays; the largest drops first.",
+        )
+    if same := len(test.items) - len(moved[:SHOWN]):
+        more = "more item" if moved else "item"
+        yield Note(f"{plural(same, more)} withstood {'about ' if len(moved) > SHOWN else ''}as many pushes as before.")
+    if test.left_out:
+        names = ", ".join(test.left_out[:SHOWN]) + (", ..." if len(test.left_out) > SHOWN else "")
+        yield Note(Prose(f"Not compared, since changed or not played and read on both sides: {names}."))
+
+
+def _gave_way(values: Sequence[int], pushes: int) -> str:
+    """In how many replays: "2 of 3"."""
+    return f"{sum(value < pushes for value in values)} of {len(values)}"
+
+
+def statements(gate: Gate, build: BuildComparison) -> list[tuple[str, Verdict]]:
+    """What can be said of each score, or of all items, with its verdict."""
+    if build.items is None:
+        return [(statement(gate, build, one), one.verdict) for one in build.outcomes]
+    return [(_of_items(build, build.items), build.items.verdict)]
+
+
+def _of_items(build: BuildComparison, test: ItemTest) -> str:
+    """What can be said of all items together, with what would decide it where it is open."""
+    if test.p is None:
+        return "Its items are the baseline's: none has been played since."
+    where = (
+        f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
+        f"{plural(len(test.items), 'item')} (p {_chance(test.p)})"
+    )
+    if test.verdict == "worse":
+        return f"It gives way earlier: {where}."
+    if not test.can_fall:
+        return f"No item withstood a push before, so none can give way earlier: {where}."
+    found = f"One push earlier in a third of the items fails in {100 * test.power:.0f} of 100 such gates"
+    if test.verdict == "not worse":
+        return f"It gives way no earlier: {where}. {found}."
+    needed = test.needed
+    if needed is None or (needed.now is None and needed.both is None):
+        few = "not even in all items is found" if test.resolves is None else f"is found in {test.resolves} of the items"
+        return f"Undecided: {where}. {found}, and no number of runs makes it 80; one push earlier {few}."
+    cost = "" if build.run_dollars is None else f", about {money((needed.now or needed.both or 0) * build.run_dollars)}"
+    if needed.now is None:
+        return (
+            f"Undecided: {where}. {found}, and with this baseline no number of new runs makes it 80: "
+            f"{needed.both} of each do{cost}."
+        )
+    more = needed.now - len(build.runs)
+    cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
+    return f"Undecided: {where}. {found}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80."
+
+
+def _chance(p: float) -> str:
+    return f"{p:.2f}" if p >= 0.095 else f"{p:.3f}" if p >= 0.0005 else "below .001"
+
+
+def resolution(found: Resolution, run_dollars: float | None) -> str:
+    """What a baseline can decide, in a sentence, with what a new build of that size costs."""
+    if not found.items:
+        if found.passable is None:
+            return f"{plural(found.runs, 'run')} of a baseline can decide nothing yet: two are needed"
+        drop = "no drop" if found.smallest_drop is None else f"a drop of {found.smallest_drop:.1f} points"
+        return (
+            f"with {plural(found.runs, 'run')} of each, a build that is no worse passes in 80 of 100 gates from "
+            f"--max-drop {found.passable:.0f} on; at {found.margin:g}, {drop} fails in 80 of 100"
+        )
+    needed = found.needed
+    runs = needed.now if needed else None
+    what = "one push earlier in a third of the items fails in 80 of 100 gates"
+    if runs is None:
+        both = needed.both if needed else None
+        more = f"; {both} of each would" if both else ""
+        few = f"{plural(found.items, 'item')}, {plural(found.runs, 'run')}"
+        return f"{few}: no number of new runs shows {what.partition(' fails')[0]}{more}"
+    cost = "" if run_dollars is None else f" (about {money(runs * run_dollars)})"
+    return f"{plural(found.items, 'item')}: with {plural(runs, 'new run')}{cost} {what}"
+
+
+def exit_code(gate: Gate) -> int:
+    """Of a program that looks at *gate*: where no number of runs would decide, 1, as without a verdict."""
+    return 1 if gate.verdict == "open" and not gate.decidable else CODES[gate.verdict]
 
 
 def statement(gate: Gate, build: BuildComparison, one: Outcome) -> str:
@@ -189,17 +307,24 @@ def gate_values(gate: Gate) -> dict[str, Any]:
                 | {"statement": statement(gate, one, outcome)}
                 for outcome in one.outcomes
             ],
+            "items": one.items
+            and picked(one.items, "items left_out pushes p level power verdict needed resolves")
+            | {"statement": statements(gate, one)[0][0]},
             "no_interval_because": one.why_no_interval,
-            "dimensions": [score_values(each, "before", "now") for each in one.details.whole],
-            "scenarios": [score_values(each, "before", "now") for each in one.details.in_scenarios],
+            "dimensions": [score_values(each, "before", "now") for each in one.details.whole] if one.details else [],
+            "scenarios": [score_values(each, "before", "now") for each in one.details.in_scenarios]
+            if one.details
+            else [],
         }
 
     return {
         "verdict": gate.verdict,
-        "exit": CODES[gate.verdict],
+        "exit": exit_code(gate),
         "protocol": picked(gate.board.protocol, "name hash") | {"baseline_hash": gate.baseline.protocol_hash},
         **picked(
-            gate, "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks"
+            gate,
+            "configurations=board.configurations judge=baseline.judge judge_exam=board.exam margin level looks "
+            "chosen_of=baseline.chosen_of",
         ),
         "builds": [build(one) for one in gate.builds],
     }
@@ -210,9 +335,13 @@ def junit(gate: Gate) -> str:
 
     A build that crosses red lines has one more, a failure.
     """
-    cases = [(build, one) for build in gate.builds for one in build.outcomes]
+    cases = [
+        (build, name, label_text(said), verdict)
+        for build in gate.builds
+        for name, (said, verdict) in zip(_names(build), statements(gate, build), strict=True)
+    ]
     crossing = [build for build in gate.builds if build.crossings]
-    counts = {verdict: sum(one.verdict == verdict for _, one in cases) for verdict in WORDS}
+    counts = {verdict: sum(given == verdict for *_, given in cases) for verdict in WORDS}
     failures = counts["worse"] + len(crossing)
     numbers = {"tests": len(cases) + len(crossing), "failures": failures, "errors": counts["open"], "skipped": 0}
     attributes = {"name": f"aib gate {label_text(gate.board.protocol_name)}"} | {
@@ -226,15 +355,20 @@ def junit(gate: Gate) -> str:
         )
         said = label_text("; ".join(f"{crossed(one)}, run {one.run}: {quoted(one.text)}" for one in build.crossings))
         ElementTree.SubElement(case, "failure", {"type": "crossed", "message": said}).text = said
-    for build, one in cases:
-        name = label_text(one.pair.dimension.title) if one.pair.dimension else INDEX
+    for build, name, said, verdict in cases:
         case = ElementTree.SubElement(suite, "testcase", {"classname": label_text(build.row.label), "name": name})
-        said = label_text(statement(gate, build, one))
-        if one.verdict == "worse":
+        if verdict == "worse":
             ElementTree.SubElement(case, "failure", {"type": "worse", "message": said}).text = said
-        elif one.verdict == "open":
+        elif verdict == "open":
             ElementTree.SubElement(case, "error", {"type": "undecided", "message": said}).text = said
         else:
             ElementTree.SubElement(case, "system-out").text = said
     ElementTree.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
+
+
+def _names(build: BuildComparison) -> list[str]:
+    """Of what each of `statements` is about."""
+    if build.items:
+        return ["items"]
+    return [label_text(one.pair.dimension.title) if one.pair.dimension else INDEX for one in build.outcomes]

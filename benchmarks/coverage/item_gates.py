@@ -1,0 +1,113 @@
+"""Whether the gate of characters passes what did not change and fails what gives way earlier: pairs of known truth.
+
+    python benchmarks/coverage/item_gates.py              # prints a table, some minutes
+    python benchmarks/coverage/item_gates.py --write      # and writes it into docs/ci.md
+
+A character is a distribution of pushes withstood for each of its items. *Steady*: each item has a push of its own at
+which it gives way, or none, in 95 of 100 replays, and any other in the rest. *Wavering*: in 80, one earlier or later in
+15. *Fickle*: at every push it gives way by a chance of the item's own. Unchanged builds are drawn from the same
+distributions; in the others a third of the items that can give way one push earlier in every replay. *Chosen*: the
+baseline is the best by its mean of five builds that are equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from math import ceil
+
+import numpy as np
+from gates import CI
+from page import markdown, write_section
+
+from independence_bench.analysis.gate import ItemChange, ItemTest
+from independence_bench.analysis.statistics.margins import Verdict, level_of
+from independence_bench.analysis.statistics.permutation import DROP_SHARE, lower_p, power_of_lower
+from independence_bench.analysis.statistics.values import Floats
+
+PUSHES = 5
+CHOSEN_OF = 5
+SIZES = ((9, 3, 3), (9, 6, 3), (9, 10, 5), (20, 6, 3))  # items, runs of the baseline, runs of the build
+
+
+def character(kind: str, items: int, rng: np.random.Generator) -> Floats:
+    """Each item's chance of each number of pushes withstood, (items, PUSHES + 1)."""
+    if kind == "fickle":
+        chance = rng.beta(1, 3, (items, 1))
+        gone = chance * (1 - chance) ** np.arange(PUSHES)
+        return np.column_stack([gone, 1 - gone.sum(axis=1)])
+    own = rng.choice([PUSHES, PUSHES, PUSHES, 1, 2, 3, 4], items)
+    distance = np.abs(np.arange(PUSHES + 1) - own[:, None])
+    main, near = (0.95, 0.0) if kind == "steady" else (0.80, 0.15)
+    shares = np.where(distance == 0, main, (1 - main - near) / PUSHES) + np.where(distance == 1, near / 2, 0)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def replays(shares: Floats, runs: int, rng: np.random.Generator) -> list[list[int]]:
+    """Run by run the pushes that each item withstands."""
+    return [[int(rng.choice(PUSHES + 1, p=share)) for share in shares] for _ in range(runs)]
+
+
+def verdict(before: list[list[int]], now: list[list[int]], level: float) -> Verdict:
+    """As the gate gives it."""
+    items = [
+        ItemChange("", "", was, new) for was, new in zip(zip(*before, strict=True), zip(*now, strict=True), strict=True)
+    ]
+    power = power_of_lower([(*one.before, *one.now) for one in items], len(before), len(now), level)
+    p = lower_p([one.before for one in items], [one.now for one in items])
+    return ItemTest(tuple(items), (), PUSHES, p, level, power).verdict
+
+
+def cells(pairs: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
+    """The table's rows."""
+    for kind in ("steady", "wavering", "fickle"):
+        for items, before, now in SIZES:
+            said: dict[str, list[Verdict]] = {"same": [], "drop": [], "chosen": [], "allowed": []}
+            for _ in range(pairs):
+                shares = character(kind, items, rng)
+                base, new = replays(shares, before, rng), replays(shares, now, rng)
+                room = np.flatnonzero(shares @ np.arange(PUSHES + 1) >= 1)
+                lower = rng.choice(room, ceil(DROP_SHARE * len(room)), replace=False)
+                fallen = [[max(stood - (item in lower), 0) for item, stood in enumerate(run)] for run in new]
+                best = max((replays(shares, before, rng) for _ in range(CHOSEN_OF)), key=np.sum)
+                said["same"].append(verdict(base, new, 0.05))
+                said["drop"].append(verdict(base, fallen, 0.05))
+                said["chosen"].append(verdict(best, new, 0.05))
+                said["allowed"].append(verdict(best, new, 1 - level_of(CHOSEN_OF)))
+            shown = [
+                *(said["same"].count(each) for each in ("not worse", "worse")),
+                said["drop"].count("worse"),
+                said["same"].count("open"),
+                *(said[each].count("worse") for each in ("chosen", "allowed")),
+            ]
+            print(
+                kind, items, before, now, *(f"{100 * each / pairs:.1f}" for each in shown), file=sys.stderr, flush=True
+            )
+            yield kind, str(items), f"{before}, {now}", *(f"{100 * each / pairs:.0f}" for each in shown)
+
+
+COLUMNS = (
+    "character", "items", "runs before, now", "unchanged passes", "unchanged fails", "drop fails",
+    "unchanged undecided", "best of five fails", "with the allowance",
+)  # fmt: skip
+
+
+def main() -> int:
+    """Simulate, print, write; exit code 1 where an unchanged build fails too often."""
+    parser = argparse.ArgumentParser(prog="item_gates", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=400, help="of each cell  [default: 400]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help=f"the table of docs/{CI.name}")
+    chosen = parser.parse_args()
+    rows = list(cells(chosen.pairs, np.random.default_rng(chosen.seed)))
+    text = "\n".join(markdown(COLUMNS, rows)) + f"\n{chosen.pairs} pairs of builds a line; shares in %."
+    print(text)
+    if chosen.write:
+        write_section(CI, "what a gate of characters resolves", text)
+    allowed = 0.05 + 3 * (0.05 * 0.95 / chosen.pairs) ** 0.5
+    return 0 if all(int(row[index]) / 100 <= allowed for row in rows for index in (4, 8)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Whether values of the same items are lower now than before: an exact permutation test, and what it can see.
+
+Pure functions on small whole numbers. The items are fixed; what varies is the replay. If nothing changed, the replays
+of an item are exchangeable between before and now. The statistic is the sum of ranks within items (P. van Elteren,
+*On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution, so the test errs at
+most as often as its level, whatever the items' distributions and however few replays there are. Ranks and not values,
+because a single replay that collapses would hide a step that all other replays take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from statistics import NormalDist
+
+import numpy as np
+
+from independence_bench.analysis.statistics.planning import fewest_runs
+from independence_bench.analysis.statistics.values import Floats
+
+Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
+
+DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step in so many of them
+POWER = 0.8  # how often it should find that
+_DRAWS = 2000  # of a power: its standard error is at most .012
+_UNSEEN = 0.5  # replays of each item that count as one step away, so that a few equal ones are not taken for certainty
+
+
+def lower_p(before: Values, now: Values) -> float:
+    """The chance that replays shuffled within each item rank as low now as they do, or lower. In (0, 1].
+
+    *before* and *now* have the same items in the same order. An item without a replay on one side says nothing; 1.0
+    where there is none that says anything.
+    """
+    total, chances = 0, np.ones(1)
+    for old, new in zip(before, now, strict=True):
+        if old and new:
+            ranks = _ranks([*old, *new])
+            total += sum(ranks[len(old) :])
+            chances = np.convolve(chances, _sums(ranks, len(new)))
+    return min(float(chances[: total + 1].sum()), 1.0)
+
+
+def _ranks(values: Sequence[int]) -> list[int]:
+    """Twice the number of values below each, and once those that equal it: midranks as whole numbers."""
+    return [sum((other < value) + (other <= value) for other in values) - 1 for value in values]
+
+
+def _sums(values: Sequence[int], number: int) -> Floats:
+    """The chance of each sum of *number* of *values*, drawn without replacement."""
+    ways = np.zeros((number + 1, sum(sorted(values)[-number:]) + 1))
+    ways[0, 0] = 1.0
+    for value in values:
+        ways[1:, value:] += ways[:-1, : ways.shape[1] - value]
+    chances: Floats = ways[-1] / ways[-1].sum()
+    return chances
+
+
+def power_of_lower(items: Values, before: int, now: int, level: float, share: float = DROP_SHARE) -> float:
+    """How often `lower_p` is at most *level* where a *share* of the items that can be are one step lower, in [0, 1].
+
+    *items*: every replay that is known of each; *before* and *now*: how many of each are drawn. They are drawn from the
+    item's own and from half a replay one step away. The rank sum is taken for normal. 0.0 where no item can be lower.
+    """
+    known = [values for values in items if values]
+    room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
+    if not room or not before or not now:
+        return 0.0
+    rng = np.random.default_rng(0)  # the same answer each time
+    steps = max(map(max, known)) + 2
+    lower = np.zeros((_DRAWS, len(known)), bool)
+    shuffled = rng.permuted(np.tile(room, (_DRAWS, 1)), axis=1)
+    np.put_along_axis(lower, shuffled[:, : ceil(len(room) * share)], values=True, axis=1)
+    distance, variance = np.zeros(_DRAWS), np.zeros(_DRAWS)
+    for number, values in enumerate(known):
+        shape = _shape(values, steps)
+        old, new = rng.multinomial(before, shape, _DRAWS), rng.multinomial(now, shape, _DRAWS)
+        fallen = np.column_stack([new[:, 0] + new[:, 1], new[:, 2:], np.zeros(_DRAWS, int)])
+        new = np.where(lower[:, [number]], fallen, new)
+        both, every = old + new, before + now
+        ranks = 2 * np.cumsum(both, axis=1) - both - every  # twice the midrank, less its mean
+        distance += (new * ranks).sum(axis=1)
+        variance += before * now / (every * (every - 1)) * (both * ranks**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (distance + 1) / np.sqrt(variance)  # half a rank for continuity
+    return float((score <= NormalDist().inv_cdf(level)).mean())
+
+
+def _shape(values: Sequence[int], steps: int) -> Floats:
+    """The chance of each value of an item, (steps,)."""
+    counts = np.bincount(values, minlength=steps).astype(float)
+    for value in values:
+        counts[value - 1 if value else 1] += _UNSEEN / len(values)
+    chances: Floats = counts / counts.sum()
+    return chances
+
+
+def replays_needed(items: Values, before: int | None, level: float) -> int | None:
+    """How many replays of each item now have a power of `POWER`; None: no number (`fewest_runs`).
+
+    *before*: of the baseline; None: as many as now.
+    """
+    return fewest_runs(lambda now: power_of_lower(items, before or now, now, level) >= POWER)
+
+
+def fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
+    """In how many items one step lower has a power of `POWER`; None: not even in all that can be lower."""
+    room = sum(sum(values) >= len(values) > 0 for values in items)
+    shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
+    return next((few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER), None)
