@@ -41,56 +41,75 @@ class Entry(NamedTuple):
 
 
 # here, so that `aib --help` imports nothing, and that there is no store is said before anything is imported
-COMMANDS = {
-    "demo": Entry("simulate", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
-    "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
-    "estimate-cost": Entry("run", "Estimate calls, tokens and dollars of a run before anything is sent."),
-    "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
-    "judge": Entry(
-        "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True
-    ),
-    "judges": Entry(
-        "quality", "Compare judges: agreement, leniency, self-preference, verdicts to check.", reads_store=True
-    ),
-    "exam": Entry("judging", "Is your judge good enough? It marks conversations of known state."),
-    "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
-    "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
-    "generate-report": Entry("quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True),
-    "compare": Entry("quality", "Compare two subjects, scenario by scenario.", reads_store=True),
-    "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
-    "scenarios": Entry(
-        "quality", "Show how hard each scenario is and how the ranking depends on it.", reads_store=True
-    ),
-    "reliability": Entry(
-        "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
-    ),
-    "view": Entry("viewer", "Read every conversation and every number in the browser, live.", reads_store=True),
-    "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
-    "show": Entry("conversation", "Print one conversation with its marks.", reads_store=True),
-    "exclude": Entry("stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True),
-    "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
-    "audit": Entry(
-        "stored",
-        "Recompute every number and list problems in the data.",
-        reads_store=True,
-        store_argument=True,
-    ),
-    "export": Entry("dataset", "Write everything that is stored as a data set.", reads_store=True),
-    "extract-names": Entry("judging", "List the names and genders that models chose for themselves.", reads_store=True),
-    "clear": Entry(
-        "stored",
-        "Delete stored responses or judgements; what they cost stays on record.",
-        reads_store=True,
-        other_name="clear-cache",
-    ),
-    "models": Entry("endpoints", "List what an endpoint offers; install a model that needs no key."),
-    "import": Entry("dataset", "Read published results, or an export, into the store."),
-    "persona": Entry("persona", "Test a character of your own: does it hold?"),
-    "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
-    "check": Entry("protocol", "Check a protocol of your own."),
-    "admit": Entry("judging", "Have stems read blind, and say which texts are admitted."),
-    "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
+GROUPS = {
+    "First answers": {
+        "demo": Entry("simulate", "Play, judge and rank simulated characters: a first look in seconds, without a key."),
+        "run": Entry("run", "Play a protocol against models, judge every conversation, show the ranking."),
+        "estimate-cost": Entry("run", "Estimate calls, tokens and dollars of a run before anything is sent."),
+        "leaderboard": Entry("rankings", "Show the ranking of everything that is stored.", reads_store=True),
+        "view": Entry("viewer", "Read every conversation and every number in the browser, live.", reads_store=True),
+        "show": Entry("conversation", "Print one conversation with its marks.", reads_store=True),
+    },
+    "Your own character or build": {
+        "persona": Entry("persona", "Test a character of your own: does it hold?"),
+        "gate": Entry("gate", "Fail if the new build is worse than a baseline (exit code).", reads_store=True),
+    },
+    "Judges": {
+        "judge": Entry(
+            "judging", "Judge stored conversations: with another judge, or where judging failed.", reads_store=True
+        ),
+        "judges": Entry(
+            "quality", "Compare judges: agreement, leniency, self-preference, verdicts to check.", reads_store=True
+        ),
+        "exam": Entry("judging", "Is your judge good enough? It marks conversations of known state."),
+        "label": Entry("conversation", "Mark conversations yourself, blind, as one more judge."),
+    },
+    "How sure, and why": {
+        "compare": Entry("quality", "Compare two subjects, scenario by scenario.", reads_store=True),
+        "scenarios": Entry(
+            "quality", "Show how hard each scenario is and how the ranking depends on it.", reads_store=True
+        ),
+        "reliability": Entry(
+            "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
+        ),
+        "audit": Entry(
+            "stored",
+            "Recompute every number and list problems in the data.",
+            reads_store=True,
+            store_argument=True,
+        ),
+        "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
+    },
+    "Share": {
+        "generate-report": Entry(
+            "quality", "Write what is stored as LEADERBOARD.md, JSON and plots.", reads_store=True
+        ),
+        "site": Entry("viewer", "Write what `aib view` shows as a static site.", reads_store=True),
+        "export": Entry("dataset", "Write everything that is stored as a data set.", reads_store=True),
+        "import": Entry("dataset", "Read published results, or an export, into the store."),
+    },
+    "Rarely used": {
+        "rerun": Entry("run", "Play more runs of stored subjects, and retry what was invalid.", reads_store=True),
+        "exclude": Entry(
+            "stored", "Exclude a subject from the rankings, with a reason that is shown.", reads_store=True
+        ),
+        "clear": Entry(
+            "stored",
+            "Delete stored responses or judgements; what they cost stays on record.",
+            reads_store=True,
+            other_name="clear-cache",
+        ),
+        "extract-names": Entry(
+            "judging", "List the names and genders that models chose for themselves.", reads_store=True
+        ),
+        "models": Entry("endpoints", "List what an endpoint offers; install a model that needs no key."),
+        "protocols": Entry("protocol", "List the protocols, or print what one of them asks."),
+        "check": Entry("protocol", "Check a protocol of your own."),
+        "admit": Entry("judging", "Have stems read blind, and say which texts are admitted."),
+        "simulate": Entry("simulate", "Serve simulated models of known behaviour, for free."),
+    },
 }
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
 WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
@@ -154,8 +173,10 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+        widest = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), entry.help) for name, entry in group.items()])
 
 
 def _store_of(typed: list[str], argument: bool) -> str | None:

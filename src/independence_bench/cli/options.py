@@ -70,6 +70,36 @@ def gathering(
     return decorate
 
 
+# heading of `--help` -> options, as parameters are called; what is in none of them stands under the last one
+OPTION_GROUPS = {
+    "Models": "listed every models models_file trust local_url local_model temperature max_tokens reasoning_effort "
+    "provider",
+    "What is played and judged": "protocol protocol_name experiments variants delivery judge no_judge again weights "
+    "private",
+    "How many runs, and when": "runs until_width width hours sittings resolve",
+    "Money and speed": "budget price at_once calls_at_once yes",
+    "Several machines": "shard job on",
+    "Other options": "",
+}
+
+
+class GroupedCommand(click.Command):
+    """A command with many options, which `--help` lists by what they are about."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options under their headings, without headings that have none."""
+        *_, last = OPTION_GROUPS
+        groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
+        for option in self.get_params(ctx):
+            if (record := option.get_help_record(ctx)) is not None:
+                heading = next((title for title, names in OPTION_GROUPS.items() if option.name in names.split()), last)
+                groups[heading].append(record)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
 class Number(click.FloatRange):
     """A number in a range. NaN is refused, which no comparison does."""
 

@@ -16,6 +16,7 @@ from independence_bench.api.orders import EFFORTS, RunOrder, lines_before, run_o
 from independence_bench.cli import calling, progress
 from independence_bench.cli.calling import Worker, price_option
 from independence_bench.cli.options import (
+    GroupedCommand,
     Number,
     as_list,
     command_line,
@@ -109,7 +110,7 @@ plan_options = gathering(
 )
 
 
-@click.command(name="run")
+@click.command(name="run", cls=GroupedCommand)
 @plan_options
 @weights_option
 @progress.until_option
@@ -213,7 +214,7 @@ def _carry_out_rounds(options: RunOptions, target: Target, store: Store, ask: bo
     return complete
 
 
-@click.command(name="rerun")
+@click.command(name="rerun", cls=GroupedCommand)
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @calling.endpoint_options
 @runs_option
@@ -316,7 +317,7 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
 # ---------------------------------------------------------------- what it would take
 
 
-@click.command(name="estimate-cost")
+@click.command(name="estimate-cost", cls=GroupedCommand)
 @plan_options
 @price_option
 @click.option("--resolve", is_flag=True, help="Also say which differences this many runs can detect.")
