@@ -75,7 +75,7 @@ MEANT = {
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
-        "logs", "inspect",
+        "logs", "inspect", "mine.csv", "above",
         "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
@@ -295,6 +295,7 @@ def session(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         Path(name).touch()
     write_small(Path("my-protocol"))
     shutil.copy(shelf.folder / "cache.tar.xz", "cache.tar.xz")
+    Path("mine.csv").write_text("model,value\nsim/rock,1\n", encoding="utf-8")
     return tmp_path
 
 

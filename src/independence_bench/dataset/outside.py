@@ -1,0 +1,140 @@
+"""Boards of others, and a user's own figures: from files to values of `analysis/outside.py`.
+
+The boards that are shipped are in outside.yaml: figures only, with their source, its state and our ids of the models.
+A user's own are a CSV file with a header: model, value, and if known error, or low and high of a 95 % interval.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import cache
+from math import isfinite, sqrt
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from independence_bench.analysis.outside import ERRORS_WIDE, Expected, OutsideBoard, OutsideFigure
+from independence_bench.errors import BenchError, WrongUse
+from independence_bench.escape import label_text
+from independence_bench.lookup import instead
+from independence_bench.yaml_io import OneLine, Strict, file_text, read_yaml
+
+SHIPPED = Path(__file__).with_name("outside.yaml")
+COLUMNS = ("model", "value", "error", "low", "high")  # of a user's file
+MOST = 10_000  # rows
+LONGEST = 300  # characters of a name
+
+
+class _Shipped(Strict):
+    name: OneLine
+    measures: OneLine
+    expected: Expected
+    value: OneLine  # the column of its figures
+    low: OneLine | None = None  # columns of a 95 % interval
+    high: OneLine | None = None
+    cases: Annotated[int, Field(gt=0)] | None = None  # the figures are percent of so many cases: a binomial error
+
+
+class _Source(Strict):
+    source: OneLine
+    as_of: OneLine
+    boards: Annotated[list[_Shipped], Field(min_length=1)]
+    figures: str  # CSV; an empty cell: that board has no figure of that model
+
+
+class _File(Strict):
+    sources: list[_Source]
+
+
+@cache
+def shipped_boards() -> tuple[OutsideBoard, ...]:
+    """Those of outside.yaml, in its order."""
+
+    def wrong(key: str, problem: str) -> BenchError:
+        return WrongUse(f"{SHIPPED.name}: {key} {problem}")
+
+    return tuple(
+        OutsideBoard(
+            board.name,
+            tuple(_figure(row, board, f"{SHIPPED.name}: {row['model']}") for row in rows if row[board.value]),
+            board.measures,
+            source.source,
+            source.as_of,
+            board.expected,
+        )
+        for source in read_yaml(file_text(SHIPPED), _File, wrong).sources
+        for rows in (_rows(source.figures, source.source)[1],)
+        for board in source.boards
+    )
+
+
+def _figure(row: dict[str, str], board: _Shipped, where: str) -> OutsideFigure:
+    value, error = _number(row[board.value], where), None
+    if board.low and board.high:
+        error = (_number(row[board.high], where) - _number(row[board.low], where)) / ERRORS_WIDE
+    elif board.cases:
+        share = (value / 100 * board.cases + 1) / (board.cases + 2)  # so that 0 of them is not without error
+        error = 100 * sqrt(share * (1 - share) / board.cases)
+    return OutsideFigure(row["model"], value, error)
+
+
+def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
+    """A user's CSV. Raises WrongUse for a file that is none, naming the line; rows without a value are an error."""
+    head, rows = _rows(file_text(path), str(path))
+    if unknown := [name for name in head if name not in COLUMNS]:
+        raise WrongUse(f"{path}: there is no column {label_text(unknown[0][:60])}; known: {', '.join(COLUMNS)}")
+    if missing := [name for name in COLUMNS[:2] if name not in head]:
+        raise WrongUse(f"{path}: the column {missing[0]} is missing; {instead(missing[0], head)}")
+    if ("low" in head) != ("high" in head) or ("error" in head and "low" in head):
+        raise WrongUse(f"{path}: a standard error is one column, error, or two, low and high of a 95 % interval")
+    if not rows:
+        raise WrongUse(f"{path} has no rows; write a line for each model: {','.join(head)}")
+    figures = []
+    for number, row in enumerate(rows, 2):
+        where = f"{path}, line {number}"
+        error = None
+        if row.get("error"):
+            error = _number(row["error"], where)
+        elif row.get("low") and row.get("high"):
+            error = (_number(row["high"], where) - _number(row["low"], where)) / ERRORS_WIDE
+        if not row["model"] or len(row["model"]) > LONGEST:
+            raise WrongUse(f"{where}: a model's name has 1 to {LONGEST} characters")
+        if error is not None and error < 0:
+            raise WrongUse(f"{where}: an error is 0 or more, and low is not above high")
+        figures.append(OutsideFigure(row["model"], _number(row["value"], where), error))
+    return OutsideBoard(path.stem[:40], tuple(figures), "your own figures", str(path), expected=expected)
+
+
+def _rows(text: str, where: str) -> tuple[list[str], list[dict[str, str]]]:
+    """The header and the rows of a CSV text, without spaces around cells. Raises WrongUse where cells are missing."""
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text), strict=True) if any(cell.strip() for cell in line)]
+    except csv.Error as error:
+        raise WrongUse(f"{where} is no CSV ({error}); commas between cells, quotes around what has commas") from error
+    if not lines:
+        raise WrongUse(f"{where} is empty; its first line is {','.join(COLUMNS[:3])}")
+    if len(lines) > MOST:
+        raise WrongUse(f"{where} has {len(lines):,} rows, more than {MOST:,}")
+    head = [cell.strip().lower() for cell in lines[0]]
+    if len({*head}) < len(head):
+        raise WrongUse(f"{where}: two columns have the same name")
+    return head, [_row(head, line, f"{where}, row {number}") for number, line in enumerate(lines[1:], 2)]
+
+
+def _row(head: Sequence[str], line: Sequence[str], where: str) -> dict[str, str]:
+    if len(line) != len(head):
+        raise WrongUse(f"{where}: {len(line)} cells where the header has {len(head)}")
+    return dict(zip(head, (cell.strip() for cell in line), strict=True))
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        number = float(cell)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number):
+        raise WrongUse(f"{where}: {label_text(cell[:40])} is no number; write 12.5, without % or thousands")
+    return number
