@@ -30,23 +30,17 @@ LONGEST = 300  # characters of a name
 
 class _Shipped(Strict):
     name: OneLine
+    column: OneLine  # of its figures; where there are NAME_low and NAME_high, they are a 95 % interval
     measures: OneLine
     expected: Expected
-    value: OneLine  # the column of its figures
-    low: OneLine | None = None  # columns of a 95 % interval
-    high: OneLine | None = None
+    source: OneLine
+    as_of: OneLine
     cases: Annotated[int, Field(gt=0)] | None = None  # the figures are percent of so many cases: a binomial error
 
 
-class _Source(Strict):
-    source: OneLine
-    as_of: OneLine
-    boards: Annotated[list[_Shipped], Field(min_length=1)]
-    figures: str  # CSV; an empty cell: that board has no figure of that model
-
-
 class _File(Strict):
-    sources: list[_Source]
+    boards: list[_Shipped]
+    figures: str  # CSV; an empty cell: that board has no figure of that model
 
 
 @cache
@@ -56,26 +50,22 @@ def shipped_boards() -> tuple[OutsideBoard, ...]:
     def wrong(key: str, problem: str) -> BenchError:
         return WrongUse(f"{SHIPPED.name}: {key} {problem}")
 
+    found = read_yaml(file_text(SHIPPED), _File, wrong)
+    _, rows = _rows(found.figures, SHIPPED.name)
     return tuple(
         OutsideBoard(
             board.name,
-            tuple(_figure(row, board, f"{SHIPPED.name}: {row['model']}") for row in rows if row[board.value]),
-            board.measures,
-            source.source,
-            source.as_of,
-            board.expected,
+            tuple(_figure(row, board) for row in rows if row[board.column]),
+            *(board.measures, board.source, board.as_of, board.expected),
         )
-        for source in read_yaml(file_text(SHIPPED), _File, wrong).sources
-        for rows in (_rows(source.figures, source.source)[1],)
-        for board in source.boards
+        for board in found.boards
     )
 
 
-def _figure(row: dict[str, str], board: _Shipped, where: str) -> OutsideFigure:
-    value, error = _number(row[board.value], where), None
-    if board.low and board.high:
-        error = (_number(row[board.high], where) - _number(row[board.low], where)) / ERRORS_WIDE
-    elif board.cases:
+def _figure(row: dict[str, str], board: _Shipped) -> OutsideFigure:
+    value, low, high = (_number(row.get(board.column + end) or "0", SHIPPED.name) for end in ("", "_low", "_high"))
+    error = (high - low) / ERRORS_WIDE or None
+    if board.cases:
         share = (value / 100 * board.cases + 1) / (board.cases + 2)  # so that 0 of them is not without error
         error = 100 * sqrt(share * (1 - share) / board.cases)
     return OutsideFigure(row["model"], value, error)
