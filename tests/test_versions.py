@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import write_small
 from scripted import Answer, Asked, ScriptedModel, says, verdict
@@ -23,6 +24,8 @@ from independence_bench.analysis.compare_versions import (
     version_change,
     word_changes,
 )
+from independence_bench.analysis.statistics.intervals import NORMAL, t_quantile
+from independence_bench.analysis.statistics.margins import look_level
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -75,6 +78,7 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "  - ... somebody, and you stay [that.]\n" in done.stdout
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
     assert "B is ahead on this test" in done.stdout
+    assert "Intervals and p allow for a look after every run." in re.sub(r"\s+", " ", done.stdout)
     assert "No more runs are needed to tell the two apart on this test." in re.sub(r"\s+", " ", done.stdout)
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)
     assert [one["name"] for one in found["versions"]] == ["small", "small"]
@@ -203,6 +207,29 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
     assert few is not None
     assert many is not None
     assert 2 < few < many
+
+
+def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> None:
+    """Over all looks at random walks about one in twenty crosses the bound, and 0 is on the edge where p is 5%."""
+    steps = np.random.default_rng(1).standard_normal((20_000, 200)).cumsum(axis=1)
+    runs = np.arange(2, 201)
+    bounds = [float(t_quantile(look_level(of), NORMAL)) for of in runs]
+    crossed = (np.abs(steps[:, 1:]) / np.sqrt(runs) > bounds).any(axis=1).mean()
+    assert 0.045 < crossed < 0.055
+
+    old, new = versions
+    change = version_change(old, new, new.configurations)
+    told = []
+    for share in np.linspace(0.5, 0.68, 19):
+        boards = [board_of(one, row_of(one, "a/b", marks_of(one, of, 3))) for one, of in ((old, 0.5), (new, share))]
+        (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
+        index = found.found.scores.index
+        assert index is not None
+        assert index.uncertainty.rerun is not None
+        assert index.p_rerun is not None
+        told.append(not index.uncertainty.rerun.holds(0.0))
+        assert told[-1] == (index.p_rerun < 0.05)
+    assert 0 < sum(told) < len(told)
 
 
 def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:

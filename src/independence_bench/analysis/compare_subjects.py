@@ -113,12 +113,14 @@ def _marked(scores: Sequence[ScorePair]) -> list[ScorePair]:
     ]
 
 
-def known_differences(uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]]) -> list[Known]:
-    """Of each of *pairs* of those who were measured together, by number, the second minus the first.
+def known_differences(
+    uncertainty: BoardUncertainty, pairs: Sequence[tuple[int, int]], level: float = intervals.LEVEL
+) -> list[Known]:
+    """Of each of *pairs* of those who were measured together, by number, the second minus the first, at *level*.
 
     A hundred pairs take little longer than one.
     """
-    found = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs])
+    found = uncertainty.differences([second for _, second in pairs], [first for first, _ in pairs], level)
     return [{key: differences[n] for key, differences in found.items()} for n in range(len(pairs))]
 
 

@@ -7,7 +7,8 @@ scenario is the same, and the scenarios themselves. A changed judge.md, score or
 kind: nothing is compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met the same scenarios;
-their runs have nothing in common, for another prompt is another request.
+their runs have nothing in common, for another prompt is another request. Who edits a prompt looks after every run, so
+intervals and p are those of `margins.look_level`: right at whichever look one stops.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from difflib import SequenceMatcher
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import SubjectComparison, comparison_of, known_differences, values_of
-from independence_bench.analysis.statistics.margins import RunsNeeded, runs_needed
+from independence_bench.analysis.statistics.margins import RunsNeeded, look_level, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
@@ -257,7 +258,8 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     )  # fmt: skip
     lacking = [row.label for row, score in zip(rows, scores, strict=True) if score is None or score.index is None]
     why_no_interval = tuple(f"no interval: {label} is incomplete" for label in lacking) or together.why_no_interval()
-    known = known_differences(together, [(0, 1)])[0] if complete else {}
+    level = look_level(max(row.score.runs for row in rows))
+    known = known_differences(together, [(0, 1)], level)[0] if complete else {}
     values = [
         {key: value for key, value in values_of(protocol, configurations, score, one).items() if change.compares(key)}
         for score, one in zip(scores, marks, strict=True)
@@ -268,7 +270,7 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     open_ = index is not None and not told and index.difference != 0
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do
-    needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0)
+    needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0, None)
     return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], found), needed)
 
 

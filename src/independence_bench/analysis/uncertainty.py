@@ -33,7 +33,7 @@ from independence_bench.analysis.statistics.generalization import (
     shrunken,
     standings,
 )
-from independence_bench.analysis.statistics.intervals import Limits
+from independence_bench.analysis.statistics.intervals import LEVEL, Limits
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SUBJECTS,
     MOST_RATIO,
@@ -160,12 +160,14 @@ class BoardUncertainty:
                 )
         return compared
 
-    def differences(self, first: Sequence[int], second: Sequence[int]) -> dict[Compared, list[ScoreDifference]]:
+    def differences(
+        self, first: Sequence[int], second: Sequence[int], level: float = LEVEL
+    ) -> dict[Compared, list[ScoreDifference]]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
         degrees = [0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared]
         low = 100.0 * self.protocol.lowest
         points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
-        return dict(zip(self.compared, score_differences(points, first, second, degrees), strict=True))
+        return dict(zip(self.compared, score_differences(points, first, second, degrees, level), strict=True))
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -268,7 +270,11 @@ def measure_board(
 
 
 def score_differences(
-    scores: Sequence[Measure], first: Sequence[int], second: Sequence[int], more: Sequence[float] = ()
+    scores: Sequence[Measure],
+    first: Sequence[int],
+    second: Sequence[int],
+    more: Sequence[float] = (),
+    level: float = LEVEL,
 ) -> list[list[ScoreDifference]]:
     """Of each score, those of pairs of subjects, by number, the first minus the second; *more*: degrees for its p.
 
@@ -276,7 +282,7 @@ def score_differences(
     """
     one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
     asked = [(of.measured, of.noise, degrees) for of, degrees in zip(scores, more or [0.0] * len(scores), strict=True)]
-    answers = all_differences(asked, one, other)
+    answers = all_differences(asked, one, other, level)
     return [_in_pairs(of, both, one, other) for of, both in zip(scores, answers, strict=True)]
 
 

@@ -244,12 +244,15 @@ def score_values(score: ScorePair, first: str = "first", second: str = "second")
 
 MOST_CHANGES = 8  # of one prompt; the rest is counted
 LONGEST_CHANGE = 240  # characters of one side of a change
+EVERY_LOOK = "Intervals and p allow for a look after every run."
 NOT_COMPARED = "The index is not compared: over fewer scenarios it is a different quantity."
 
 
 def version_statement(one: VersionComparison) -> str:
     """What can be said of the two versions' indices, in words; A is the old one, B the new one."""
-    return statement(one.found) if one.change.has_index else NOT_COMPARED
+    if not one.change.has_index:
+        return NOT_COMPARED
+    return f"{statement(one.found)}{f' {EVERY_LOOK}' if one.found.scores.index is not None else ''}"
 
 
 def what_settles(one: VersionComparison) -> str:

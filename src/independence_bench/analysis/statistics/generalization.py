@@ -57,18 +57,23 @@ def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[
     return rerun if shown else None, None if new_scenarios is None else no_narrower(new_scenarios, rerun)
 
 
-def all_differences(asked: Sequence[ComparedScore], first: Numbers, second: Numbers) -> list[Answers]:
+def all_differences(
+    asked: Sequence[ComparedScore], first: Numbers, second: Numbers, level: float = LEVEL
+) -> list[Answers]:
     """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*, by number.
 
-    All at once: on a small board one score takes as long as all of them.
+    All at once: on a small board one score takes as long as all of them. At *level*; a p is multiplied until it is 5%
+    at the edge of the interval.
     """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
-    both = (_differences([of[question] for of in sides], more) for question in range(2))
+    both = (_differences([of[question] for of in sides], more, level) for question in range(2))
     return [_answers(measured, *of_both) for (measured, *_), *of_both in zip(asked, *both, strict=True)]
 
 
-def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float]) -> list[PairDifferences | None]:
+def _differences(
+    sides: Sequence[dispersion.Pair | None], more: Sequence[float], level: float
+) -> list[PairDifferences | None]:
     """Those of each score, whose two sides have a number for each pair of subjects."""
     of_scores: list[PairDifferences | None] = [None] * len(sides)
     alike: dict[tuple[tuple[bool, bool], ...], list[tuple[int, dispersion.Pair]]] = defaultdict(list)
@@ -79,7 +84,8 @@ def _differences(sides: Sequence[dispersion.Pair | None], more: Sequence[float])
         places, pairs = zip(*those, strict=True)
         one, other = map(joined, zip(*pairs, strict=True))
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
-        columns = *differences(one, other), smallest_seen(one, other), p_values(one, other, degrees)
+        p_value = np.minimum(p_values(one, other, degrees) * ((1 - LEVEL) / (1 - level)), 1.0)
+        columns = *differences(one, other, level), smallest_seen(one, other, level), p_value
         for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
             of_scores[place] = PairDifferences((low, high), seen, p)
     return of_scores

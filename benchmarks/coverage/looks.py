@@ -1,0 +1,153 @@
+"""How often somebody who looks after every run calls two equal versions different: simulation, before and after.
+
+    python benchmarks/coverage/looks.py                # prints a section of docs/coverage.md, some five minutes
+    python benchmarks/coverage/looks.py --write        # and writes it, and every cell as looks.csv
+
+`aib compare --by version` measures two versions of a subject together and nobody else. Both are played run after run;
+the user looks after each, and stops at the first "is ahead". Before: the interval of one look. After: that of
+`margins.look_level`. Other rules were tried on the same draws. Boards: the same of two subjects and of rankings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from math import log, sqrt
+
+import numpy as np
+from cells import _pairs_p
+from draw import Days, Floats, Generator, draw_boards, models, whole_index
+from gate_pairs import of_v2
+from methods import measured_boards, stacked
+from page import PAGE, markdown, percent, write_rows, write_section
+from stem_draws import PLACES as STEM_PLACES
+from stem_draws import design_of, play, shares_of
+
+from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
+from independence_bench.analysis.statistics.generalization import holm, pairs_of
+from independence_bench.analysis.statistics.intervals import NORMAL, p_values, tail
+from independence_bench.analysis.statistics.margins import look_level
+
+MOST = 20  # runs
+SHOWN = (5, 10, MOST)
+DROP = 0.08  # of the worse version, where power is counted: points over 100
+RANKED = 4  # rankings are drawn this many times less often
+DAYS = {
+    "independent": Days(0.0),
+    "shifted": Days(0.19),
+    "shifted, half of it lasts": Days(0.19, serial=0.5),
+}
+
+
+def _mixture(runs: float) -> float:
+    """The p of a normal mixture's bound (H. Robbins, Annals of Mathematical Statistics 41, 1970), at its best at 8."""
+    known = runs / 8 * 5
+    return float(tail(sqrt((1 + 1 / known) * (log(1 + known) - 2 * log(0.05))), NORMAL))
+
+
+RULES: dict[str, Callable[[int], float]] = {  # runs -> p up to which it is said that one is ahead
+    "one look": lambda runs: 0.05,
+    "p x (runs + 1)": lambda runs: 1 - look_level(runs),
+    "5% spent as 1/(k (k - 1))": lambda runs: 0.05 / (runs * (runs - 1)),
+    "mixture": _mixture,
+}
+
+
+def looked(design: Design, first: Sequence[Floats], second: Sequence[Floats], start: int = 2) -> Floats:
+    """[draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each of two versions."""
+    found, both = [], np.stack([np.array(first), np.array(second)], axis=1)
+    for runs in range(start, MOST + 1):
+        zero, one = np.array([0]), np.array([1])
+        boards = measured_boards(design, both[:, :, :runs])
+        sides = [pairs_rerun(board, one, zero) for board in boards]
+        shown = np.array([not board.run_effects.beyond for board in boards])
+        known = [side for side in sides if side is not None]
+        p = p_values(*(stacked([side[n] for side in known]) for n in (0, 1)))
+        found.append(np.where(shown, p.ravel(), 1.0))
+    return np.stack(found, axis=1)
+
+
+def stopped(p: Floats, rule: Callable[[int], float]) -> Floats:
+    """[runs of `SHOWN`]: share of draws in which it was said up to then that one is ahead."""
+    said = np.logical_or.accumulate(p <= [rule(runs) for runs in range(2, MOST + 1)], axis=1)
+    return np.array([said[:, runs - 2].mean() for runs in SHOWN])
+
+
+def equal(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
+    """(situation, p of looks) of versions that are equal in every scenario."""
+    test = whole_index(models())
+    for days, of_day in DAYS.items():
+        for place in ("low", "middle", "ceiling"):
+            if place == "ceiling" and of_day.spread:
+                continue
+            played = draw_boards(test, rng, draws, 2, MOST, (place,), equal=2, days=of_day).shares
+            yield f"v2, {place}; runs {days}", looked(test.design, list(played[:, 0]), list(played[:, 1]))
+    for name in ("0.5", "0.9"):
+        design, place = design_of(12), STEM_PLACES[name]
+        scores = play(rng, draws, [place, place], 12, MOST, 0.0, 0.0).scores
+        sides = ([shares_of(design, one) for one in scores[:, n]] for n in (0, 1))
+        yield f"v3-lite, {name}; runs independent", looked(design, *sides)
+
+
+def different(rng: Generator, draws: int) -> Iterator[tuple[str, Floats]]:
+    """The same of versions of which the later one is worse by `DROP`."""
+    for place in ("middle", "ceiling"):
+        drawn = of_v2(place, 0.0)(rng, draws, MOST, MOST, DROP, "alike")
+        yield f"v2, {place}", looked(drawn.design, list(drawn.before), list(drawn.after))
+
+
+def boards(rng: Generator, draws: int, sittings: bool) -> Iterator[tuple[str, str, str, str]]:
+    """On a board of 20 equal subjects: a pair that was chosen beforehand, and the ranking, at looks 2 to 10."""
+    test, subjects = whole_index(models()), 20
+    first, second = pairs_of(subjects)
+    played = draw_boards(test, rng, draws, subjects, 10, ("middle",), equal=subjects).shares
+    pair, ranking = np.zeros((2, draws, 9), dtype=bool)
+    for runs in range(2, 11):
+        of_run = [[1] * runs] * subjects if sittings else None
+        measured = [measure(test.design, list(one[:, :runs]), of_run) for one in played]
+        one = [pairs_rerun(board, np.array([0]), np.array([1])) for board in measured]
+        pair[:, runs - 2] = p_values(*(stacked([s[n] for s in one if s]) for n in (0, 1))).ravel() <= 0.05
+        ranking[:, runs - 2] = [holm(p).any() for p in _pairs_p(measured, "rerun", first, second)]
+    where = "with an allowance for sittings" if sittings else "without (known weights)"
+    for name, said in (("`aib compare A B`, 20 subjects", pair), ("a ranking of 20", ranking)):
+        yield f"{name}, {where}", percent(said[:, 3].mean()), percent(said.any(axis=1).mean()), str(draws)
+
+
+def section(rng: Generator, draws: int) -> str:
+    """What docs/coverage.md says of it; writes every cell."""
+    rows, cells = [], []
+    for kind, situations in (("equal", equal(rng, draws)), ("worse by 8 points", different(rng, draws))):
+        for situation, p in situations:
+            shares = {name: stopped(p, rule) for name, rule in RULES.items()}
+            cells += [(kind, situation, name, *map(percent, of)) for name, of in shares.items()]
+            rows.append((f"{kind}: {situation}", *("/".join(map(percent, of)) for of in shares.values())))
+            print(rows[-1], file=sys.stderr, flush=True)
+    write_rows("looks", ("versions", "situation", "rule", *(f"said_by_{runs}_runs_percent" for runs in SHOWN)), cells)
+    of_boards = [row for sittings in (False, True) for row in boards(rng, draws // RANKED, sittings)]
+    return "\n".join(
+        [
+            f"{draws:,} pairs of versions a cell; the standard error of a share near 5% is "
+            f"{100 * sqrt(0.05 * 0.95 / draws):.1f} points. Called different by 5, 10 and {MOST} runs, in %:\n",
+            *markdown(("versions", *RULES), rows),
+            "Equal subjects of a board, in %:\n",
+            *markdown(("sentence", "one look at 5 runs", "looks at 2 to 10 runs", "boards"), of_boards),
+        ]
+    )
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=1000, help="pairs of each cell  [default: 1000]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help=f"docs/{PAGE.name}, too")
+    chosen = parser.parse_args()
+    text = section(np.random.default_rng(chosen.seed), chosen.draws)
+    if chosen.write:
+        write_section(PAGE, "looks", text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
