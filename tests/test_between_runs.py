@@ -6,10 +6,11 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from scipy.special import chdtrc
+from scipy.special import chdtrc, ndtr
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
 from independence_bench.analysis.statistics.intervals import intervals
+from independence_bench.analysis.statistics.run_order import order_p
 from independence_bench.analysis.statistics.shared_effects import RunEffects, run_effects
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))
@@ -121,3 +122,43 @@ def test_marks_that_never_vary_say_nothing_of_runs_to_the_last_bit() -> None:
 
     assert found.ratio is None
     assert found.excess == 0
+
+
+@pytest.mark.parametrize("runs", [3, 4, 5])
+def test_how_much_alike_neighbours_are_is_told_against_all_orders_of_the_runs(runs: int) -> None:
+    """Enumerated: of every order's sum, in standard deviations from their mean; p is the normal tail."""
+    marks = np.random.default_rng(6).random((runs, 3))
+    away = marks - marks.mean(axis=0)
+    between = np.abs(np.subtract.outer(range(runs), range(runs)))
+
+    def alike(order: tuple[int, ...]) -> tuple[float, float]:
+        mine, whole = away[list(order)], away[list(order)].sum(axis=1)
+        return -float((between * (mine @ mine.T)).sum()), -float((between * np.outer(whole, whole)).sum())
+
+    every = np.array([alike(order) for order in permutations(range(runs))])
+    scores = (every - every.mean(axis=0)) / every.std(axis=0)
+
+    for order, both in zip(permutations(range(runs)), scores, strict=True):
+        assert order_p([marks[list(order)]]) == pytest.approx(min(float(2 * ndtr(-both).min()), 1.0))
+
+
+def test_runs_that_last_or_move_are_told_and_shuffled_ones_are_not() -> None:
+    """Twenty subjects of five runs; with two runs, or one in each sitting, there is no order."""
+    rng = np.random.default_rng(7)
+    marks = rng.normal(size=(20, 5, 10))
+    moving = marks + np.linspace(-0.5, 0.5, 5)[:, None]
+    lasting = np.cumsum(marks, axis=1)
+
+    assert (order_p(list(marks)) or 0) > 0.05
+    assert (order_p(list(moving)) or 1) < 0.01
+    assert (order_p(list(lasting)) or 1) < 0.001
+    assert order_p(list(moving[:, :2])) is None
+    assert order_p(list(moving), [[1, 2, 3, 4, 5]] * 20) is None
+
+
+def test_a_run_that_collapsed_is_its_subjects_alone() -> None:
+    """One run of one of ten subjects falls in everything: that subject, and no other one."""
+    marks, _ = boards(np.random.default_rng(8), 10, 5, 0.0)
+    marks[3, 2] -= 0.3
+
+    assert np.flatnonzero(run_effects(list(marks)).outlying).tolist() == [3]

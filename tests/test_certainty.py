@@ -301,6 +301,16 @@ def test_a_board_says_whether_its_runs_are_independent() -> None:
     assert "(8 subjects, p = " in ratio
 
 
+def test_a_board_says_what_its_runs_show_that_no_interval_allows_for() -> None:
+    """Runs that rise one after the other in every subject; and one run that fell in one of thirteen."""
+    rising = measure_board(V2, V2.configurations, [shifted([0.5, 0.52, 0.54, 0.56])] * 8)
+    even = board(V2, V2.configurations, [4] * 12, [0.7] * 12, seed=5)
+    fallen = measure_board(V2, V2.configurations, [*even, shifted([0.7, 0.69, 0.35, 0.71])])
+
+    assert "runs resemble those before and after them" in rising.of_runs()[-1]
+    assert "of 1 subject a run lies far from the others" in fallen.of_runs()[1]
+
+
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
     """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
     of_board = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)

@@ -210,12 +210,12 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
 
 
 def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> None:
-    """Over all looks at random walks about one in twenty crosses the bound, and 0 is on the edge where p is 5%."""
+    """Over all looks at random walks less than one in twenty crosses the bound, and 0 is on the edge where p is 5%."""
     steps = np.random.default_rng(1).standard_normal((20_000, 200)).cumsum(axis=1)
     runs = np.arange(2, 201)
     bounds = [float(t_quantile(look_level(of), NORMAL)) for of in runs]
     crossed = (np.abs(steps[:, 1:]) / np.sqrt(runs) > bounds).any(axis=1).mean()
-    assert 0.045 < crossed < 0.055
+    assert 0.035 < crossed < 0.05
 
     old, new = versions
     change = version_change(old, new, new.configurations)

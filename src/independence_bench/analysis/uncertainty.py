@@ -34,6 +34,7 @@ from independence_bench.analysis.statistics.generalization import (
     standings,
 )
 from independence_bench.analysis.statistics.intervals import LEVEL, Limits
+from independence_bench.analysis.statistics.run_order import order_p
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SUBJECTS,
     MOST_RATIO,
@@ -106,6 +107,7 @@ class BoardUncertainty:
     shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
+    order_p: float | None = None  # of the index: that its runs have no order (`run_order.py`); None: too few runs
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured.
@@ -209,8 +211,8 @@ class BoardUncertainty:
             return ("these runs do not show whether the conversations of one run are independent",)
         subjects = int(np.count_nonzero(effects.weight))
         number = f"{subjects} subject{'s' if subjects > 1 else ''}"
-        p = "p < 0.001" if effects.p < 0.001 else f"p = {effects.p:.3f}"
-        sentence = f"the spread between runs is {effects.ratio:.2f} times that of independent runs ({number}, {p})"
+        p = _p_text(effects.p)
+        sentence = f"the spread between runs is {effects.ratio:.2f} times that of independent runs ({number}, p {p})"
         wider = sqrt(1 + effects.excess)
         if effects.p < NOTABLE:
             sentence += ": something shifts whole runs, such as the day or the provider"
@@ -218,7 +220,19 @@ class BoardUncertainty:
             sentence += ", which chance can explain"
         if f"{wider:.2f}" != "1.00" and not effects.beyond:
             sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
-        return (sentence,)
+        said = [sentence]
+        if (lone := int(np.count_nonzero(effects.outlying))) and not effects.beyond:
+            who = "1 subject" if lone == 1 else f"{lone} subjects"
+            said.append(
+                f"of {who} a run lies far from the others, as where it collapsed; the intervals of subjects that "
+                "happened to have no such run do not allow for one"
+            )
+        if self.order_p is not None and self.order_p < NOTABLE:
+            said.append(
+                f"runs resemble those before and after them (p {_p_text(self.order_p)}): something lasts from run to "
+                "run, or the model moves, and intervals do not allow for that"
+            )
+        return tuple(said)
 
     def of_sittings(self) -> SittingsAllowance | None:
         """What the intervals of the index allow for between sittings; None where no subject's sittings are known."""
@@ -239,6 +253,10 @@ class BoardUncertainty:
         )
 
 
+def _p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
 def measure_board(
     protocol: Protocol,
     configurations: Sequence[Configuration],
@@ -252,6 +270,7 @@ def measure_board(
     each subject the sitting of each of its runs; None: not known.
     """
     measures: dict[str, Measure] = {}
+    of_order = None
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
     shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
     if subjects:
@@ -264,9 +283,12 @@ def measure_board(
             counting = [np.where(design.weights, own, 0.0) for own in shares]
             measured = measure(design, counting, sittings)
             noise = judge_noise(jury_marks(design.weights, of_judges), measured.mean) if by_judge else None
+            if name == INDEX:
+                added = [np.einsum("dk,rdk->rk", design.weights, of) for of in counting]
+                of_order = order_p(added, sittings)
             unit = 100.0 if name == INDEX else 1.0
             measures[name] = Measure(measured, noise, unit * (1 - protocol.lowest), unit * protocol.lowest)
-    return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1))
+    return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
 
 
 def score_differences(

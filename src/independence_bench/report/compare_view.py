@@ -14,7 +14,7 @@ from independence_bench.analysis.compare_versions import VersionChange, VersionC
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by
+from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_runs
 from independence_bench.report.branches_view import branches_compared
 from independence_bench.report.encode import fields_of, picked
 from independence_bench.report.format import from_to, number, plural, signed
@@ -321,6 +321,8 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
     yield Note(f"\n{version_statement(one)}", "bold")
     if settles := what_settles(one):
         yield Note(settles)
+    for said in of_runs(one.found.board):
+        yield Note(said)
     yield Note("")
     yield from differences_view(one.found)
 

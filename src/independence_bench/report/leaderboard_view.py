@@ -369,7 +369,8 @@ def _together(uncertainty: BoardUncertainty | None) -> dict[str, Any] | None:
     if found is None:
         return None
     values = picked(found, "variance_ratio=ratio degrees p excess_in_intervals=excess")
-    return values | {"subjects": int((found.weight > 0).sum())}
+    of_order = uncertainty.order_p if uncertainty else None
+    return values | {"subjects": int((found.weight > 0).sum()), "order_p": of_order}
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from math import erfc, sqrt
 import numpy as np
 
 from independence_bench.analysis.statistics.intervals import Scores
-from independence_bench.analysis.statistics.values import Floats, Numbers
+from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 BELIEVED_DEGREES = 0.5  # that runs are independent is believed beforehand, with so many degrees
 LEAST_SHARE = 0.5  # of the average: how little of what shifts whole runs a subject near an end is taken to feel
@@ -100,6 +100,19 @@ class RunEffects:
     def beyond(self) -> bool:
         """Whether so much shifts whole runs that no interval of the same test again holds."""
         return self.ratio is not None and self.ratio > MOST_RATIO and self.p is not None and self.p < CERTAIN
+
+    @property
+    def outlying(self) -> Bools:
+        """[subjects]: whose own runs are `beyond`, as where one of several collapsed; p is multiplied by the subjects.
+
+        Their intervals are wide enough; those of subjects in whose few runs it did not happen are not.
+        """
+        found = self.of_runs > MOST_RATIO * self.of_conversations
+        number = np.count_nonzero(self.weight)
+        for n in np.flatnonzero(found):
+            p = RunEffects(*(of[[n]] for of in (self.of_runs, self.of_conversations, self.by_chance, self.weight))).p
+            found[n] = p is not None and p * number < CERTAIN
+        return found
 
     @property
     def careful(self) -> float:
