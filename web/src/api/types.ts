@@ -412,7 +412,7 @@ export interface SubjectEffect {
 
 /** The mean over subjects of a difference within each of them. */
 export interface Effect {
-  readonly factor: "system" | "delivery" | "interaction";
+  readonly factor: "both" | "system" | "delivery" | "interaction";
   readonly level: string;
   readonly base: string;
   readonly within: string | null;
