@@ -118,6 +118,33 @@ def data() -> Published:
 # ---------------------------------------------------------------- what is taken over
 
 
+def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
+    """26 replies, 15 judgements and one reading of names in three conversations, by who was paid; none of it ours."""
+    data.names(ONE, 1)
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+
+    costs = json.loads(aib(tmp_path, "costs", "--json").stdout)
+    text = aib(tmp_path, "costs").stdout
+
+    theirs = {
+        kind: [
+            (one["name"], one["paid"]["calls"], pytest.approx(one["paid"]["dollars"]))
+            for one in costs["imported"][kind]
+        ]
+        for kind in ("subjects", "judges", "names")
+    }
+    assert theirs == {
+        "subjects": [(subject_of(ONE).label, 26, 0.026)],
+        "judges": [(f"published:{JUDGE}", 15, 0.0015)],
+        "names": [("published:readers/one", 3, 0.0003)],
+    }
+    assert costs["imported"]["whole"]["dollars"] == pytest.approx(0.0278)
+    assert (costs["whole"]["calls"], costs["judges"]) == (0, [])
+    assert "holds no paid calls" in text
+    assert "As imported, not paid by this store: $0.0278 reported, 44 calls" in text
+    assert "by model: readings of names" in text
+
+
 @pytest.mark.parametrize("form", ["folder", "w:", "w:gz", "w:bz2", "w:xz"])
 def test_a_folder_and_every_kind_of_tar_come_to_the_same(data: Published, tmp_path: Path, form: str) -> None:
     """All 15 conversations with their marks; the files that are none are counted."""

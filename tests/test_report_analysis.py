@@ -221,13 +221,13 @@ def test_what_a_run_costs() -> None:
 
     prices = price_indices(list(rows.values()), spent)
 
-    assert [(p.index, p.dollars_per_run, p.free) for p in prices] == [
-        (90.0, 9.0, False),
-        (80.0, pytest.approx(0.2), False),
-        (20.0, 0.1, False),
-        (30.0, 0.0, True),
-        (70.0, None, False),
-        (75.0, None, False),
+    assert [(p.index, p.dollars_per_run, p.points_per_dollar, p.free) for p in prices] == [
+        (90.0, 9.0, 10.0, False),
+        (80.0, pytest.approx(0.2), pytest.approx(400.0), False),
+        (20.0, 0.1, pytest.approx(200.0), False),
+        (30.0, 0.0, None, True),
+        (70.0, None, None, False),
+        (75.0, None, None, False),
     ]
 
 

@@ -8,21 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
+from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
+    Block,
     Cells,
     Column,
     Drawn,
+    Entries,
     Name,
     Note,
     Prose,
     Remark,
     Strong,
     Table,
+    Title,
     listed,
 )
 
@@ -345,3 +349,22 @@ def _not_sat(exam: BoardExam) -> str:
     has = "have" if len(exam.lacking) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
+
+
+# ---------------------------------------------------------------- rules
+
+
+def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+    """Where our own rules say something else than *rules*, and why."""
+    yield Title(f"Where our own rules differ from the {rules} ones")
+    if not found:
+        yield Note("In no row.")
+    yield Entries(
+        [
+            (
+                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
+                [Prose(why) for why in one.why],
+            )
+            for one in found
+        ]
+    )

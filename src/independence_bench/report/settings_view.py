@@ -87,20 +87,29 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
     if not subjects:
         yield Note("No subject is ranked.")
         return
-    yield report_table(
-        ("Subject", "Index", "Replies", "Judge", "Dollars a run"),
+    yield Table(
+        [
+            *(Column("Subject", words=True, labels=True), Column("Index"), Column("Replies", spare=2)),
+            *(Column("Judge", spare=1), Column("Dollars a run", short="$ a run"), Column("Points a dollar")),
+        ],
         [
             (
                 *(Name(p.label), number(p.index, 1)),
                 *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+                "–" if p.points_per_dollar is None else f"{p.points_per_dollar:,.0f}",
             )
             for p in subjects
         ],
         (
             "Replies: the cost of the replies of one run; judge: what ",
             judge_of(board),
-            " cost to mark them; both include rejected attempts. A dash: not known for all of them.",
+            " cost to mark them; both include rejected attempts. Dollars a run: both; points a dollar: the index over "
+            "that. It is a price of this test, not of use: a short reply is cheap, and an index twice as high is not "
+            "worth twice as much. A dash: a price is not known, or it is free.",
         ),
+        gap=0,
+        brief="points a dollar: the index over the dollars of one run of this test, subject and judge; a dash: free, "
+        "or a price is not known.",
     )
 
 

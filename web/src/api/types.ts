@@ -234,6 +234,8 @@ export interface IndexPrice {
   readonly judging_per_run: number | null; // what the board's judge took for it
   readonly dollars_per_run: number | null; // both together
   readonly free: boolean; // Whether neither its replies nor its judge cost anything.
+  /** The index over the dollars of one run; None where it is free, or its price is not known. */
+  readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
