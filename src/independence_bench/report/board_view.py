@@ -46,13 +46,15 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
     rows = board.ranked if shown is None else shown
     dimensions = [d for d in board.protocol.dimensions if d.weight]
-    options = board.protocol.score is not None
+    options, own = board.protocol.score is not None, board.rules == OWN.name
+    published = any(row.as_published for row in rows)
     cells: list[Cells] = [
         (
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(rerun)),
-            between(row.uncertainty.index.new_scenarios, 0),
+            *((between(row.uncertainty.index.new_scenarios, 0),) if own else ()),
+            *((between(row.as_published),) if published else ()),
             Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
             *(_covered(row.score.coverage) if options else ()),
             str(row.score.runs),
@@ -68,8 +70,10 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     columns = [
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
-        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Rerun CI", short="rerun\nCI")),
-        Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
+        *(Column("Subject", words=True, on="report"), Column("Index")),
+        Column("Rerun CI", short="rerun\nCI") if own else Column("CI over runs", short="CI over\nruns"),
+        *((Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),) if own else ()),
+        *((Column("CI as published", short="CI as\npublished"),) if published else ()),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
         *((Column("Scored"), Column("Unscored as 0", short="all\nstems", spare=1)) if options else ()),
         Column("Runs", spare=2),
@@ -296,6 +300,16 @@ def intervals(board: Board) -> list[str]:
             "5%, under the conditions in docs/statistics.md."
         )
     return said
+
+
+def over_runs(board: Board) -> list[str]:
+    """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
+    if board.rules == OWN.name or not board.ranked:
+        return []
+    said = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
+    if any(row.as_published for row in board.ranked):
+        said += "; as published: the bootstrap interval that came with the imported data"
+    return [f"{said}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."]
 
 
 def why_no_interval(board: Board) -> list[str]:

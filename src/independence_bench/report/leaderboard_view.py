@@ -32,6 +32,7 @@ from independence_bench.report.board_view import (
     not_ranked,
     of_judges,
     of_runs,
+    over_runs,
     ranking,
     short,
     tied,
@@ -90,7 +91,7 @@ def board_view(
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         # what a ranking must not be read without; what a sign means is in the legend
-        notes = [*why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
+        notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
         notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
         yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if board.protocol.score is not None and any(row.branches for row in rows):
@@ -256,7 +257,7 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
         *signs,
     ]
     brief = ["rank: the ranks that a subject may have."] if any(row.uncertainty.standing for row in rows) else []
-    if any(row.uncertainty.index != Uncertainty() for row in rows):
+    if any(board.uncertainty and row.uncertainty.index != Uncertainty() for board in ranked for row in board.ranked):
         brief.append(f"CI: 95% interval of the index; {RERUN}; {NEW}.")
     yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
 
@@ -287,7 +288,7 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
     yield Title(Name(row.label))
     yield marks_table(board.protocol, row)
     sure = row.uncertainty
-    if sure.index != Uncertainty():
+    if sure.dimensions:
         cells: list[Cells] = [
             (
                 Prose(d.title),
@@ -343,6 +344,7 @@ def board_values(board: Board) -> dict[str, Any]:
     return told | {
         "weights": {d.name: d.weight for d in board.protocol.dimensions},
         "judges_in_intervals": judges_in_intervals(board),
+        "interval_method": over_runs(board) or None,  # null: our own
         "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
         "sittings": uncertainty.of_sittings() if uncertainty else None,
@@ -370,6 +372,7 @@ def _row(row: Row) -> dict[str, Any]:
     values = picked(
         row,
         "rank label subject index=score.index index_interval=uncertainty.index "
+        "index_interval_as_published=as_published "
         "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs dropped_runs "

@@ -140,6 +140,7 @@ export interface BoardRow {
   readonly subject: SubjectFacts;
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
+  readonly as_published: Interval | null; // by the published rules: as it came with the imported data
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
   readonly run_indices: readonly RunIndex[];
