@@ -88,7 +88,7 @@ class RowLine(BaseModel):
 def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     """(subject's hash -> its published row, why lines were left out) in the file *path*; nothing where there is none.
 
-    A line without an index is no published row.
+    A line without an index is no published row, and one without an interval says nothing new.
     """
     rows, wrong = {}, []
     try:
@@ -98,7 +98,7 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
         return {}, []
     for number, line in enumerate(lines, 2):
         try:
-            if line.get("index"):
+            if line.get("index") and line.get("ci_low"):
                 read = RowLine.model_validate(line)
                 low, high = sorted((read.ci_low, read.ci_high))
                 rows[subject_of(read.directory).hash] = PublishedRow(read.index, low, high, read.runs)
