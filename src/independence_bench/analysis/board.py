@@ -78,8 +78,7 @@ class Row:
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
-    excluded: str | None = None
-    """Why it has no index, though its marks may all be there; None: it is not excluded."""
+    excluded: str | None = None  # why it has no index, though its marks may all be there; None: it is not excluded
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
     dropped_runs: tuple[int, ...] = ()
