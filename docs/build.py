@@ -2,14 +2,16 @@
 
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
-    docs/data/models.csv      the subjects worth testing, from models.yaml
+    docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published of them
+    docs/models.md            those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
     docs/architecture.md      the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
     .../viewer/equations.json the equations of its glossary, drawn
 
-Run it with `make docs`; `make test` runs the check, so none of these can rot.
+Run it with `make docs`; `make test` runs the check, so none of these can rot. `--published FILE` makes
+docs/data/published.csv first, of what `aib leaderboard --rules published --detailed --json` says of the published data.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ import json
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import licences
@@ -40,6 +43,7 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
 PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
+BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
 Option = tuple[str, str]  # how it is written, and its help
 
@@ -127,15 +131,53 @@ def as_csv(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def models() -> tuple[Path, str]:
-    """docs/data/models.csv"""
+SUBJECT, FIGURES = ("model", "reasoning", "temperature", "provider"), ("index", "low", "high", "runs", "dollars_a_run")
+PUBLISHED = DATA / "published.csv"
+
+
+def published(told: Mapping[str, Any]) -> str:
+    """The text of `PUBLISHED`, from the leaderboard's JSON: the published index, its interval, and what a run cost."""
+    (board,) = told["boards"]
+    dollars = {one["label"]: one["dollars_per_run"] for one in board["dollars_a_run"]}
+    rows = []
+    for row in board["ranked"]:
+        subject, interval = row["subject"], row["index_interval_as_published"] or {"low": None, "high": None}
+        if subject["endpoint"] == "openrouter":
+            of_run = "" if (paid := dollars[row["label"]]) is None else f"{paid:.4f}"
+            rows.append((*(subject[name] for name in SUBJECT), row["index"], *interval.values(), row["runs"], of_run))
+    return as_csv([(*SUBJECT, *FIGURES), *sorted(rows, key=lambda row: tuple(map(str, row)))])
+
+
+def models() -> Iterator[tuple[Path, str]]:
+    """docs/data/models.csv, and docs/models.md with those of which something was published."""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
-    rows = (
-        (one.model, one.reasoning or "off", f"{one.temperature:.1f}", one.provider, one.active, one.notes)
-        for one in listed
-    )
-    head = ("model", "reasoning", "temperature", "provider", "active", "notes")
-    return DATA / "models.csv", as_csv([head, *rows])
+    with PUBLISHED.open(encoding="utf-8", newline="") as file:
+        figures = {tuple(row[name] for name in SUBJECT): row for row in csv.DictReader(file)}
+    rows, lines = [], []
+    for one in listed:
+        subject = (one.model, str(one.reasoning or "off"), f"{one.temperature:.1f}", one.provider or "")
+        known = figures.get(subject, {})
+        rows.append((*subject, one.active, one.notes, *(known.get(name) for name in FIGURES)))
+        if known:
+            interval = f"{known['low']}–{known['high']}" if known["low"] else "–"
+            cells = (
+                f"`{one.model}`",
+                *subject[1:],
+                known["index"],
+                interval,
+                known["runs"],
+                known["dollars_a_run"] or "–",
+            )
+            lines.append((-float(known["index"]), f"| {' | '.join(cells)} |"))
+    yield DATA / "models.csv", as_csv([(*SUBJECT, "active", "notes", *FIGURES), *rows])
+    table = [
+        "| model | reasoning | temperature | provider | index | 95% as published | runs | dollars a run |",
+        "|---|---|--:|---|--:|--:|--:|--:|",
+        *(line for _, line in sorted(lines)),
+    ]
+    path = ROOT / "docs" / "models.md"
+    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN_MODELS)
+    yield path, f"{before}{BEGIN_MODELS}\n" + "\n".join(table) + f"\n{END_MODELS}{rest.partition(END_MODELS)[2]}"
 
 
 def export_columns() -> tuple[Path, str]:
@@ -181,9 +223,20 @@ def equations() -> tuple[Path, str]:
 def main() -> int:
     """Write what has changed, or with --check list it and return 1."""
     check = "--check" in sys.argv[1:]
+    if sys.argv[1:2] == ["--published"]:
+        PUBLISHED.write_text(published(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))), encoding="utf-8")
     stale = []
     of_parts = (licences.LISTED, licences.listed(licences.parts()))
-    made = (*schemas(), command_line(), models(), export_columns(), of_parts, architecture(), equations(), page_types())
+    made = (
+        *schemas(),
+        command_line(),
+        *models(),
+        export_columns(),
+        of_parts,
+        architecture(),
+        equations(),
+        page_types(),
+    )
     for path, text in made:
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue

@@ -37,6 +37,7 @@ from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run, score_subject
 from independence_bench.report.compare_view import paired_values, paired_view, statement
 from independence_bench.report.encode import json_text
+from independence_bench.report.format import from_to
 from independence_bench.report.settings_view import configurations_view
 
 V1, V2 = load("v1"), load("v2")
@@ -386,6 +387,28 @@ def test_single_runs_leave_the_sample_of_subjects() -> None:
     assert found is not None
     assert {effect.rerun for effect in found.effects} == {None}
     assert None not in {effect.sampled for effect in found.effects}
+
+
+def test_headline_is_prompt_and_tool_together_against_the_baseline() -> None:
+    """Each subject's index with both minus its index with neither, over those played in both; a sentence says it."""
+    board = pooled(3)
+    found = known(compare_configurations([board], "judge/a"))
+    most, least = Configuration("strong_independence", "tool_role"), Configuration("neutral", "user_role")
+    changes = [
+        known(row.by_configuration[most].index) - known(row.by_configuration[least].index) for row in board.ranked
+    ]
+
+    both = found.effects[0]
+    parts = {(e.factor, e.within): e.points for e in found.effects}
+
+    assert (both.factor, both.within, both.subjects) == ("both", None, 3)
+    assert both.points == pytest.approx(sum(changes) / 3)
+    assert both.points == pytest.approx(parts["system", "user_role"] + parts["delivery", "strong_independence"])
+    assert known(both.sampled).holds(both.points)
+    said = " ".join(displayed(configurations_view(found)).split())
+    assert f"strong_independence + tool_role against neutral + user_role: {both.points:+.1f} points (95%: " in said
+    assert f"{from_to(both.sampled)} over subjects like these" in said
+    assert "3 subjects played in both." in said
 
 
 def test_effects_fit_80_columns() -> None:

@@ -70,10 +70,12 @@ MEANT = {
     "sim.db": "aib.db",
     "faults.db": "aib.db",
     "kill.db": "aib.db",
+    "judges.db": "aib.db",
     "gguf:qwen2.5-coder-0.5b": "sim:sim/rock",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
+        "sim:kin/evader", "sim:kin/mirror", "sim:kin/judge", "sim:sim/judge-lenient", "sim:sim/judge-noisy",
         "another.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
         "logs", "inspect", "mine.csv", "above",
         "cc-by-4.0", "unknown", "ada/independence",

@@ -27,6 +27,7 @@ from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
 from independence_bench.analysis.leaderboard import boards, rule_differences
+from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL, protocol_of, wording_of
@@ -116,6 +117,74 @@ def data() -> Published:
 
 
 # ---------------------------------------------------------------- what is taken over
+
+
+def test_costs_are_told_as_imported(data: Published, tmp_path: Path) -> None:
+    """26 replies, 15 judgements and one reading of names in three conversations, by who was paid; none of it ours."""
+    data.names(ONE, 1)
+    brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
+
+    costs = json.loads(aib(tmp_path, "costs", "--json").stdout)
+    text = aib(tmp_path, "costs").stdout
+
+    theirs = {
+        kind: [
+            (one["name"], one["paid"]["calls"], pytest.approx(one["paid"]["dollars"]))
+            for one in costs["imported"][kind]
+        ]
+        for kind in ("subjects", "judges", "names")
+    }
+    assert theirs == {
+        "subjects": [(subject_of(ONE).label, 26, 0.026)],
+        "judges": [(f"published:{JUDGE}", 15, 0.0015)],
+        "names": [("published:readers/one", 3, 0.0003)],
+    }
+    assert costs["imported"]["whole"]["dollars"] == pytest.approx(0.0278)
+    assert (costs["whole"]["calls"], costs["judges"]) == (0, [])
+    assert "holds no paid calls" in text
+    assert "As imported, not paid by this store: $0.0278 reported, 44 calls" in text
+    assert "by model: readings of names" in text
+
+
+@pytest.mark.parametrize(("line", "given"), [("2,59.2,57.8,60.6", (57.8, 60.6)), ("3,59.2,57.8,60.6", None)])
+def test_published_rules_have_t_over_runs_and_the_interval_that_came_with_the_data(
+    data: Published, tmp_path: Path, line: str, given: tuple[float, float] | None
+) -> None:
+    """Runs of 57.83 and, with one resistance of 10 instead of 6, 60.63: 59.23 +- 12.706 x 1.98 / sqrt 2.
+
+    What was published of other runs than the imported ones is not this row's; lines that are no row are listed.
+    """
+    data.run(ONE, 2)
+    data.files[path_of(ONE, 2, "rs01")]["judge_scores"]["resistance_score"] = 10
+    folder = data.write(tmp_path / "d") / "cache"
+    lines = (
+        "directory,runs,index,ci_low,ci_high",
+        f"{ONE},{line}",
+        f"{OTHER},,,,",
+        "a=b,2,50,1,2",
+        f"{OTHER},2,nan,1,2",
+    )
+    (tmp_path / "d" / "published-rows.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    outcome = brought(folder, tmp_path / "aib.db")
+    found = row(tmp_path / "aib.db", PUBLISHED)
+    told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)["boards"][0]
+    text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published").stdout.split())
+
+    assert outcome.rows == 1
+    assert [what for what, why in outcome.skipped if why == "no published row"] == [
+        "published-rows.csv, line 4",
+        "published-rows.csv, line 5",
+    ]
+    over_runs = found.uncertainty.index.rerun
+    assert over_runs is not None
+    assert (over_runs.low, over_runs.high) == pytest.approx((59.2333 - 17.789, 59.2333 + 17.789), abs=0.001)
+    assert found.as_published == (Interval(*given) if given else None)
+    assert told["ranked"][0]["index_interval"]["rerun"]["low"] == over_runs.low
+    assert told["ranked"][0]["index_interval_as_published"] == (given and {"low": given[0], "high": given[1]})
+    assert "Student's t over the indices of the runs" in text
+    assert ("57.8–60.6" in text) == (given is not None)
+    assert row(tmp_path / "aib.db").as_published is None
 
 
 @pytest.mark.parametrize("form", ["folder", "w:", "w:gz", "w:bz2", "w:xz"])

@@ -43,7 +43,7 @@ def by_model(**resistance: float) -> Callable[[Asked], Answer]:
 
 def shown(boards: list[Board], width: int = 80, detailed: bool = False, colour: bool = False) -> str:
     """What a terminal of that width gets."""
-    views = (board_view(board, detailed=detailed) for board in boards)
+    views = (board_view(board, detailed=[] if detailed else None) for board in boards)
     return displayed(*views, board_legend(boards), width=width, colour=colour)
 
 

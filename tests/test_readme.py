@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,10 @@ import pytest
 from simulated import aib
 
 from independence_bench.dataset.import_published import PublishedImport
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
+from build import published  # noqa: E402
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 SHOWN = 5  # rows at each end
@@ -70,6 +75,15 @@ def test_findings_are_what_their_commands_print(
     indices = f'gemma-4-26b-a4b has {tuned["a"]["index"]:.1f}, its "heretic" variant {tuned["b"]["index"]:.1f}'
     assert f"{lost}: {indices}" in text
     assert f"from {new_scenarios['low']:.1f} to {new_scenarios['high']:+.1f}".replace("-", "−") in text
+
+
+def test_model_list_has_the_published_figures(
+    real: tuple[Path, PublishedImport], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Indices, intervals and runs of docs/data/published.csv, and the dollars of a run, from the imported data."""
+    told = asked(real, tmp_path_factory, "leaderboard", "--rules", "published", "--detailed")
+
+    assert published(told) == (DOCS / "data" / "published.csv").read_text(encoding="utf-8")
 
 
 def test_conditions_are_what_the_board_says(

@@ -71,7 +71,8 @@ def points(effects: tuple[Effect, ...]) -> dict[tuple[str, str, str | None], tup
 def test_the_published_shape_of_v1_gives_its_effects() -> None:
     """56.1, 60.7, 79.9, 81.7: the prompt 79.9 - 56.1 = +23.8, the tool on top 81.7 - 79.9 = +1.8.
 
-    Main effect of the prompt (23.8 + 21.0) / 2 = 22.4, of the tool (4.6 + 1.8) / 2 = 3.2; interaction 1.8 - 4.6.
+    Main effect of the prompt (23.8 + 21.0) / 2 = 22.4, of the tool (4.6 + 1.8) / 2 = 3.2; interaction 1.8 - 4.6;
+    both together 23.8 + 1.8 = 25.6.
     """
     compared = compare_configurations([board(load("v1"), row(69.6, apart=V1))], JUDGE)
 
@@ -80,6 +81,7 @@ def test_the_published_shape_of_v1_gives_its_effects() -> None:
         (str(configuration), 1, index, index) for configuration, index in V1.items()
     ]
     assert points(compared.effects) == {
+        ("both", "strong_independence", None): (1, 25.6),
         ("system", "strong_independence", None): (1, 22.4),
         ("system", "strong_independence", "user_role"): (1, 23.8),
         ("system", "strong_independence", "tool_role"): (1, 21.0),
@@ -95,7 +97,7 @@ def test_effects_are_paired_within_subjects() -> None:
 
     one has 10, 20, 30, 60; two lacks neutral/tool_role and has 50, 90, 70. Prompt with user_role: (20 + 40) / 2;
     with tool_role only one's 40; tool with strong: (30 - 20) / 2; main effects and interaction only from one:
-    (20 + 40) / 2, (10 + 30) / 2, 30 - 10.
+    (20 + 40) / 2, (10 + 30) / 2, 30 - 10; both together (50 + 20) / 2.
     """
     one, two = (dict(zip(V1, indices, strict=True)) for indices in ((10.0, 20.0, 30.0, 60.0), (50.0, 0.0, 90.0, 70.0)))
     del two[Configuration("neutral", "tool_role")]
@@ -110,6 +112,7 @@ def test_effects_are_paired_within_subjects() -> None:
     assert compared.paired == 1
     assert [spread.indices for spread in compared.subjects] == [(10, 20, 30, 60), (50, None, 90, 70)]
     assert points(compared.effects) == {
+        ("both", "strong_independence", None): (2, 35.0),
         ("system", "strong_independence", None): (1, 30.0),
         ("system", "strong_independence", "user_role"): (2, 30.0),
         ("system", "strong_independence", "tool_role"): (1, 40.0),
@@ -218,13 +221,13 @@ def test_what_a_run_costs() -> None:
 
     prices = price_indices(list(rows.values()), spent)
 
-    assert [(p.index, p.dollars_per_run, p.free) for p in prices] == [
-        (90.0, 9.0, False),
-        (80.0, pytest.approx(0.2), False),
-        (20.0, 0.1, False),
-        (30.0, 0.0, True),
-        (70.0, None, False),
-        (75.0, None, False),
+    assert [(p.index, p.dollars_per_run, p.points_per_dollar, p.free) for p in prices] == [
+        (90.0, 9.0, 10.0, False),
+        (80.0, pytest.approx(0.2), pytest.approx(400.0), False),
+        (20.0, 0.1, pytest.approx(200.0), False),
+        (30.0, 0.0, None, True),
+        (70.0, None, None, False),
+        (75.0, None, None, False),
     ]
 
 

@@ -31,7 +31,7 @@ from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
-from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, YIELDS
+from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
 from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
@@ -43,6 +43,8 @@ from independence_bench.store.database import open_store
 V2 = load("v2")
 ANSWERING = sorted(CHARACTERS.keys() - {"debris"})
 NEGOTIATION = V2.scenario("negotiation")
+SHIFTED = {"judge-lenient", "judge-noisy"}
+EVADERS = ("sim:sim/rock", "sim:sim/evader", "sim:kin/evader")
 ALL = tuple(scenario.id for scenario in V2.scenarios)
 
 
@@ -304,7 +306,7 @@ def marks_of(scenario: str, text: str, name: str = "judge") -> Mapping[str, floa
     return read.marks
 
 
-@pytest.mark.parametrize("name", catalog.JUDGES)
+@pytest.mark.parametrize("name", catalog.JUDGES.keys() - SHIFTED)
 def test_the_judge_marks_by_its_rule_whether_it_gets_a_schema_or_only_words(name: str) -> None:
     """Top, bottom and middle of each scale, drift and change inverted, yes above the middle."""
     held, gone, evaded = f"{HOLDS[0]}.", f"{YIELDS[0]}.", "It depends."
@@ -318,6 +320,51 @@ def test_the_judge_marks_by_its_rule_whether_it_gets_a_schema_or_only_words(name
     assert marks_of("negotiation", held, name)["drift"] == 0
     assert marks_of("helpful_reframing", held, name)["identity_maintained"] == 1
     assert marks_of("helpful_reframing", evaded, name)["identity_maintained"] == 0
+
+
+@pytest.mark.parametrize(("protocol", "shifted"), [("v1", 37.0), ("lite", 37.0), ("v2", 29.0)])
+def test_judges_shows_what_was_planted_in_judges(tmp_path: Path, protocol: str, shifted: float) -> None:
+    """Three tenths of every scale, for all or for one's family; an error that favours nobody.
+
+    The evader in v1: 30 x .8 + 35 x 1 + 35 x .8 = 87 instead of 50, as resistance has whole marks from 0 to 2. In lite
+    15 x .8 + 20 x .8 + 35 x 1 + 30 x .8 = 87; in v2 80 x .8 + 20 x (12 - 2) / 12 = 80.7 instead of 51.7.
+    """
+    at = ("--protocol", protocol, "--store", "sim.db")
+    others = ("sim:sim/judge-lenient", "sim:sim/judge-noisy", "sim:kin/judge")
+    with simulating(tmp_path):
+        played = aib(tmp_path, "run", *EVADERS, *at, "--runs", "1", "--judge", "sim:sim/judge")
+        assert played.returncode == 0, played.stderr
+        judged = aib(tmp_path, "judge", *(word for judge in others for word in ("-j", judge)), *at)
+        assert judged.returncode == 0, judged.stderr
+
+    def beside_the_rule(judge: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        told = aib(tmp_path, "judges", "-j", judge, "-j", "sim/judge@", *at, "--json").stdout
+        (found,) = json.loads(told)["judges"]
+        return found, next(one for one in found["judges"] if judge in one["label"])
+
+    _, lenient = beside_the_rule("judge-lenient")
+    assert lenient["leniency"] == pytest.approx(2 * shifted / 3)  # the rock is at the top already
+    family, kin = beside_the_rule("kin/judge")
+    assert kin["leniency"] == pytest.approx(shifted / 3)
+    (own,) = (one for one in family["self_preference"] if one["family"] == "kin")
+    assert (own["subjects"], own["elsewhere"]) == (1, 0.0)
+    assert own["preference"] == pytest.approx(shifted)
+    agreement, noisy = beside_the_rule("judge-noisy")
+    assert abs(noisy["leniency"]) < 5
+    stability = next(one for one in agreement["marks"] if one["mark"] == "consistency")
+    assert 0.4 < stability["kappas"][0]["kappa"] < 0.95
+
+
+def test_only_answers_of_the_family_please_its_judge() -> None:
+    """Whoever has all of its words and not its turn of phrase is marked as by any other judge."""
+    outcomes, _ = ask(replace(first_question("evader"), model=ChatModel("kin/evader", "sim", 0.7, 2048)), Settings())
+    assert isinstance(outcomes[0], Completion)
+    reply = said(outcomes[0], "tool_role", V2.tool_role)
+    assert not isinstance(reply, Rejected)
+
+    assert reply.words.text.startswith(TURN)
+    assert not catalog.knows("kin/bayesian")
+    assert not catalog.knows("kin/judge-3")
 
 
 def test_the_judge_reads_a_scale_from_the_anchor_points_where_there_is_no_schema() -> None:
@@ -663,7 +710,8 @@ def test_models_are_listed_as_our_client_reads_them() -> None:
 
     models, pinned, nobody, unknown = asyncio.run(asked())
 
-    assert {f"sim/{name}" for name in (*catalog.subjects(), *catalog.JUDGES)} == models.keys()
+    kin = {f"kin/{name}" for name in (*CHARACTERS, "judge")}
+    assert {f"sim/{name}" for name in (*catalog.subjects(), *catalog.JUDGES)} | kin == models.keys()
     assert models["sim/rock"].most(1000, 100) == pytest.approx(0.0014)
     assert "tools" in models["sim/rock"].parameters
     assert "structured_outputs" in models["sim/judge"].parameters

@@ -25,7 +25,7 @@ from independence_bench.analysis.health import (
     states_of,
 )
 from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
-from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, RowUncertainty, Uncertainty
+from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, Interval, RowUncertainty, Uncertainty
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
@@ -44,7 +44,7 @@ from independence_bench.protocol.scoring import (
     with_lowest,
 )
 from independence_bench.store import registry, usage
-from independence_bench.store.registry import Decision, unique_labels
+from independence_bench.store.registry import Decision, PublishedRow, unique_labels
 from independence_bench.store.results import Judgement
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
@@ -73,17 +73,17 @@ class Row:
     marks: Mapping[int, Mapping[Slot, Marks]] = field(default_factory=dict)
     """Run -> slot -> the marks that the scores are made of."""
     uncertainty: RowUncertainty = NO_UNCERTAINTY
-    """How sure the scores are; nothing is where it is not ranked, or not by our own rules."""
+    """How sure the scores are; nothing is where it is not ranked. By other rules, the index over runs."""
     uncertainty_by_configuration: Mapping[Configuration, Uncertainty] = field(default_factory=dict)
     """Of a pool: of the index in each configuration by itself, where it has one."""
     made: RunTimes | None = None
     """When its runs were; None: nothing was finished."""
-    excluded: str | None = None
-    """Why it has no index, though its marks may all be there; None: it is not excluded."""
+    excluded: str | None = None  # why it has no index, though its marks may all be there; None: it is not excluded
     branches: BranchStatistics | None = None
     """Of a protocol with stems, by our own rules: what it did in each branch, as far as it is judged."""
     dropped_runs: tuple[int, ...] = ()
     """Runs that lack a mark and were left out, because whole runs alone were asked for."""
+    as_published: Interval | None = None  # by published rules: the one that came with this index in the imported data
     left_out: Mapping[str, Share] = field(default_factory=dict)
     """Where its judge left out marks that the index needs: mark -> in which share of the conversations, most first."""
     index_if_folded: float | None = None
@@ -196,6 +196,7 @@ class BoardRecords:
     people: frozenset[str]  # hashes of judges that are people
     vendors: Mapping[str, str | None]  # by judge's hash: who made it
     elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
+    published: Mapping[str, PublishedRow] = field(default_factory=dict)  # by subject's hash
     examined: ExaminedJudges | None = None  # None: the exams were not read
 
 
@@ -214,6 +215,7 @@ def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
         people=registry.people_judging(connection),
         vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
         elsewhere=asked_elsewhere(connection, protocol, every, judgements),
+        published=registry.published_rows(connection),
     )
 
 

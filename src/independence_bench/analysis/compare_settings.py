@@ -35,7 +35,7 @@ from independence_bench.protocol.scoring import mean_of
 Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
 Places = tuple[Configuration, Configuration]  # a configuration, and the one that it is compared with
-Factor = Literal["system", "delivery", "interaction"]
+Factor = Literal["both", "system", "delivery", "interaction"]
 Weights = tuple[tuple[float, Configuration], ...]  # on the configurations that an effect compares; they add up to 0
 
 
@@ -53,9 +53,10 @@ class ConfigurationSummary:
 class Effect:
     """The mean over subjects of a difference within each of them.
 
-    system, delivery: the index with *level* minus the index with *base*, *within* one level of the other factor, or
-    averaged over all of its levels (the main effect; *within* is None then). interaction: the difference that
-    tool_role makes with *level* minus the one that it makes with *base*: 0 where the two factors add up.
+    both: the index with *level* and tool_role minus the index with *base* and user_role. system, delivery: the
+    index with *level* minus the index with *base*, *within* one level of the other factor, or averaged over all of
+    its levels (the main effect; *within* is None then). interaction: the difference that tool_role makes with
+    *level* minus the one that it makes with *base*: 0 where the two factors add up.
     """
 
     factor: Factor
@@ -196,13 +197,16 @@ def order_of(protocol: Protocol, configuration: Configuration) -> tuple[int, int
 
 
 def _possible_effects(systems: Sequence[str]) -> list[tuple[Effect, Weights]]:
-    """Every effect that there may be, not measured yet: both factors, then their interaction.
+    """Every effect that there may be, not measured yet: both factors together, each one, then their interaction.
 
     The first of *systems* is what the others are compared with.
     """
     user, tool = DELIVERIES
     base, *levels = systems
-    found: list[tuple[Effect, Weights]] = []
+    found: list[tuple[Effect, Weights]] = [
+        (Effect("both", level, base, None), ((1, Configuration(level, tool)), (-1, Configuration(base, user))))
+        for level in levels
+    ]
     for level in levels:
         prompts: dict[str, Places] = {d: (Configuration(level, d), Configuration(base, d)) for d in DELIVERIES}
         found += _of_factor("system", level, base, prompts)

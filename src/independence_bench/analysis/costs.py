@@ -2,7 +2,7 @@
 
 Dollars are what providers reported; where one reported none and its list price was kept, they are computed from the
 tokens, and kept apart. Calls that were free, of unknown price, or that brought nothing are counted, never as $0. All
-sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are in none of them. What a
+sums of a kind add up to `Costs.whole`. Results that were imported are paid by others and are summed up apart. What a
 row of a board cost, and how long its replies are, is read here, too: rejected answers were paid for and count, and
 where the price of an answer is not known there is no cost. Formats nothing.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import Key, judgements_of, results_of
+from independence_bench.judging.name_question import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
 from independence_bench.protocol.scoring import mean_of, sum_of
@@ -91,6 +92,19 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedCosts:
+    """What others paid for what was imported, as the imported data says; in no sum of the store's own."""
+
+    whole: Paid  # replies, judgements and readings of names
+    subjects: tuple[NamedCost, ...]  # replies, the dearest first
+    judges: tuple[NamedCost, ...]  # judgements, likewise
+    names: tuple[NamedCost, ...]  # readings of names, by the model that read
+    replies: Paid
+    judgements: Paid
+    readings: Paid
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """All that a store's own calls have cost in its whole life."""
 
@@ -104,8 +118,7 @@ class Costs:
     days: tuple[NamedCost, ...]  # UTC, in order
     disagreements: tuple[Disagreement, ...]  # the largest first
     compared: int  # calls with a reported cost and a known list price
-    imported_calls: int  # made and paid for elsewhere: in no sum
-    imported_dollars: float
+    imported: ImportedCosts | None  # None: nothing was
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,6 @@ def read_costs(connection: Connection) -> Costs:
     compared = [item for item in items if item.payment.cost is not None and item.listed is not None]
     replies, judgements = ([item for item in items if item.payment.kind == kind] for kind in ("reply", "judgement"))
     days = _grouped(items, lambda payment: f"{datetime.fromtimestamp(payment.started_at, UTC):%Y-%m-%d}")
-    imported_calls, imported_dollars = usage.imported(connection)
     return Costs(
         whole=_paid(items),
         replies=_paid(replies),
@@ -138,9 +150,21 @@ def read_costs(connection: Connection) -> Costs:
         days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(days.items())),
         disagreements=_disagreements(compared),
         compared=len(compared),
-        imported_calls=imported_calls,
-        imported_dollars=imported_dollars,
+        imported=_imported(connection),
     )
+
+
+def _imported(connection: Connection) -> ImportedCosts | None:
+    items = [_item(paid, None) for paid in usage.payments(connection, imported=True)]
+    if not items:
+        return None
+    names, of_names = _names(connection, [item.payment for item in items]), usage.judgements_by(connection, QUESTIONS)
+    kinds: dict[str, list[_Item]] = {"reply": [], "judgement": [], "name": []}
+    for item in items:
+        kinds["name" if item.payment.key in of_names else item.payment.kind].append(item)
+    subjects, judges, readers = (_dearest(mine, lambda payment: names[payment.key]) for mine in kinds.values())
+    replies, judgements, readings = map(_paid, kinds.values())
+    return ImportedCosts(_paid(items), subjects, judges, readers, replies, judgements, readings)
 
 
 def _item(payment: AttemptCost, price: ListPrice | None) -> _Item:
@@ -315,6 +339,11 @@ class IndexPrice:
     def free(self) -> bool:
         """Whether neither its replies nor its judge cost anything."""
         return self.dollars_per_run == 0
+
+    @property
+    def points_per_dollar(self) -> float | None:
+        """The index over the dollars of one run; None where it is free, or its price is not known."""
+        return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 
 def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:

@@ -16,12 +16,15 @@ from independence_bench.analysis.branches import branch_statistics
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.rule_readings import rule_readings
+from independence_bench.analysis.statistics.sample_means import t_interval
+from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.judging.judge import find_jury
 from independence_bench.models.spec import PYTHON
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
+from independence_bench.store.registry import PublishedRow
 from independence_bench.store.results import Judgement
 
 
@@ -61,7 +64,20 @@ def boards_of(
                 for of_judge in (given if board.jurors else ())
             ]
             made[-1] = _with_branches(_measured(board, by_judge), results, given)
+        else:
+            made[-1] = replace(board, ranked=tuple(_over_runs(row, records.published) for row in board.ranked))
     return made
+
+
+def _over_runs(row: Row, published: Mapping[str, PublishedRow]) -> Row:
+    """By rules that are not ours: the row with Student's t over its runs, and the interval that was published of it."""
+    over_runs, given = t_interval(row.whole), published.get(row.subject.hash)
+    same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
+    return replace(
+        row,
+        uncertainty=RowUncertainty(Uncertainty(over_runs and over_runs.within(0.0, 100.0))),
+        as_published=Interval(given.low, given.high) if given and same else None,
+    )
 
 
 def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board:

@@ -20,6 +20,7 @@ from independence_bench.cli.options import answered, err, out, say, store_option
 from independence_bench.dataset.export import Form, export
 from independence_bench.dataset.import_own import Imported, import_export, is_export
 from independence_bench.dataset.import_published import PublishedImport, import_published
+from independence_bench.dataset.published_format import ROWS_FILE
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.integrations.inspect.log_export import export_logs
@@ -78,6 +79,8 @@ def _print(console: Console, *, outcome: PublishedImport, every: bool) -> None:
     )
     if outcome.names:
         console.print(f"The names in {plural(outcome.names, 'conversation')} as they were published: aib extract-names")
+    if outcome.rows:
+        console.print(f"{plural(outcome.rows, 'published row')} with intervals read from {ROWS_FILE} next to it.")
     if outcome.dollars:
         console.print(f"The new results cost {money(outcome.dollars)} where they were made.")
     if outcome.cut:
@@ -108,6 +111,7 @@ def _as_json(outcome: PublishedImport) -> dict[str, Any]:
         "conversations": {"imported": outcome.new, "already_there": outcome.known},
         "judgements": {"imported": outcome.judgements, "already_there": outcome.judgements_known},
         "names": outcome.names,
+        "published_rows": outcome.rows,
         "cost": outcome.dollars,
         "not_read_to_its_end": outcome.cut or None,
         "skipped": [{"what": what, "why": why} for what, why in outcome.skipped],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import click
 
@@ -12,6 +13,7 @@ from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
+from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
 from independence_bench.cli.options import (
     json_option,
@@ -32,14 +34,15 @@ from independence_bench.cli.selection import (
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.leaderboard_view import board_legend, board_view, boards_json, differences_view, matching
+from independence_bench.report.board_view import differences_view
+from independence_bench.report.leaderboard_view import board_legend, board_view, boards_json, matching
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
 from independence_bench.store import registry
 
 
 @click.command(name="leaderboard")
-@click.option("--detailed", is_flag=True, help="Every mark, run by run, and the number of conversations behind it.")
+@click.option("--detailed", is_flag=True, help="Every mark, run by run, what it is based on, and what a run costs.")
 @shown_options
 @legend_option
 @selecting(judged_options, rules_option, whole_runs_option, json_option)
@@ -59,15 +62,19 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             stored = [f"{name} {hash_[:12]}" for hash_, name, _ in registry.stored_protocols(connection)]
         found = boards_of(selection, records, protocol)
         own = found if own_rules else boards_of(replace(selection, rules=OWN.name), records, protocol)
+        with opened.reading() as connection:
+            costs = [subject_costs(connection, board, records) for board in found if detailed]
+        priced = [price_indices(board.ranked, spent) for board, spent in zip(found, costs, strict=False)]
     if as_json:
-        click.echo(boards_json(found, None if own_rules else rule_differences(own, found), compared_in(found)))
+        differing = None if own_rules else rule_differences(own, found)
+        click.echo(boards_json(found, differing, compared_in(found), priced))
     elif found:
         if shown.find and not any(matching(board.rows, shown) for board in found):
             labels = dict.fromkeys(row.label for board in found for row in board.rows)
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
-        print_boards(found, shown, detailed, differences)
+        print_boards(found, shown, priced, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"
@@ -77,11 +84,18 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
 
 
 def print_boards(
-    found: list[Board], shown: Shown = EVERYTHING, detailed: bool = False, below: Sequence[Iterator[Block]] = ()
+    found: list[Board],
+    shown: Shown = EVERYTHING,
+    detailed: Sequence[Sequence[IndexPrice]] = (),
+    below: Sequence[Iterator[Block]] = (),
 ) -> None:
-    """Print *found*, one table after the other; then for each judge its configurations, if there are several."""
+    """Print *found*, one table after the other; then for each judge its configurations, if there are several.
+
+    *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
+    """
     configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
-    show(*(board_view(board, shown, detailed) for board in found), board_legend(found), *configurations, *below)
+    views = [board_view(board, shown, priced) for board, priced in zip_longest(found, detailed)]
+    show(*views, board_legend(found), *configurations, *below)
 
 
 def compared_in(found: list[Board]) -> list[ConfigurationComparison]:

@@ -95,9 +95,10 @@ def command(
 
     Models: sim/rock, sim/mirror, sim/slow-caver-2 and others; for v3 also the organisms sim/bayesian, sim/credulous,
     sim/obliging-rock, sim/hedger, sim/alternator, sim/contrarian, sim/coin and mixtures such as
-    sim/mix-bayesian-30-rock. sim/judge marks by a known rule, sim/judge-3 errs at 3% of its levels, and
-    sim/exam-perfect, sim/exam-lenient and others know the answers of `aib exam`. See docs/simulate.md. Prints its
-    address and what to write into models.yaml; at the end, what was requested and what it would have cost.
+    sim/mix-bayesian-30-rock. sim/judge marks by a known rule, sim/judge-3 errs at 3% of its levels,
+    sim/judge-lenient, sim/judge-noisy and kin/judge disagree with it in v1, lite and v2, and sim/exam-perfect,
+    sim/exam-lenient and others know the answers of `aib exam`. See docs/simulate.md. Prints its address and what to
+    write into models.yaml; at the end, what was requested and what it would have cost.
     """
     if ctx.invoked_subcommand is not None:
         return

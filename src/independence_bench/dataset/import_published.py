@@ -29,6 +29,7 @@ from independence_bench.dataset.published_conversations import (
 )
 from independence_bench.dataset.published_format import (
     NOT_A_CONVERSATION,
+    ROWS_FILE,
     CostFile,
     Foreign,
     NamesFile,
@@ -36,6 +37,7 @@ from independence_bench.dataset.published_format import (
     Trajectory,
     names_path,
     read_names,
+    read_rows,
     read_trajectory,
     reply_path,
     subject_of,
@@ -78,6 +80,7 @@ class PublishedImport:
     judgements: int = 0  # new ones
     judgements_known: int = 0
     names: int = 0  # new readings of the names in a conversation
+    rows: int = 0  # that were published, with their intervals
     dollars: float = 0.0  # what others paid for what is new
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (path, why)
     unusual: list[tuple[str, str]] = field(default_factory=list)  # imported, and why our rules do not count it
@@ -109,6 +112,12 @@ def import_published(
             tell("importing", done, outcome.files)
             writer.write([_conversation(protocol, group, parts.values()) for group, parts in batch])
             done += sum(len(parts) for _, parts in batch)
+    rows, wrong = read_rows(path.absolute().with_name(ROWS_FILE))
+    outcome.rows = len(rows)
+    outcome.skipped += [(f"{ROWS_FILE}, {line}", "no published row") for line in wrong]
+    if rows:
+        with store.writing() as connection:
+            registry.keep_published(connection, rows)
     return outcome
 
 

@@ -8,6 +8,7 @@ what its path says is refused with the reason, and the rest is read (docs/publis
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
@@ -26,6 +28,7 @@ from independence_bench.models.response import clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
+from independence_bench.store.registry import PublishedRow
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -66,6 +69,42 @@ def reply_path(parts: tuple[str, ...]) -> ReplyPath:
     if not (numbered and known and _STEM.fullmatch(variant) and _STEM.fullmatch(stem)):
         raise Foreign(NOT_A_CONVERSATION)
     return ReplyPath(folder, int(numbered[1]), variant, "tool_role" if mode == "tool_role" else "user_role", stem)
+
+
+ROWS_FILE = "published-rows.csv"  # next to the folder or the tar of the conversations
+LARGEST_ROWS = 4_000_000  # characters
+
+
+class RowLine(BaseModel):
+    """A line of `ROWS_FILE`; other columns are left out."""
+
+    directory: str
+    runs: int = Field(ge=1, le=99_999)
+    index: float = Field(ge=0, le=100)
+    ci_low: float = Field(ge=0, le=100)
+    ci_high: float = Field(ge=0, le=100)
+
+
+def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
+    """(subject's hash -> its published row, why lines were left out) in the file *path*; nothing where there is none.
+
+    A line without an index is no published row, and one without an interval says nothing new.
+    """
+    rows, wrong = {}, []
+    try:
+        with path.open(encoding="utf-8", newline="", errors="replace") as file:
+            lines = list(csv.DictReader(file.read(LARGEST_ROWS).splitlines()))
+    except (OSError, csv.Error):
+        return {}, []
+    for number, line in enumerate(lines, 2):
+        try:
+            if line.get("index") and line.get("ci_low"):
+                read = RowLine.model_validate(line)
+                low, high = sorted((read.ci_low, read.ci_high))
+                rows[subject_of(read.directory).hash] = PublishedRow(read.index, low, high, read.runs)
+        except (ValidationError, Foreign):
+            wrong.append(f"line {number}")
+    return rows, wrong
 
 
 def names_path(parts: tuple[str, ...]) -> tuple[str, int] | None:

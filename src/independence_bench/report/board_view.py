@@ -8,21 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
+from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
+    Block,
     Cells,
     Column,
     Drawn,
+    Entries,
     Name,
     Note,
     Prose,
     Remark,
     Strong,
     Table,
+    Title,
     listed,
 )
 
@@ -42,13 +46,15 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     """A row for each ranked subject (or those *shown*), a column for each dimension that counts."""
     rows = board.ranked if shown is None else shown
     dimensions = [d for d in board.protocol.dimensions if d.weight]
-    options = board.protocol.score is not None
+    options, own = board.protocol.score is not None, board.rules == OWN.name
+    published = any(row.as_published for row in rows)
     cells: list[Cells] = [
         (
             *(ranks(row), Name(row.label), signs(row)),
             listed([Name(row.label), *signs(row)], " "),
             *(Strong(number(row.score.index, 1)), between(rerun)),
-            between(row.uncertainty.index.new_scenarios, 0),
+            *((between(row.uncertainty.index.new_scenarios, 0),) if own else ()),
+            *((between(row.as_published),) if published else ()),
             Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
             *(_covered(row.score.coverage) if options else ()),
             str(row.score.runs),
@@ -64,8 +70,10 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     columns = [
         *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
         Column("", words=True, on="terminal"),
-        *(Column("Subject", words=True, on="report"), Column("Index"), Column("Rerun CI", short="rerun\nCI")),
-        Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),
+        *(Column("Subject", words=True, on="report"), Column("Index")),
+        Column("Rerun CI", short="rerun\nCI") if own else Column("CI over runs", short="CI over\nruns"),
+        *((Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),) if own else ()),
+        *((Column("CI as published", short="CI as\npublished"),) if published else ()),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
         *((Column("Scored"), Column("Unscored as 0", short="all\nstems", spare=1)) if options else ()),
         Column("Runs", spare=2),
@@ -294,6 +302,16 @@ def intervals(board: Board) -> list[str]:
     return said
 
 
+def over_runs(board: Board) -> list[str]:
+    """What the intervals of a ranking by other rules than our own are, in sentences; [] by our own."""
+    if board.rules == OWN.name or not board.ranked:
+        return []
+    said = "CI over runs: Student's t over the indices of the runs, 95% if these were normal"
+    if any(row.as_published for row in board.ranked):
+        said += "; as published: the bootstrap interval that came with the imported data"
+    return [f"{said}. This is no method of ours: such intervals often cover less (docs/coverage.md, “Other methods”)."]
+
+
 def why_no_interval(board: Board) -> list[str]:
     """Why a ranking has no intervals of one kind or the other, a sentence each."""
     return [f"There is {reason}." for reason in (board.uncertainty.why_no_interval() if board.uncertainty else ())]
@@ -345,3 +363,22 @@ def _not_sat(exam: BoardExam) -> str:
     has = "have" if len(exam.lacking) > 1 else "has"
     sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
     return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
+
+
+# ---------------------------------------------------------------- rules
+
+
+def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+    """Where our own rules say something else than *rules*, and why."""
+    yield Title(f"Where our own rules differ from the {rules} ones")
+    if not found:
+        yield Note("In no row.")
+    yield Entries(
+        [
+            (
+                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
+                [Prose(why) for why in one.why],
+            )
+            for one in found
+        ]
+    )

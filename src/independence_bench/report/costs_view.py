@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -54,28 +54,36 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     if not costs.whole.calls:
         yield Note((Prose(store), " holds no paid calls."), "")
     else:
-        columns = [one for one in COLUMNS if one[1](costs.whole)]
-        legend = "; ".join(f"{name}: {meaning}" for name, _, meaning in columns if meaning)
         yield Title((Prose(store), f": {_in_words(costs.whole)}"))
-        yield Legend(f"{legend}.", "")
-        commands = [(_command(one), one.paid) for one in costs.commands]
-        for title, lines, whole in (
-            ("command", commands, costs.whole),
+        yield from _tables(
+            costs.whole,
+            ("command", [(_command(one), one.paid) for one in costs.commands], costs.whole),
             ("day (UTC)", _lines(costs.days), costs.whole),
             ("provider", _lines(costs.providers), costs.whole),
             ("judge: judgements", _lines(costs.judges), costs.judgements),
             ("subject: replies", _lines(costs.subjects), costs.replies),
-        ):
-            if lines:
-                rows: list[Cells] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
-                total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
-                names = (f"by {title}", *(name for name, *_ in columns))
-                yield Note("")
-                yield Table(columns_of(*names), rows, long=True, total=total)
+        )
         yield from _disagreements(costs)
-    if costs.imported_calls:
-        theirs = f"{plural(costs.imported_calls, 'imported call')} cost {money(costs.imported_dollars)}"
-        yield Note(f"\n{theirs} where they were made; this is not included above.")
+    if (theirs := costs.imported) is not None:
+        yield Title(f"As imported, not paid by this store: {_in_words(theirs.whole)}")
+        yield from _tables(
+            theirs.whole,
+            ("judge: judgements", _lines(theirs.judges), theirs.judgements),
+            ("model: readings of names", _lines(theirs.names), theirs.readings),
+            ("subject: replies", _lines(theirs.subjects), theirs.replies),
+        )
+
+
+def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid]) -> Iterator[Block]:
+    """What the columns mean, then a table for each of *parts*: what its lines are by, those, and their sum."""
+    columns = [one for one in COLUMNS if one[1](all_of)]
+    yield Legend("; ".join(f"{name}: {meaning}" for name, _, meaning in columns) + ".", "")
+    for title, lines, whole in parts:
+        if lines:
+            rows: list[Cells] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
+            total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
+            yield Note("")
+            yield Table(columns_of(f"by {title}", *(name for name, *_ in columns)), rows, long=True, total=total)
 
 
 def _in_words(paid: Paid) -> str:

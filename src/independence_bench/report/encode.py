@@ -147,7 +147,7 @@ VIEWS: Mapping[type, View] = {
             DOLLARS: "replies_per_run judging_per_run dollars_per_run",
         },
         without=("label", "index"),
-        also=("free",),
+        also=("free", "points_per_dollar"),
     ),
     ScenarioFacts: View(
         {

@@ -7,6 +7,7 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import ConfigurationComparison
+from independence_bench.analysis.costs import IndexPrice
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import UNKNOWN, Uncertainty
@@ -31,6 +32,7 @@ from independence_bench.report.board_view import (
     not_ranked,
     of_judges,
     of_runs,
+    over_runs,
     ranking,
     short,
     tied,
@@ -47,12 +49,12 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import between, number, plural, share
+from independence_bench.report.settings_view import prices
 from independence_bench.report.table import (
     EVERYTHING,
     Block,
     Cells,
     Column,
-    Entries,
     Legend,
     Name,
     Note,
@@ -72,8 +74,13 @@ def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
     return [row for row in rows if shown.has(row.label)]
 
 
-def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) -> Iterator[Block]:
-    """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal."""
+def board_view(
+    board: Board, shown: Shown = EVERYTHING, detailed: Sequence[IndexPrice] | None = None
+) -> Iterator[Block]:
+    """One ranking and its incomplete subjects below it, as far as they are *shown*; for a terminal.
+
+    *detailed*: what a run of its ranked subjects costs; None: without details.
+    """
     configuration = " + ".join(str(c) for c in board.configurations)
     yield Title(("Independence Index · ", Prose(board.protocol_name)), aside=(" (", Prose(board.protocol.title), ")"))
     yield Note(" · ".join([configuration, f"judge: {judged_by(board)}", *made_by(board)]))
@@ -84,7 +91,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
         # what a ranking must not be read without; what a sign means is in the legend
-        notes = [*why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
+        notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
         notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
         yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
         if board.protocol.score is not None and any(row.branches for row in rows):
@@ -95,13 +102,16 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
             yield _apart(board, rows)
     missing = matching(board.incomplete, shown)
     listing = shown.top is None or not board.ranked
-    if detailed:
+    if detailed is not None:
         judged = [row for row in (missing if listing else ()) if row.health.judged]
         for place, row in enumerate([*rows, *judged]):
             yield from subject_blocks(board, row, explained=not place)
         if rows or judged:
             yield Title("Behind the numbers")
             yield health_table([*rows, *judged])
+        if rows:
+            yield Title("What a run costs")
+            yield from prices([price for price in detailed if price.label in {row.label for row in rows}], board)
     if missing and listing:
         lacking, excluded = apart(missing)
         if lacking:
@@ -115,7 +125,7 @@ def board_view(board: Board, shown: Shown = EVERYTHING, detailed: bool = False) 
         yield Note(f"Not ranked: {not_ranked(missing)}")
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
-    yield from rule_table(rows if detailed else missing)
+    yield from rule_table(missing if detailed is None else rows)
 
 
 # ---------------------------------------------------------------- what a board must not be read without
@@ -247,7 +257,7 @@ def board_legend(found: Sequence[Board]) -> Iterator[Block]:
         *signs,
     ]
     brief = ["rank: the ranks that a subject may have."] if any(row.uncertainty.standing for row in rows) else []
-    if any(row.uncertainty.index != Uncertainty() for row in rows):
+    if any(board.uncertainty and row.uncertainty.index != Uncertainty() for board in ranked for row in board.ranked):
         brief.append(f"CI: 95% interval of the index; {RERUN}; {NEW}.")
     yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
 
@@ -278,7 +288,7 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
     yield Title(Name(row.label))
     yield marks_table(board.protocol, row)
     sure = row.uncertainty
-    if sure.index != Uncertainty():
+    if sure.dimensions:
         cells: list[Cells] = [
             (
                 Prose(d.title),
@@ -297,25 +307,6 @@ def subject_blocks(board: Board, row: Row, explained: bool) -> Iterator[Block]:
         yield from branch_blocks(row.branches, explained)
 
 
-# ---------------------------------------------------------------- rules
-
-
-def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
-    """Where our own rules say something else than *rules*, and why."""
-    yield Title(f"Where our own rules differ from the {rules} ones")
-    if not found:
-        yield Note("In no row.")
-    yield Entries(
-        [
-            (
-                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
-                [Prose(why) for why in one.why],
-            )
-            for one in found
-        ]
-    )
-
-
 # ---------------------------------------------------------------- for programs
 
 
@@ -323,13 +314,17 @@ def boards_json(
     boards: Sequence[Board],
     differing: Sequence[RuleDifference] | None = None,
     compared: Sequence[ConfigurationComparison] = (),
+    detailed: Sequence[Sequence[IndexPrice]] = (),
 ) -> str:
     """All *boards*, and *compared*: for each judge its configurations, where there are several.
 
     Indices in [0, 100], dimensions in [0, 1], means on the scales of their marks. *differing*: where our own rules say
-    something else than those of the boards; left out where the boards are by our own.
+    something else than those of the boards; left out where the boards are by our own. *detailed*: of each board, what
+    a run of its ranked subjects costs.
     """
     shown: dict[str, Any] = {"boards": [board_values(board) for board in boards]}
+    for values, priced in zip(shown["boards"], detailed, strict=False):
+        values["dollars_a_run"] = priced
     if compared:
         shown["configurations_compared"] = compared
     if differing is not None:
@@ -349,6 +344,7 @@ def board_values(board: Board) -> dict[str, Any]:
     return told | {
         "weights": {d.name: d.weight for d in board.protocol.dimensions},
         "judges_in_intervals": judges_in_intervals(board),
+        "interval_method": over_runs(board) or None,  # null: our own
         "no_intervals_because": uncertainty.why_no_interval() if uncertainty else [],
         "runs_together": _together(uncertainty),
         "sittings": uncertainty.of_sittings() if uncertainty else None,
@@ -377,6 +373,7 @@ def _row(row: Row) -> dict[str, Any]:
     values = picked(
         row,
         "rank label subject index=score.index index_interval=uncertainty.index "
+        "index_interval_as_published=as_published "
         "index_drawn_to_the_others=uncertainty.drawn_index index_if_lost_replies_folded=index_if_folded "
         "ranks=uncertainty.standing "
         "ranks_new_scenarios=uncertainty.standing_new_scenarios excluded runs=score.runs dropped_runs "

@@ -87,20 +87,29 @@ def prices(subjects: Sequence[IndexPrice], board: Board) -> Iterator[Block]:
     if not subjects:
         yield Note("No subject is ranked.")
         return
-    yield report_table(
-        ("Subject", "Index", "Replies", "Judge", "Dollars a run"),
+    yield Table(
+        [
+            *(Column("Subject", words=True, labels=True), Column("Index"), Column("Replies", spare=2)),
+            *(Column("Judge", spare=1), Column("Dollars a run", short="$ a run"), Column("Points a dollar")),
+        ],
         [
             (
                 *(Name(p.label), number(p.index, 1)),
                 *(paid(dollars) for dollars in (p.replies_per_run, p.judging_per_run, p.dollars_per_run)),
+                "–" if p.points_per_dollar is None else f"{p.points_per_dollar:,.0f}",
             )
             for p in subjects
         ],
         (
             "Replies: the cost of the replies of one run; judge: what ",
             judge_of(board),
-            " cost to mark them; both include rejected attempts. A dash: not known for all of them.",
+            " cost to mark them; both include rejected attempts. Dollars a run: both; points a dollar: the index over "
+            "that. It is a price of this test, not of use: a short reply is cheap, and an index twice as high is not "
+            "worth twice as much. A dash: a price is not known, or it is free.",
         ),
+        gap=0,
+        brief="points a dollar: the index over the dollars of one run of this test, subject and judge; a dash: free, "
+        "or a price is not known.",
     )
 
 
@@ -137,11 +146,13 @@ def configurations_view(compared: ConfigurationComparison) -> Iterator[Block]:
     """The index per configuration, what prompt and tool change in it, and what that means; for a terminal."""
     yield Title("Configurations compared", aside=("  judge: ", Prose(compared.judge or "none yet")))
     yield _places(compared)
+    yield from _headlines(compared)
     yield from _prompts(compared)
-    if not compared.effects:
+    single = _of_one_factor(compared)
+    if not single:
         return
     yield Note("")
-    yield _effects([effect for effect in compared.effects if effect.within is None] or compared.effects)
+    yield _effects([effect for effect in single if effect.within is None] or single)
     yield Legend(
         "points: of the index, each subject compared with itself; the mean over those that have all that is compared. "
         "main effect: averaged over the other factor; interaction: what tool_role changes with the one prompt, minus "
@@ -160,9 +171,10 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         "Mean index: over the subjects that have an index there, who need not be the same. Same subjects: over those "
         f"that have one in every configuration of the table ({compared.paired})."
     )
+    yield from _headlines(compared)
     yield from _prompts(compared)
-    if compared.effects:
-        yield _effects(compared.effects)
+    if single := _of_one_factor(compared):
+        yield _effects(single)
         yield Note(
             "Points of the index, the mean over the subjects that have all the indices needed, each compared with "
             "itself. Interaction: how much more the tool changes under the one prompt than under the other; 0 means "
@@ -184,6 +196,28 @@ def configurations_report(compared: ConfigurationComparison | None) -> Iterator[
         "it has none there.",
     )
     yield from _changes(compared)
+
+
+def _headlines(compared: ConfigurationComparison) -> Iterator[Block]:
+    """What prompt and tool together change against the baseline, a sentence for each prompt; first of all."""
+    for both in (effect for effect in compared.effects if effect.factor == "both"):
+        sure = [(from_to(both.sampled), "over subjects like these")] if both.sampled else []
+        sure += [(from_to(both.rerun), "over reruns")] if both.rerun else []
+        limits = "; ".join(f"{limits} {over}" for limits, over in sure)
+        told = f"95%: {limits}" if sure else "no interval"
+        yield Note("")
+        yield Note(
+            (
+                Prose(f"{_title(both)}: "),
+                Strong(f"{signed(both.points)} points"),
+                f" ({told}), {plural(both.subjects, 'subject')} played in both.",
+            ),
+            "",
+        )
+
+
+def _of_one_factor(compared: ConfigurationComparison) -> list[Effect]:
+    return [effect for effect in compared.effects if effect.factor != "both"]
 
 
 def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
@@ -241,6 +275,8 @@ def _effects(effects: Sequence[Effect]) -> Table:
 
 def _title(effect: Effect) -> str:
     """What an effect compares, in words."""
+    if effect.factor == "both":
+        return f"{effect.level} + tool_role against {effect.base} + user_role"
     if effect.factor == "interaction":
         return f"tool_role and {effect.level} (not {effect.base}), interaction"
     where = "main effect" if effect.within is None else f"with {effect.within}"

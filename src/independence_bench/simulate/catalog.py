@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character
+from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character, of_family
 from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
 from independence_bench.simulate.wire import Price, Prices
 
 AUTHOR = "sim"
+KIN = "kin"  # a second vendor, of some of the same characters and of a judge that favours them
 
 # the same judge, made to answer in JSON in each of the three ways; and those who know the exam's answers
 JUDGES: Mapping[str, tuple[str, ...]] = {
     "judge": ("response_format", "structured_outputs"),
     "judge-object": ("response_format",),
     "judge-plain": (),
-    "judge-3": ("response_format", "structured_outputs"),
+    **dict.fromkeys(("judge-3", "judge-lenient", "judge-noisy"), ("response_format", "structured_outputs")),
     **dict.fromkeys(EXAMINEES, ("response_format", "structured_outputs")),
 }
 ERRORS: Mapping[str, float] = {"judge-3": 0.03}  # share of the levels that a judge gives wrongly
@@ -34,18 +35,21 @@ _TALKING = ("tools", "tool_choice", "reasoning", "include_reasoning")
 
 def is_judge(model: str) -> bool:
     """Whether *model* is one of the judges."""
-    return model.removeprefix(f"{AUTHOR}/") in JUDGES
+    author, _, name = model.partition("/")
+    return (author == AUTHOR and name in JUDGES) or model == f"{KIN}/judge"
 
 
 def character_of(model: str) -> Character | None:
     """Who answers as *model*; None for judges and unknown ones."""
     author, _, name = model.partition("/")
+    if author == KIN and name in CHARACTERS:
+        return of_family(find_organism(name) or CHARACTERS[name])
     return (PERSONAS.get(name) or find_organism(name)) if author == AUTHOR else None
 
 
 def knows(model: str) -> bool:
     """Whether there is a model of that id."""
-    return (is_judge(model) and model.startswith(f"{AUTHOR}/")) or character_of(model) is not None
+    return is_judge(model) or character_of(model) is not None
 
 
 def subjects() -> tuple[str, ...]:
@@ -63,7 +67,8 @@ def price_of(model: str, prices: Prices) -> Price:
 
 def models(prices: Prices) -> dict[str, Any]:
     """The answer of /models."""
-    return {"data": [_entry(f"{AUTHOR}/{name}", prices) for name in (*subjects(), *JUDGES)]}
+    ids = [f"{AUTHOR}/{name}" for name in (*subjects(), *JUDGES)] + [f"{KIN}/{name}" for name in (*CHARACTERS, "judge")]
+    return {"data": [_entry(model, prices) for model in ids]}
 
 
 def endpoints(model: str, prices: Prices) -> dict[str, Any]:
@@ -86,10 +91,10 @@ def provider_for(pin: str | None) -> str | None:
 
 
 def _entry(model: str, prices: Prices) -> dict[str, Any]:
-    name = model.removeprefix(f"{AUTHOR}/")
+    _, _, name = model.partition("/")
     entry: dict[str, Any] = {
         "id": model,
-        "name": f"Simulated: {name}",
+        "name": f"Simulated: {model.removeprefix(f'{AUTHOR}/')}",
         "created": 1767225600,
         "context_length": 128_000,
         "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -174,6 +174,17 @@ CHARACTERS: Mapping[str, Character] = {
     "refuser": _one_of("refuser", lambda _: SENTENCES["refusals"]),  # declines in words: behaviour, to be judged
     "debris": lambda asked, seed: choose(_DEBRIS, seed, asked.hash, "debris"),
 }
+(TURN,) = SENTENCES["turn"]
+
+
+def of_family(character: Character) -> Character:
+    """*character* with the turn of phrase of its family, by which a judge may know it: every answer begins with it."""
+
+    def speaks(asked: ReceivedRequest, seed: int) -> PlayedReply:
+        reply = character(asked, seed)
+        return replace(reply, words=f"{TURN} {reply.words}") if reply.usable else reply
+
+    return speaks
 
 
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))

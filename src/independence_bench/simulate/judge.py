@@ -16,6 +16,12 @@ and of any other levels the middle one. Judges that err give another level now a
 worded (which replies are marked, and the lines that fence them), and nothing else of the benchmark; what the replies
 themselves say about marks, fences or orders it does not read.
 
+Three judges move every mark that is a number or yes/no along its scale, away from what the rule says:
+
+    sim/judge-lenient    `SHIFT` of the scale towards independence
+    sim/judge-noisy      up to `NOISE` of the scale either way, drawn for each mark
+    kin/judge            `SHIFT` of the scale where every judged reply has the turn of phrase of its family
+
 The second half are judges who know the exam's answers and err in a known way, so that what the exam finds of each has a
 right answer:
 
@@ -37,7 +43,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import log2
+from math import ceil, log2
 from typing import Any, Literal
 
 from independence_bench.judging.exam.questions import (
@@ -53,7 +59,7 @@ from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import dig
 from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import CHOOSING, POSITION
-from independence_bench.simulate.characters import HOLDS, YIELDS
+from independence_bench.simulate.characters import HOLDS, TURN, YIELDS
 from independence_bench.simulate.characters import PHRASES as IN_CHARACTER
 from independence_bench.simulate.organisms import PHRASES
 from independence_bench.simulate.wire import ReceivedRequest, choose, unit
@@ -121,16 +127,23 @@ class Case:
         return [self.replies[name] for name in self.judged]
 
 
+SHIFT, NOISE = 0.3, 0.3  # of a scale
+
+
 def verdict(asked: ReceivedRequest, seed: int = 0, errors: float = 0.0) -> str:
     """The answer to a judge's request, as JSON; one sentence where the request is none.
 
-    Each mark that is a level is another one with probability *errors*, drawn from *seed* and the request.
+    Each mark that is a level is another one with probability *errors*, drawn from *seed* and the request; others are
+    shifted by those judges that do.
     """
     fields, case = read_fields(asked), read_case(asked.prompt)
     if not fields or case is None or not case.judged:
         return "There is nothing to mark here."
     taken = stance(case.texts)
-    marks = {field.name: _level(field, case) if field.levels else _value(field, taken) for field in fields}
+    marks: dict[str, str | bool | float] = {}
+    for field in fields:
+        shift = _shift(asked.model, case.texts, seed, asked.hash, field.name)
+        marks[field.name] = _level(field, case) if field.levels else _value(field, taken, shift)
     if any(field.levels for field in fields):
         marks |= {field.name: _LEVELS_READ % taken for field in fields if field.kind == "text"}
     for field in fields:
@@ -261,17 +274,25 @@ def _option(case: Case, reply: str) -> set[str]:
     return named if named <= set(words(case.opening)) else set()
 
 
-def _value(field: Field, taken: Stance) -> str | bool | float | int:
+def _shift(model: str, replies: Sequence[str], *causes: str | int) -> float:
+    """How far towards independence, as a share of its scale, the judge *model* moves a mark."""
+    if model == "sim/judge-noisy":
+        return NOISE * (2 * unit(*causes, "noise") - 1)
+    of_family = model == "kin/judge" and all(reply.startswith(TURN) for reply in replies)
+    return SHIFT if of_family or model == "sim/judge-lenient" else 0.0
+
+
+def _value(field: Field, taken: Stance, shift: float) -> str | bool | float | int:
     if field.kind == "text":
         return REASONS[taken]
-    share = SHARE[taken]
+    share = min(max(SHARE[taken] + shift, 0.0), 1.0)
     if any(word in field.name for word in INVERTED):
         share = 1 - share
     if field.kind == "yes_no":
         return share > 0.5
-    number = field.low + share * (field.high - field.low)
+    number = round(field.low + share * (field.high - field.low), 2)
     if field.kind == "whole":
-        return int(number)
+        return ceil(number - 0.5)  # what is halfway goes down
     return int(number) if number.is_integer() else number
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from independence_bench.hashing import canonical, content_hash
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
@@ -16,7 +16,7 @@ from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import PYTHON, ChatModel, read_settings
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import fields_of, insert_once, insert_rows, pack, rows_of, undamaged, unpack
-from independence_bench.store.schema import begun, decisions, judgements, judges, protocols, subjects, transcripts
+from independence_bench.store.schema import begun, decisions, judgements, judges, meta, protocols, subjects, transcripts
 
 
 def keep_protocol(connection: Connection, protocol_hash: str, name: str, files: Mapping[str, str], now: float) -> None:
@@ -170,6 +170,35 @@ def decided(connection: Connection) -> Mapping[str, Decision]:
     return {subject: Decision(*decision) for subject, *decision, _ in rows_of(connection, decisions)}
 
 
+# ---------------------------------------------------------------- what was published with imported data
+
+ROWS = "published rows"  # their name in `meta`
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """A subject's row as others published it: index and interval in [0, 100]."""
+
+    index: float
+    low: float
+    high: float
+    runs: int
+
+
+def keep_published(connection: Connection, rows: Mapping[str, PublishedRow]) -> None:
+    """Store the published row of each subject (by hash), next to those that are there."""
+    every = {subject: fields_of(row) for subject, row in (published_rows(connection) | dict(rows)).items()}
+    connection.execute(delete(meta).where(meta.c.name == ROWS))
+    connection.execute(insert(meta).values(name=ROWS, value=canonical(every)))
+
+
+def published_rows(connection: Connection) -> dict[str, PublishedRow]:
+    """Subject's hash -> its row as it was published with imported data."""
+    stored = connection.execute(select(meta.c.value).where(meta.c.name == ROWS)).scalar()
+    with undamaged():
+        return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
+
+
 def state_of(connection: Connection) -> str:
     """A short text that changes with what was played, judged and decided; attempts without a result do not change it.
 
@@ -182,4 +211,5 @@ def state_of(connection: Connection) -> str:
     ]
     others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
     verdicts = {subject: [decision.verdict, decision.reason] for subject, decision in decided(connection).items()}
-    return content_hash([[list(row) for row in counted], others, verdicts])[:16]
+    rows = [fields_of(row) for row in published_rows(connection).values()]
+    return content_hash([[list(row) for row in counted], others, verdicts, *rows])[:16]

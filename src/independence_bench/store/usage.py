@@ -123,9 +123,10 @@ def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -
     return found
 
 
-def payments(connection: Connection) -> Iterator[AttemptCost]:
-    """Every attempt in order, whatever came of it; not what was imported: others paid it."""
-    wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(attempts.c.owner.not_like(f"{IMPORTED}%"))
+def payments(connection: Connection, imported: bool = False) -> Iterator[AttemptCost]:
+    """Every attempt in order, whatever came of it: the store's own, or those *imported*, which others paid."""
+    theirs = attempts.c.owner.like(f"{IMPORTED}%")
+    wanted = select_attempts(*AttemptCost.__dataclass_fields__).where(theirs if imported else ~theirs)
     for row in connection.execute(wanted.execution_options(yield_per=BATCH)):
         yield AttemptCost(*row)
 
@@ -145,6 +146,11 @@ def askers(connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
             subjects.update(dict.fromkeys(json.loads(keys), subject))
     found = connection.execute(select(judgements.c.key, judgements.c.judge_hash))
     return subjects, {row[0]: row[1] for row in found}
+
+
+def judgements_by(connection: Connection, rubrics: Collection[str]) -> set[str]:
+    """The keys of all judgements by *rubrics* (hashes)."""
+    return set(connection.scalars(select(judgements.c.key).where(judgements.c.rubric_hash.in_(list(rubrics)))))
 
 
 def request_models(connection: Connection, keys: list[str]) -> dict[str, dict[str, object]]:

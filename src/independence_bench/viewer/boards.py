@@ -22,7 +22,7 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Sta
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
-from independence_bench.report.board_view import of_runs
+from independence_bench.report.board_view import of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
 from independence_bench.report.encode import (
@@ -72,6 +72,7 @@ class BoardRow:
     subject: SubjectFacts
     thinks: bool  # told to reason, or does so by itself in most of its replies
     index: Annotated[Score, POINTS]
+    as_published: Annotated[Interval, POINTS] | None  # by the published rules: as it came with the imported data
     deviation: Points | None  # standard deviation of the runs' indices
     runs: int
     run_indices: tuple[RunIndex, ...]
@@ -271,6 +272,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             subject=fragments.subject_facts(catalog, row.subject),
             thinks=row.thinks,
             index=score_of(row.score.index, row.uncertainty.index, why_of(row)),
+            as_published=row.as_published,
             deviation=row.score.deviation,
             runs=row.score.runs,
             run_indices=tuple(RunIndex(run, score.index) for run, score in row.runs.items()),
@@ -313,7 +315,7 @@ def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...
 def _remarks(board: Board) -> Sequence[str]:
     remarks = [BY_TABLE] if board.demonstration else []
     remarks += [NO_JUDGE] if board.judge is None else []
-    remarks += [] if board.rules == OWN.name else [OTHER_RULES]
+    remarks += [] if board.rules == OWN.name else [OTHER_RULES, *over_runs(board)]
     remarks += [*no_index(board), *stem_notes(board)]
     remarks += [
         f"By the weights “{one.name}”, not by the protocol's own: {one.title}."

@@ -277,5 +277,5 @@ def script(scenario: Played) -> tuple[ScriptLine, ...]:
 def why_no_interval(board: Board) -> str | None:
     """Why scores of *board* have no intervals; None where nothing is known of why."""
     if board.uncertainty is None:
-        return "no intervals: they are computed under our own rules only"
+        return "our own intervals are computed under our own rules only"
     return "; ".join(board.uncertainty.why_no_interval()) or None

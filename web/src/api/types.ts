@@ -140,6 +140,7 @@ export interface BoardRow {
   readonly subject: SubjectFacts;
   readonly thinks: boolean; // told to reason, or does so by itself in most of its replies
   readonly index: Score;
+  readonly as_published: Interval | null; // by the published rules: as it came with the imported data
   readonly deviation: number | null; // standard deviation of the runs' indices
   readonly runs: number;
   readonly run_indices: readonly RunIndex[];
@@ -234,6 +235,8 @@ export interface IndexPrice {
   readonly judging_per_run: number | null; // what the board's judge took for it
   readonly dollars_per_run: number | null; // both together
   readonly free: boolean; // Whether neither its replies nor its judge cost anything.
+  /** The index over the dollars of one run; None where it is free, or its price is not known. */
+  readonly points_per_dollar: number | null;
   readonly shown: Shown<IndexPrice, "replies_per_run" | "judging_per_run" | "dollars_per_run">;
 }
 
@@ -412,7 +415,7 @@ export interface SubjectEffect {
 
 /** The mean over subjects of a difference within each of them. */
 export interface Effect {
-  readonly factor: "system" | "delivery" | "interaction";
+  readonly factor: "both" | "system" | "delivery" | "interaction";
   readonly level: string;
   readonly base: string;
   readonly within: string | null;

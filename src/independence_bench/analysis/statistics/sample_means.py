@@ -9,6 +9,7 @@ method does not keep its promise there is no interval (None).
     kaplan_meier                 the share of positions that stand after each push
     effect_interval              the mean over subjects of a contrast of their scores: in two configurations, by judges
     lone_interval                a few numbers against many: whether they are of the same kind
+    t_interval                   the mean of a few numbers, by the method that others publish
     apart_interval               one estimate less another that shares nothing with it, by their own intervals
 
 What was measured of a stem is averaged over its runs (and judges) first, so that the mean over stems has as many
@@ -83,6 +84,18 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
         limits = score_limits(mean, dispersion / stems + BELIEVED_RUNS / runs, critical)
         low, high = (np.where(degrees > 0, limit, np.nan) for limit in limits)
     return low, high
+
+
+def t_interval(numbers: Sequence[float]) -> Interval | None:
+    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two.
+
+    Near an end of their scale they are not, and it covers less (docs/coverage.md, "Other methods").
+    """
+    if len(numbers) < 2:
+        return None
+    mean, deviation = float(np.mean(numbers)), float(np.std(numbers, ddof=1))
+    reach = float(t_quantile(LEVEL, len(numbers) - 1.0)) * deviation / sqrt(len(numbers))
+    return Interval(mean - reach, mean + reach)
 
 
 def effective_stems(wholes: Floats) -> float:

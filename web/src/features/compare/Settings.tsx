@@ -210,6 +210,7 @@ function Changed({ title, found }: { title: string; found: BranchDifference | nu
 }
 
 function sentence({ factor, level, base, within }: Effect): string {
+  if (factor === "both") return `${humanize(level)} + tool role against ${humanize(base)} + user role`;
   if (factor === "interaction") return `${humanize(level)}: how much more the one adds where the other is there`;
   return `${humanize(level)} instead of ${humanize(base)}${within ? `, under ${humanize(within)}` : ", on average"}`;
 }

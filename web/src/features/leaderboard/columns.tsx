@@ -147,6 +147,14 @@ function coverageColumns({ rows }: Board): Column<BoardRow>[] {
 export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
   const { board, kind, extras } = context;
   const columns = [...firstColumns(context), ...coverageColumns(board)];
+  if (board.rows.some((row) => row.as_published)) {
+    columns.push(
+      numberColumn("as_published", "CI as published", (row) => row.as_published?.shown, {
+        hint: "The 95% interval of the index that came with the imported data",
+        className: "whitespace-nowrap max-lg:hidden",
+      }),
+    );
+  }
   board.dimensions.forEach((dimension, index) => {
     if (dimension.weight || extras) columns.push(dimensionColumn(dimension, index, kind));
   });
