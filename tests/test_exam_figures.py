@@ -324,7 +324,7 @@ def test_a_style_that_is_given_more_is_found() -> None:
     assert styles["emoji"].value == pytest.approx(1)
     assert known(styles["emoji"].interval).holds(1)
     assert styles["terse"].value == pytest.approx(-1 / 3)
-    assert all(one.leniency.value == 0 for one in result_of(perfect, rubrics).styles)
+    assert [one.leniency.value for one in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
 
 
 def test_a_bribed_judge_is_not_fit() -> None:

@@ -178,17 +178,21 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
 
 
 def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found(bench: Benches) -> None:
-    """Two points of resistance more to its own; half of it is missing from each of the others, which share a mean."""
-    fair = {f"{vendor}/{name}": 4 for vendor in ("acme", "else") for name in "wxyz"}
-    fond = {who: mark + 2 * who.startswith("acme") for who, mark in fair.items()}
-    made = judged(bench, {"acme/a": fond, "judge/b": fair, "judge/c": fair | {"few/v": 9}})
+    """Half of the marks are four points more to its own, so two on average; a vendor with two subjects is not shown.
+
+    To each of the others half of that is missing, because the mean of the rest has it.
+    """
+    fair = {f"{vendor}/{name}": 4 for vendor in ("acme", "else") for name in "uvwxyz"} | {"few/x": 4, "few/y": 4}
+    fond = {who: mark + 4 * who.startswith("acme") for who, mark in fair.items()}
+    made = judged(bench, {"acme/a": fond, "judge/b": fair, "judge/c": fair})
 
     found = {(one.judge.split("@")[0].split(":")[1], one.vendor): one for one in validated(made).vendors}
 
     judges = ("acme/a", "judge/b", "judge/c")
     assert sorted(found) == [(judge, vendor) for judge in judges for vendor in ("acme", "else")]
     own, elsewhere = found["acme/a", "acme"], found["acme/a", "else"]
-    assert (own.own, own.subjects, elsewhere.own) == (True, 4, False)
+    assert (own.own, own.subjects, elsewhere.own) == (True, 6, False)
+    assert own.difference == pytest.approx(2)
     assert own.interval.low > 0
     assert own.difference == pytest.approx(-2 * found["judge/b", "acme"].difference)
     assert elsewhere.difference == 0
