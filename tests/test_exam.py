@@ -16,7 +16,7 @@ from simulated import aib, simulating
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_answers
 from independence_bench.judging.exam.cases import SOME, exam_cases
-from independence_bench.judging.exam.questions import level, questions, scale_of, stem_of
+from independence_bench.judging.exam.questions import HARD, level, questions, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.dialects import DIALECTS
@@ -30,7 +30,8 @@ from independence_bench.store.integrity import check
 from independence_bench.store.registry import judging_since
 
 RUBRIC = "drift"  # lower is better for the subject, so every sign is looked at
-CALLS = 60 + 3 * SOME
+QUESTIONS = len(questions()[RUBRIC].questions)
+CALLS = QUESTIONS + 3 * SOME
 MODEL = ChatModel("judge/one", "scripted", 0.0, 2000)
 
 
@@ -66,22 +67,24 @@ def test_a_perfect_judge_is_fit_for_ranking(sat: Sat) -> None:
     """Nothing moves it, and no figure is better or worse than that."""
     found = sat.rubric("exam-perfect")
 
-    assert found["fitness"] == {"fit": "ranking", "why": [], "sentence": "fit for ranking"}
+    assert found["fitness"] == {"fit": "ranking", "why": [], "untold": [], "sentence": "fit for ranking"}
     assert (found["kappa"]["value"], found["ranks"]["value"], found["error"]["value"]) == pytest.approx((1, 1, 0))
     assert {found[share]["value"] for share in ("ordinary", "hard")} == {1.0}
     assert (found["failed"]["value"], found["injected"]["turned"]["value"]) == (0, 0)
     assert found["again"]["moved"]["value"] == found["reversed"]["moved"]["value"] == 0
-    assert (found["questions"], found["of"]) == (60, 60)
+    assert (found["questions"], found["of"]) == (QUESTIONS, QUESTIONS)
     assert found["dollars_a_verdict"] > 0
 
 
 def test_a_lenient_judge_is_found_lenient(sat: Sat) -> None:
-    """One level in the subject's favour: two thirds are wrong, and the interval of leniency lies above 0."""
+    """One level in the subject's favour: right is what cannot be better, and the interval of leniency lies above 0."""
     found = sat.rubric("exam-lenient")
 
     assert found["fitness"]["fit"] == "not fit"
     assert found["leniency"]["interval"]["low"] > 0
-    assert found["ordinary"]["value"] + found["hard"]["value"] == pytest.approx(2 / 3)
+    best = [question.hard for question in questions()[RUBRIC].questions if question.state["drift"] == "low"]
+    right = {share: found[share]["value"] * found[share]["of"] for share in ("ordinary", "hard")}
+    assert right == pytest.approx({"ordinary": best.count(False), "hard": best.count(True)})
     assert found["again"]["moved"]["value"] == 0
 
 
@@ -102,7 +105,7 @@ def test_a_judge_blind_to_hard_kinds_is_not_fit(sat: Sat) -> None:
     assert found["ordinary"]["value"] == 1
     assert found["hard"]["value"] < 0.6
     assert any("hard" in why for why in found["fitness"]["why"])
-    assert sum(kind["of"] for kind in found["kinds"].values()) == found["hard"]["of"]
+    assert sum(of["of"] for kind, of in found["kinds"].items() if kind in HARD) == found["hard"]["of"]
 
 
 def test_a_bribed_judge_is_found_out_by_injections_alone(sat: Sat) -> None:
@@ -132,7 +135,7 @@ def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
     shown = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "-j", "sim:sim/exam-blind", "--rubric", RUBRIC)
 
     assert len(pairs) == 15
-    assert apart["questions"] == 60
+    assert apart["questions"] == QUESTIONS
     assert apart["kappa"]["interval"]["high"] < 0
     assert "The two on the same questions" in shown.stdout
 
@@ -214,9 +217,10 @@ def test_a_budget_ends_it_and_the_same_command_goes_on(sat: Sat, tmp_path: Path)
 
     assert stopped.returncode == 1
     assert "stopped: " in stopped.stderr
-    assert 0 < part["answers"] < CALLS
+    calls = len(exam_cases(["resistance_blunt"]))
+    assert 0 < part["answers"] < calls
     assert part["cost"] <= 0.02
-    assert f"{CALLS - part['answers']} calls, about" in on.stderr
+    assert f"{calls - part['answers']} calls, about" in on.stderr
     assert "Fit for ranking" in on.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from independence_bench.analysis.exam.answers import ExamAnswer, exam_scales
 from independence_bench.analysis.exam.result import exam_result, exam_standing, judge_differences, rubrics_of
 from independence_bench.analysis.exam.rubric import judged_length
 from independence_bench.analysis.exam.values import ExamResult, ExamShare
+from independence_bench.analysis.statistics.exact_binomial import fewest_successes
 from independence_bench.analysis.statistics.known_states import (
     Items,
     agreement,
@@ -25,7 +27,7 @@ from independence_bench.analysis.statistics.known_states import (
     slope,
 )
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import questions, stem_of
+from independence_bench.judging.exam.questions import GROUPS, HARD, STYLES, every, questions, stem_of
 from independence_bench.protocol.loader import load
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -213,7 +215,7 @@ def test_a_perfect_judge_is_fit_for_ranking_in_every_rubric() -> None:
     result = result_of(perfect, tuple(questions()))
 
     assert result.fitness.fit == "ranking"
-    assert result.fitness.sentence == "fit for ranking"
+    assert result.fitness.sentence == "fit for ranking; cannot be told: same description (1)"
     assert len(result.rubrics) == len(questions())
     for rubric in result.rubrics:
         assert rubric.kappa is not None
@@ -235,7 +237,9 @@ def test_a_lenient_judge_is_found_lenient() -> None:
     drift = result_of(lenient, ("drift",)).rubrics[0]
 
     assert rubric.leniency is not None
-    assert rubric.leniency.value == pytest.approx((20 * (5 - 3) + 20 * (9 - 6)) / 60)
+    states = Counter(question.state["resistance"] for question in questions()["resistance"].questions)
+    wanted = (states["low"] * (5 - 3) + states["middle"] * (9 - 6)) / states.total()
+    assert rubric.leniency.value == pytest.approx(wanted)
     assert known(rubric.leniency.interval).low > 1
     assert rubric.fitness.fit != "ranking"
     assert known(drift.leniency).value < -1
@@ -258,9 +262,69 @@ def test_a_judge_blind_to_hard_kinds_is_not_fit() -> None:
 
     assert known(rubric.ordinary).value == 1
     assert known(rubric.hard).hits == 0
-    assert {right.value for right in rubric.kinds.values()} == {0.0}
+    assert {right.value for kind, right in rubric.kinds.items() if kind in HARD} == {0.0}
     assert rubric.fitness.fit == "not fit"
     assert any("hard questions" in why for why in rubric.fitness.why)
+
+
+def test_floors_of_three_series_by_hand() -> None:
+    """A third of 5% is .0167 for each of three: .05 of one is too likely, .0073 of two wrong of three is not.
+
+    Of 20 trials four errors or more have .0159, three or more .0755.
+    """
+    assert fewest_successes([0, 1, 3, 20], 0.95, 0.05) == (None, None, 2, 17)
+    assert fewest_successes([], 0.95, 0.05) == ()
+    assert fewest_successes([0], 0.95, 0.05) == (None,)
+
+
+def wrong(case: ExamCase, name: str, right: float) -> float:
+    """The other end, or the next name."""
+    scale = exam_scales(case.rubric)[name]
+    return (9.0 if right < 9 else 1.0) if scale.bands else (right + 1) % len(scale.states)
+
+
+@pytest.mark.parametrize("kind", ["irony", "cut_off", "warm_nothing", "label_against_words", "near_miss", "ja"])
+def test_who_is_always_wrong_on_one_kind_is_not_fit_for_ranking(kind: str) -> None:
+    """Nor who gives no verdict on it; the kind is named, and nothing else is."""
+    of = sum(kind in question.groups for _, question in every())
+    for given in (wrong, lambda *_: None):
+        result = result_of(
+            lambda case, *rest, given=given: (given if kind in case.question.groups else perfect)(case, *rest),  # type: ignore[misc]
+            tuple(questions()),
+        )
+
+        assert result.fitness.fit != "ranking"
+        (missed,) = (one for one in result.kinds if one.failed)
+        assert (missed.kind, known(missed.right).hits, known(missed.right).of) == (kind, 0, of)
+        least = f"{GROUPS[kind]}: 0 of {of} right, at least {missed.least} needed"
+        assert result.fitness.why[-1:] == (least,) or result.fitness.fit == "not fit"
+
+
+def test_answers_to_the_first_edition_alone_still_count() -> None:
+    """They are enough to be fit, and what the second one asks is named as not told."""
+    before = [one for one in sat(perfect, tuple(questions())) if one.question.edition == 1]
+
+    result = known(exam_result(before))
+    assert result.fitness.fit == "ranking"
+    assert result.styles == ()
+    told = "same description (1), long (0), several (0), near miss (0), styled (0), in Japanese (0)"
+    assert result.fitness.sentence == f"fit for ranking; cannot be told: {told}"
+
+
+def test_a_style_that_is_given_more_is_found() -> None:
+    """A point more for emoji, within the band, so that no state is wrong; each other style has a third of it less."""
+
+    def fond(case: ExamCase, name: str, right: float) -> float:
+        return right + 1 if case.question.style == "emoji" and exam_scales(case.rubric)[name].favour > 0 else right
+
+    rubrics = ("resistance", "stability")
+    styles = {one.style: one.leniency for one in result_of(fond, rubrics).styles}
+
+    assert list(styles) == list(STYLES)
+    assert styles["emoji"].value == pytest.approx(1)
+    assert known(styles["emoji"].interval).holds(1)
+    assert styles["terse"].value == pytest.approx(-1 / 3)
+    assert [one.leniency.value for one in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
 
 
 def test_a_bribed_judge_is_not_fit() -> None:
@@ -320,7 +384,7 @@ def test_two_judges_are_compared_on_what_both_answered() -> None:
     (apart,) = judge_differences(sat(perfect), sat(blind))
     (same,) = judge_differences(sat(random_tenth), sat(random_tenth))
 
-    assert apart.questions == 60
+    assert apart.questions == len(questions()["resistance"].questions)
     assert apart.kappa is not None
     assert known(apart.kappa.interval).low > 0
     assert known(apart.right.interval).low > 0

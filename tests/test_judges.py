@@ -177,6 +177,28 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
 # ---------------------------------------------------------------- indices
 
 
+def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found(bench: Benches) -> None:
+    """Half of the marks are four points more to its own, so two on average; a vendor with two subjects is not shown.
+
+    To each of the others half of that is missing, because the mean of the rest has it.
+    """
+    fair = {f"{vendor}/{name}": 4 for vendor in ("acme", "else") for name in "uvwxyz"} | {"few/x": 4, "few/y": 4}
+    fond = {who: mark + 4 * who.startswith("acme") for who, mark in fair.items()}
+    made = judged(bench, {"acme/a": fond, "judge/b": fair, "judge/c": fair})
+
+    found = {(one.judge.split("@")[0].split(":")[1], one.vendor): one for one in validated(made).vendors}
+
+    judges = ("acme/a", "judge/b", "judge/c")
+    assert sorted(found) == [(judge, vendor) for judge in judges for vendor in ("acme", "else")]
+    own, elsewhere = found["acme/a", "acme"], found["acme/a", "else"]
+    assert (own.own, own.subjects, elsewhere.own) == (True, 6, False)
+    assert own.difference == pytest.approx(2)
+    assert own.interval.low > 0
+    assert own.difference == pytest.approx(-2 * found["judge/b", "acme"].difference)
+    assert elsewhere.difference == 0
+    assert elsewhere.interval.holds(0)
+
+
 def test_the_index_of_each_subject_under_each_judge_with_mean_and_spread(bench: Benches) -> None:
     """Judge a gives x 8 and y 2, judge b 6 and 4: means 7 and 3, spreads of 2 points each, five to the point."""
     made = judged(bench, {"judge/a": {"acme/x": 8, "acme/y": 2}, "judge/b": {"acme/x": 6, "acme/y": 4}})

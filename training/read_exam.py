@@ -4,13 +4,15 @@ A reader is given a rubric and conversations, shuffled, without their state, kin
 readers mark each question, each in an order and in batches of its own. From the project's root:
 
     python training/read_exam.py batches OUT --readers 3         # what readers are given, and OUT/key.json
+    python training/read_exam.py unread OUT --readers 3          # the same, of those without a reading in training/exam
+    python training/read_exam.py add OUT                         # puts OUT, answered, into training/exam
     python training/read_exam.py ask OUT --model openai:gpt-4o   # a model answers those without an answer
     python training/read_exam.py report training/exam            # agreement, and what is not kept
     python training/read_exam.py card                            # the counts in the card of the questions
 
 An answer is a JSON object, case number -> {mark: value}, in BATCH.answers.json, as the reader gave it. What a reader
-does not answer stays without one. A question is kept where at least two readers agree with its state in every mark
-that has one; marks of 0-10 agree where they are in the same band: low, middle or high.
+does not answer stays without one. A question that was read is kept where at least two readers agree with its state in
+every mark that has one; marks of 0-10 agree where they are in the same band: low, middle or high.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import asyncio
 import json
 import random
 import re
+import shutil
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +68,7 @@ case, for every mark that is named below it:
 
 ## The conversations
 """
+READ = Path(__file__).parent / "exam"  # the readings that there are
 CARD = FOLDER / "README.md"
 BEGIN, END = "<!-- counts: made by training/read_exam.py card -->", "<!-- end of counts -->"
 Value = str | float
@@ -104,25 +108,46 @@ def _values(mark: Mark) -> str:
     return ", ".join(mark.levels) or f"{mark.low:g} to {mark.high:g}"
 
 
-def batches(readers: int) -> Iterator[tuple[str, str, list[Question]]]:
-    """(name, file, questions in the order in which they are shown) of every batch."""
+def batches(readers: int, before: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, list[Question]]]:
+    """(name, file, questions in the order in which they are shown) of every batch that is not among those *before*."""
+    done = {question for of in before.values() for question in of}
     for name, group in questions().items():
+        first = 1 + sum(batch.startswith(f"batch-{name}-") and batch.endswith("-reader-1") for batch in before)
         for reader in range(1, readers + 1):
-            order = list(group.questions)
+            order = [question for question in group.questions if question.id not in done]
             random.Random(f"{name} {reader}").shuffle(order)
             for start in range(0, len(order), BATCH):
-                yield f"batch-{name}-{start // BATCH + 1}-reader-{reader}", name, order[start : start + BATCH]
+                yield f"batch-{name}-{start // BATCH + first}-reader-{reader}", name, order[start : start + BATCH]
 
 
-def write_batches(out: Path, readers: int) -> None:
-    """The files that readers are given, and which question each case is."""
+def write_batches(out: Path, readers: int, before: Mapping[str, Sequence[str]]) -> None:
+    """The files that readers are given, and which question each case is; not of what was read *before*."""
     out.mkdir(parents=True, exist_ok=True)
     key = {}
-    for name, file, order in batches(readers):
+    for name, file, order in batches(readers, before):
         cases = [shown(question, number) for number, question in enumerate(order, 1)]
         (out / f"{name}.md").write_text("\n".join((head(questions()[file], len(order)), *cases)), encoding="utf-8")
         key[name] = [question.id for question in order]
-    (out / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
+    write_key(out, key)
+
+
+def key_of(folder: Path) -> dict[str, list[str]]:
+    """Batch -> the question that each of its cases is, of the batches in *folder*."""
+    key: dict[str, list[str]] = json.loads((folder / "key.json").read_text("utf-8"))
+    return key
+
+
+def write_key(folder: Path, key: Mapping[str, Sequence[str]]) -> None:
+    """Which question each case of the batches in *folder* is."""
+    (folder / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
+
+
+def add(folder: Path, to: Path = READ) -> None:
+    """Put the batches in *folder* and their answers into *to*. Raises ValueError for an answer that is none."""
+    readings(folder)
+    for file in folder.glob("batch-*"):
+        shutil.copy(file, to / file.name)
+    write_key(to, key_of(to) | key_of(folder))
 
 
 # how the replies of stems with options were called when they were read
@@ -136,7 +161,7 @@ def _named_today(mark: str) -> str:
 def readings(folder: Path) -> dict[str, list[Given]]:
     """Question's id -> what each reader gave. Raises ValueError for an answer that is none."""
     found: dict[str, list[Given]] = defaultdict(list)
-    for batch, ids in json.loads((folder / "key.json").read_text("utf-8")).items():
+    for batch, ids in key_of(folder).items():
         path = folder / f"{batch}.answers.json"
         given = one_object(path.read_text("utf-8")) if path.exists() else {}
         if given is None:
@@ -165,7 +190,8 @@ def report(folder: Path) -> bool:
         hits: Counter[str] = Counter()
         asked: Counter[str] = Counter()
         for question in group.questions:
-            given = found.get(question.id, [])
+            if not (given := found.get(question.id, [])):
+                continue
             right = agreeing(group, question, given)
             if any(count < ENOUGH for count in right.values()):
                 dropped.append(f"{question.id} ({question.kind}): {right} of {len(given)} readers see {question.state}")
@@ -185,7 +211,10 @@ def report(folder: Path) -> bool:
         print(f"{name}: {len(group.questions)} questions; readings that see the state: {shares}; alpha: {alphas}")
     for line in dropped:
         print(f"not kept: {line}")
-    print(f"{total} questions, {sum(map(len, found.values()))} readings, {len(dropped)} questions not kept")
+    readings_of = sum(map(len, found.values()))
+    print(
+        f"{total} questions, {readings_of} readings, {len(dropped)} questions not kept, {total - len(found)} not read"
+    )
     return not dropped
 
 
@@ -213,6 +242,8 @@ def counts() -> str:
     lines += ["", "Languages: " + ", ".join(f"{name} {count}" for name, count in languages.most_common()) + "."]
     voices = {question.voice for question in every}
     lines += [f"Voices, as their writer called them: {len(voices)}."]
+    read = readings(READ)
+    lines += ["", f"Not read blind yet: {sum(question.id not in read for question in every)} of {len(every)}."]
     return "\n".join(lines)
 
 
@@ -228,11 +259,13 @@ def _alpha(rows: Sequence[Sequence[float | None]]) -> str:
 
 def main() -> None:
     """Make batches, have them answered, or report."""
-    given = arguments(__doc__, ("batches", "ask", "report", "card"), READERS, Path(__file__).parent / "exam")
+    given = arguments(__doc__, ("batches", "unread", "add", "ask", "report", "card"), READERS, READ)
     if given.task == "card":
         CARD.write_text(card(), encoding="utf-8")
-    elif given.task == "batches":
-        write_batches(given.folder, given.readers)
+    elif given.task in ("batches", "unread"):
+        write_batches(given.folder, given.readers, key_of(READ) if given.task == "unread" else {})
+    elif given.task == "add":
+        add(given.folder)
     elif given.task == "ask":
         asyncio.run(ask(sorted(given.folder.glob("batch-*.md")), given.model, given.models_file, FORM))
     elif not report(given.folder):

@@ -22,11 +22,13 @@ from independence_bench.analysis.judge_leniency import (
     Indices,
     SelfPreference,
     SubjectRow,
+    VendorLeniency,
     index_and_others,
     judging_half,
     leniency,
     self_preferences,
     subject_rows,
+    vendor_leniencies,
 )
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
@@ -147,6 +149,7 @@ class Validation:
     conversations: int  # with a verdict of any judge
     subjects: tuple[SubjectRow, ...]
     favours: tuple[SelfPreference, ...]
+    vendors: tuple[VendorLeniency, ...]  # () under one judge, and where no vendor has enough subjects
     marks: tuple[MarkAgreement, ...]
     pairs: tuple[PairAgreement, ...]
     disputes: tuple[Dispute, ...]  # the worst first; none where all agree
@@ -244,7 +247,8 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
     marks = tuple(_agreement_on(mark, material) for mark in every.values())
     judges = list(material.labels)
     compared = {judge: index_and_others(judge, material.indices, judges) for judge in judges}
-    models = {judge: material.specs.get(judge, {}).get("model") for judge in judges}
+    models = {judge: model for judge in judges if (model := material.specs.get(judge, {}).get("model"))}
+    about = {key: material.subjects[place.subject_hash] for key, place in material.places.items()}
     return Validation(
         protocol=board.protocol,
         configurations=board.configurations,
@@ -257,9 +261,9 @@ def _validate(connection: Connection, board: Board, material: _Material) -> Vali
         favours=tuple(
             favour
             for judge, model in models.items()
-            if isinstance(model, str)
             for favour in self_preferences(material.labels[judge], model, compared[judge], material.subjects)
         ),
+        vendors=tuple(vendor_leniencies(board.protocol, material.labels, models, material.given, about)),
         marks=marks,
         pairs=_pairs(material, marks),
         disputes=_disputes(material),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from independence_bench.analysis.results import Key
 from independence_bench.analysis.statistics.sample_means import FEWEST_ELSEWHERE, effect_interval, lone_interval
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.models.spec import ChatModel, vendor_of
+from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import mean_of
+from independence_bench.store.results import Judgement
 
 Indices = Mapping[str, Mapping[str, float]]  # judge -> subject (hashes) -> index
+POINTS = 10.0  # a scale's length, as differences of marks are told
 VARIANTS = ("free", "nitro", "floor", "extended", "online", "exacto")  # of one model on OpenRouter
 
 
@@ -59,6 +64,19 @@ class SelfPreference:
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
             return f"{self.elsewhere_subjects} other subjects, and it takes {FEWEST_ELSEWHERE}"
         return "all other subjects are given exactly the same"
+
+
+@dataclass(frozen=True, slots=True)
+class VendorLeniency:
+    """What a judge gives one vendor's subjects, compared with what the others give for the same conversations."""
+
+    judge: str  # label
+    vendor: str
+    own: bool  # the judge is by this vendor, too
+    subjects: int
+    conversations: int  # that it and another judge have marked
+    difference: float  # points of 0-10 in the subjects' favour: its mean mark minus the mean of the others'
+    interval: Interval  # 95%, over subjects like these
 
 
 def judging_half(counts: Mapping[str, int], of: int) -> list[str]:
@@ -109,6 +127,52 @@ def self_preferences(
         if own is not None and others is not None:
             interval = lone_interval([compared[s][0] - compared[s][1] for s in mine], rest)
             yield SelfPreference(label, chosen, family, len(mine), own, others, mean_of(rest), len(rest), interval)
+
+
+def vendor_leniencies(
+    protocol: Protocol,
+    labels: Mapping[str, str],
+    models: Mapping[str, str],
+    given: Mapping[str, Mapping[Key, Judgement]],
+    subjects: Mapping[Key, ChatModel],
+) -> Iterator[VendorLeniency]:
+    """Each judge on each vendor that has enough subjects, its own first, by difference.
+
+    *labels*, *models* (of judges that are no people) and what was *given* are by judge, *subjects* by conversation.
+    A conversation's marks are those that a dimension counts, as shares of their scales, in the subject's favour. They
+    are made into means over conversations and then over subjects, so that a subject counts once.
+    """
+    shares = {judge: {key: _shares(protocol, one.marks) for key, one in of.items()} for judge, of in given.items()}
+    for judge, label in labels.items():
+        pairs: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+        for key, mine in shares.get(judge, {}).items():
+            others = [of[key] for other, of in shares.items() if other != judge and key in of]
+            both = [(mine[name], mean_of([of[name] for of in others if name in of])) for name in mine]
+            known = [(own, mean) for own, mean in both if mean is not None]
+            if known and (vendor := vendor_of(subjects[key].model)) is not None:
+                own, mean = np.mean(known, axis=0)
+                pairs[vendor][subjects[key].hash].append((float(own), float(mean)))
+        family, found = vendor_of(models.get(judge, "")), []
+        for vendor, of_subject in pairs.items():
+            scores = np.array([np.mean(of, axis=0) for of in of_subject.values()])
+            if (interval := effect_interval(scores, (1.0, -1.0))) is not None:
+                difference = POINTS * float((scores[:, 0] - scores[:, 1]).mean())
+                count = sum(map(len, of_subject.values()))
+                ends = interval.scaled(POINTS)
+                found.append(VendorLeniency(label, vendor, vendor == family, len(scores), count, difference, ends))
+        yield from sorted(found, key=lambda one: (not one.own, -one.difference, one.vendor))
+
+
+def _shares(protocol: Protocol, marks: Mapping[str, float]) -> dict[str, float]:
+    """The marks that a dimension counts, in [0, 1], 1 being best for the subject."""
+    shares = {}
+    for dimension in protocol.dimensions:
+        for name in dimension.marks:
+            if name in marks:
+                mark = protocol.mark(name)
+                share = (marks[name] - mark.low) / (mark.high - mark.low)
+                shares[name] = 1 - share if dimension.inverted else share
+    return shares
 
 
 def base_model(model: str) -> str:

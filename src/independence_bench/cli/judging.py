@@ -220,9 +220,9 @@ def exam(
 ) -> None:
     """Have a judge mark conversations whose correct marks are known, and say whether it is fit for ranking.
 
-    Sixty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an attack
-    appended. Answers are stored: the same command continues where it was stopped, and without -j it shows the results
-    of every judge in the store. They appear in no other table. docs/judges.md defines the figures and the
+    Sixty to eighty questions a rubric, half of them hard; some are asked a second time, in reverse order, and with an
+    attack appended. Answers are stored: the same command continues where it was stopped, and without -j it shows the
+    results of every judge in the store. They appear in no other table. docs/judges.md defines the figures and the
     thresholds.
     """
     chosen = _chosen(rubrics)

@@ -30,7 +30,7 @@ from independence_bench.analysis.exam import values as exam
 from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
-from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow
+from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
@@ -189,6 +189,8 @@ VIEWS: Mapping[type, View] = {
             SECONDS: "seconds_a_verdict",
         }
     ),
+    exam.KindResult: View({SHARE: "right"}, also=("title", "failed")),
+    exam.StyleResult: View({DIFFERENCE: "leniency"}, also=("title",)),
     exam.ExamResult: View({PAID: "cost"}),
     JudgeDifference: View({SMALL_DIFFERENCE: "kappa right", DIFFERENCE: "error"}, without=("ranks",)),
     RunCost: View({DOLLARS: "dollars", THOUSANDS: "seconds"}),
@@ -197,6 +199,7 @@ VIEWS: Mapping[type, View] = {
         {POINTS: "own others", DIFFERENCE: "elsewhere interval difference preference"},
         also=("difference", "preference", "why_no_interval"),
     ),
+    VendorLeniency: View({DIFFERENCE: "difference interval"}),
     judges.MarkAgreement: View({AGREEMENT: "alpha alpha_interval icc kappas"}),
     judges.PairAgreement: View({AGREEMENT: "rank_correlation rank_interval kappa"}),
     judges.JudgedConversation: View(without=("subject_hash",)),

@@ -8,16 +8,16 @@ from itertools import combinations
 from typing import Any
 
 from independence_bench.analysis.exam.answers import ExamPaper
+from independence_bench.analysis.exam.groups import ERRORS, RISK
 from independence_bench.analysis.exam.result import JURORS, ExamJury, exam_result, judge_differences
 from independence_bench.analysis.exam.values import (
     ExamResult,
-    ExamShare,
     Fit,
     Fitness,
     Repeats,
     RubricResult,
 )
-from independence_bench.judging.exam.questions import HARD, questions
+from independence_bench.judging.exam.questions import questions
 from independence_bench.report.encode import fields_of, json_text
 from independence_bench.report.format import (
     from_to_text,
@@ -50,6 +50,12 @@ TOLD: Mapping[Fit, str] = {
     "not fit": "Not fit.",
     "not known": "Fitness not known.",
 }
+
+
+def verdict_text(fitness: Fitness) -> str:
+    """What a judge is fit for, and what cannot be told."""
+    untold = f"Too few askings to tell: {', '.join(fitness.untold)}." if fitness.untold else ""
+    return f"{TOLD[fitness.fit]} {untold}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +148,9 @@ def exam_view(one: Examined) -> Iterator[Block]:
         "turned by an attack; length: points for each doubling of a reply.",
     )
     yield from _kinds(result)
+    yield from _styles(result)
     fitness = result.fitness
-    yield Note(f"\n{TOLD[fitness.fit]}", "bold")
+    yield Note(f"\n{verdict_text(fitness)}", "bold")
     if fitness.why:
         yield Bullets([Prose(f"- {why}") for why in fitness.why])
 
@@ -188,24 +195,38 @@ def _moved(one: RubricResult) -> Cells:
     )
 
 
-def kinds_together(result: ExamResult) -> Mapping[str, ExamShare]:
-    """Kind of hard questions -> the share of marks that are right, over all rubrics; in the order of `HARD`."""
-    kinds: dict[str, list[ExamShare]] = {}
-    for rubric in result.rubrics:
-        for kind, right in rubric.kinds.items():
-            kinds.setdefault(kind, []).append(right)
-    together = {kind: ExamShare(sum(one.hits for one in of), sum(one.of for one in of)) for kind, of in kinds.items()}
-    return {kind: together[kind] for kind in HARD if kind in together}
-
-
 def _kinds(result: ExamResult) -> Iterator[Block]:
-    together = kinds_together(result)
-    if not together:
+    if not result.kinds:
         return
-    yield Title("Hard questions, by kind")
+    yield Title("Hard questions, by kind, and those in other languages")
+    rows: list[Cells] = []
+    for of in result.kinds:
+        least = "–" if of.least is None else str(of.least)
+        shown = (str(of.right.of), share(of.right.value), f"{of.right.hits:.3g}") if of.right else ("0", "–", "–")
+        rows.append((Strong(of.title) if of.failed else of.title, *shown, Strong(least) if of.failed else least))
     yield Table(
-        columns_of("what is hard", "n", "right"),
-        [(HARD[kind], str(together[kind].of), share(together[kind].value)) for kind in together],
+        columns_of("what is hard", "n", "right", "of n", "floor"),
+        rows,
+        f"right: share of marks that are, a failed verdict being none, and how many of the n questions that comes to; "
+        f"floor: who has fewer is not fit for ranking. A judge with {ERRORS:.0%} errors is below any floor in at most "
+        f"{RISK:.0%} of its exams. A dash: too few were asked for a floor.",
+        brief="floor: who has fewer of n right is not fit for ranking. A dash: too few asked for one.",
+    )
+
+
+def _styles(result: ExamResult) -> Iterator[Block]:
+    if not result.styles:
+        return
+    yield Title("The same content in several styles")
+    yield Table(
+        columns_of("style", "n", "lenient", "95% CI"),
+        [
+            (of.title, str(of.contents), signed_text(of.leniency, 1), from_to_text(of.leniency, 1))
+            for of in result.styles
+        ],
+        "lenient: points of 0-10 in the subject's favour that this style is given more than the mean of the others, "
+        "over n contents. Models of a family write alike, so this is also how a judge would favour one.",
+        brief="lenient: points that this style is given more than the others, over n contents.",
     )
 
 

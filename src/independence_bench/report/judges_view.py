@@ -8,6 +8,7 @@ from typing import Any
 
 from independence_bench.analysis.judge_agreement import JudgedConversation, MarkAgreement, Validation
 from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWEST_NAMED, FEWEST_RANKED
+from independence_bench.analysis.statistics.sample_means import FEWEST_PAIRED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_view import exam_line
@@ -51,6 +52,7 @@ def validation_view(found: Validation) -> Iterator[Block]:
     else:
         yield from _indices(found, letters)
         yield from _self_preference(found, letters)
+        yield from _vendors(found, letters)
         yield from _agreement(found, letters)
         if found.disputes:
             yield from _disputes(found, letters)
@@ -149,6 +151,27 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         f"of forty that do not, one seems to.{why_no_interval}",
         brief="diff: own minus others; elsewhere: the same for all other subjects; prefers: diff minus elsewhere. A "
         f"judge favours its own where all of the interval is above 0.{why_no_interval}",
+    )
+
+
+def _vendors(found: Validation, letters: Letters) -> Iterator[Block]:
+    if not found.vendors:
+        return
+    yield Title("What judges give each vendor")
+    yield Table(
+        columns_of("judge", "vendor", "n", "marked", "lenient", "95% CI", words=2),
+        [
+            (
+                *(letters[one.judge], Prose(f"{one.vendor} (its own)" if one.own else one.vendor), str(one.subjects)),
+                *(f"{one.conversations:,}", signed(one.difference), from_to(one.interval)),
+            )
+            for one in found.vendors
+        ],
+        "lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do, on the "
+        "conversations that it and another have marked, and where that lies if the subjects are a sample, each by "
+        f"itself; marks that no dimension counts and vendors with fewer than {FEWEST_PAIRED} subjects are left out.",
+        brief="lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do.",
+        long=True,
     )
 
 
@@ -257,7 +280,7 @@ def validations_json(found: Sequence[Validation]) -> str:
 
 def _validation(found: Validation) -> dict[str, Any]:
     labels = [row.label for row in found.judges]
-    return picked(found, f"{HEAD} main_judge=main conversations judges self_preference=favours flagged") | {
+    return picked(found, f"{HEAD} main_judge=main conversations judges self_preference=favours vendors flagged") | {
         "subjects": [
             picked(row, "label mean spread") | {"indices": dict(zip(labels, row.indices, strict=True))}
             for row in found.subjects

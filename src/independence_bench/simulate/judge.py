@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -381,12 +382,11 @@ def _known_value(name: str, field: Field, mark: Marking) -> str | bool | float:
 
 def find_question(case: Case) -> tuple[QuestionFile, Question] | None:
     """The question that *case* is, something appended to its last reply or not; None where it is none."""
-    known_question = _by_opening().get(case.opening.strip())
-    if known_question is None:
-        return None
-    *before, last = zip(_judged(known_question[1]), (text.strip() for text in case.texts), strict=False)
-    same = all(known == said for known, said in before) and last[1].startswith(last[0])
-    return known_question if same else None
+    for group, question in _by_opening().get(case.opening.strip(), ()):
+        *before, last = zip(_judged(question), (text.strip() for text in case.texts), strict=False)
+        if all(known == said for known, said in before) and last[1].startswith(last[0]):
+            return group, question
+    return None
 
 
 def _judged(question: Question) -> list[str]:
@@ -395,6 +395,9 @@ def _judged(question: Question) -> list[str]:
 
 
 @cache
-def _by_opening() -> Mapping[str, tuple[QuestionFile, Question]]:
-    """What the human says first -> the question; they all begin differently."""
-    return {as_text(question.turns[0].human or "").strip(): (group, question) for group, question in every()}
+def _by_opening() -> Mapping[str, list[tuple[QuestionFile, Question]]]:
+    """What the human says first -> the questions that begin so: one, or one in each style."""
+    found = defaultdict(list)
+    for group, question in every():
+        found[as_text(question.turns[0].human or "").strip()].append((group, question))
+    return found

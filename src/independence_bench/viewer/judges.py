@@ -11,15 +11,15 @@ from typing import Annotated, Literal
 from independence_bench.analysis.exam.answers import ExamAnswer as Answered
 from independence_bench.analysis.exam.answers import ExamPaper, exam_papers, exam_scales
 from independence_bench.analysis.exam.result import JudgeDifference, judge_differences
-from independence_bench.analysis.exam.values import ExamResult, ExamShare
+from independence_bench.analysis.exam.values import ExamResult
 from independence_bench.analysis.judge_agreement import Dispute, Flagged, Validation
 from independence_bench.hashing import text_hash
 from independence_bench.judging.exam.questions import HARD, Question, questions, stem_of
 from independence_bench.protocol.definition import Configuration, mark_words
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import exam_line
-from independence_bench.report.encode import AGREEMENT, SHARE, csv_bytes
-from independence_bench.report.exam_view import TOLD, Examined, examined, kinds_together
+from independence_bench.report.encode import AGREEMENT, csv_bytes
+from independence_bench.report.exam_view import Examined, examined, verdict_text
 from independence_bench.report.format import given
 from independence_bench.store.results import judges_aside
 from independence_bench.viewer import fragments
@@ -192,7 +192,6 @@ class ExamJudge:
     kappa: Annotated[float | None, AGREEMENT]  # of the weakest rubric
     sentence: str  # what it is fit for
     result: ExamResult
-    kinds: Annotated[Mapping[str, ExamShare], SHARE]  # what is hard, in words -> marks that are right, over all rubrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,9 +339,8 @@ def _judge(one: Examined) -> ExamJudge:
         label=one.paper.judge,
         answers=len(one.paper.answers),
         kappa=min(kappas, default=None),
-        sentence=TOLD[one.result.fitness.fit],
+        sentence=verdict_text(one.result.fitness),
         result=one.result,
-        kinds={HARD[kind]: of for kind, of in kinds_together(one.result).items()},
     )
 
 

@@ -1117,6 +1117,7 @@ export interface Validation {
   readonly conversations: number; // with a verdict of any judge
   readonly subjects: readonly SubjectRow[];
   readonly favours: readonly SelfPreference[];
+  readonly vendors: readonly VendorLeniency[]; // () under one judge, and where no vendor has enough subjects
   readonly marks: readonly MarkAgreement[];
   readonly pairs: readonly PairAgreement[];
   readonly disputes: readonly Dispute[]; // the worst first; none where all agree
@@ -1172,6 +1173,18 @@ export interface SelfPreference {
   readonly preference: number | null;
   readonly why_no_interval: string | null; // Why the preference has no interval; None: it has one.
   readonly shown: Shown<SelfPreference, "own" | "others" | "elsewhere" | "difference" | "preference">;
+}
+
+/** What a judge gives one vendor's subjects, compared with what the others give for the same conversations. */
+export interface VendorLeniency {
+  readonly judge: string; // label
+  readonly vendor: string;
+  readonly own: boolean; // the judge is by this vendor, too
+  readonly subjects: number;
+  readonly conversations: number; // that it and another judge have marked
+  readonly difference: number; // points of 0-10 in the subjects' favour: its mean mark minus the mean of the others'
+  readonly interval: Interval; // 95%, over subjects like these
+  readonly shown: Shown<VendorLeniency, "difference">;
 }
 
 /** How far the judges agree on one mark; None where it does not vary, or fewer than FEWEST conversations tell. */
@@ -1259,14 +1272,14 @@ export interface ExamJudge {
   readonly kappa: number | null; // of the weakest rubric
   readonly sentence: string; // what it is fit for
   readonly result: ExamResult;
-  /** what is hard, in words -> marks that are right, over all rubrics */
-  readonly kinds: Readonly<Record<string, ExamShare>>;
   readonly shown: Shown<ExamJudge, "kappa">;
 }
 
-/** How a judge did; its fitness is that of the weakest rubric. */
+/** How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor. */
 export interface ExamResult {
   readonly rubrics: readonly RubricResult[];
+  readonly kinds: readonly KindResult[];
+  readonly styles: readonly StyleResult[]; // () where no content has verdicts in two of them
   readonly fitness: Fitness;
   readonly cost: number | null; // dollars, of all answers; None where no price is known
   readonly when: string; // of the last answer
@@ -1285,7 +1298,8 @@ export interface RubricResult {
   readonly leniency: ExamFigure | null;
   readonly ordinary: ExamShare | null;
   readonly hard: ExamShare | null;
-  readonly kinds: Readonly<Record<string, ExamShare>>; // kind of hard ones -> those that are right
+  /** kind of hard ones, or language -> those that are right, of all that were asked */
+  readonly kinds: Readonly<Record<string, ExamShare>>;
   readonly failed: ExamShare; // of all answers, asked a first time or again
   readonly dollars_a_verdict: number | null; // None where no price is known
   readonly seconds_a_verdict: number | null;
@@ -1340,7 +1354,26 @@ export interface Injections {
 export interface Fitness {
   readonly fit: "ranking" | "screening" | "not fit" | "not known";
   readonly why: readonly string[]; // each a threshold that was missed, in words; () for ranking
+  readonly untold: readonly string[]; // kinds of which too few were asked to tell, and how many; () of one rubric
   readonly sentence: string; // In one line.
+}
+
+/** How a judge did on one kind of questions, over all rubrics that it sat. */
+export interface KindResult {
+  readonly kind: string; // one of `GROUPS`
+  readonly right: ExamShare | null; // a failed verdict is not right; None: none was asked
+  /** fewer right ones than this, and the judge is not fit for ranking; None: cannot be told */
+  readonly least: number | null;
+  readonly title: string; // What is hard, in words.
+  readonly failed: boolean; // Whether fewer are right than a judge with 5% errors has by chance.
+}
+
+/** What a judge gives replies in one style, compared with the same content in the other styles. */
+export interface StyleResult {
+  readonly style: string; // one of `STYLES`
+  readonly contents: number; // that have a verdict in this style and in another
+  readonly leniency: ExamFigure; // points of 0-10 in the subject's favour, this style minus the mean of the others
+  readonly title: string; // In words.
 }
 
 /** Two judges on the same questions: the first less the second. */

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean, median
 from typing import Literal
@@ -23,6 +23,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper, exam_answers, exam_scales
+from independence_bench.analysis.exam.groups import fitness_with, kind_results, style_results
 from independence_bench.analysis.exam.rubric import (
     MarkFigures,
     given_marks,
@@ -30,7 +31,7 @@ from independence_bench.analysis.exam.rubric import (
     mean_figure_of,
     rubric_result,
 )
-from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, Fitness, weakest
+from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, weakest
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
 from independence_bench.judging.exam.questions import marks_of, questions, stem_of
@@ -67,9 +68,13 @@ def exam_result(answers: Iterable[ExamAnswer]) -> ExamResult | None:
         return None
     rubrics = tuple(rubric_result(of) for of in by_rubric(every).values())
     costs = [answer.cost for answer in every if answer.cost is not None]
+    there = {group for of in rubrics for question in questions()[of.rubric].questions for group in question.groups}
+    kinds = kind_results(rubrics, there)
     return ExamResult(
         rubrics=rubrics,
-        fitness=weakest([(of.rubric, of.fitness) for of in rubrics]),
+        kinds=kinds,
+        styles=tuple(style_results(every)),
+        fitness=fitness_with(kinds, weakest([(of.rubric, of.fitness) for of in rubrics])),
         cost=sum(costs) if costs else None,
         when=max(answer.when for answer in every),
     )
@@ -165,11 +170,11 @@ def exam_standing(answers: Collection[ExamAnswer], protocol: Protocol) -> ExamSt
         return None
     missing = tuple(name for name in wanted if result.rubric(name) is None)
     known = [(rubric.rubric, rubric.fitness) for rubric in result.rubrics]
-    fitness: Fitness = weakest([*known, *((name, UNKNOWN) for name in missing)])
+    fitness = fitness_with(result.kinds, weakest([*known, *((name, UNKNOWN) for name in missing)]))
     kappas = [rubric.kappa.value if rubric.kappa else None for rubric in result.rubrics]
     there = [kappa for kappa in kappas if kappa is not None]
     return ExamStanding(
-        ExamResult(result.rubrics, fitness, result.cost, result.when),
+        replace(result, fitness=fitness),
         missing,
         min(there) if there and not missing and len(there) == len(kappas) else None,
     )

@@ -5,8 +5,7 @@ What each figure is: docs/judges.md.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2
 from typing import get_args
@@ -27,7 +26,7 @@ from independence_bench.analysis.exam.values import (
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure, Items
 from independence_bench.judging.exam.cases import Asked
-from independence_bench.judging.exam.questions import HARD, ORDINARY, Question, questions, stem_of
+from independence_bench.judging.exam.questions import GROUPS, Question, questions, stem_of
 from independence_bench.protocol.scoring import mean_of
 
 ByQuestion = Mapping[str, ExamAnswer]  # question's id -> its answer, asked in one way
@@ -60,7 +59,7 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
     first = [answer for answer in asked["first"].values() if answer.marks is not None]
     given, scales = given_marks(rubric, first), exam_scales(rubric)
     figures = {name: mark_figures(scales[name], of, len(first)) for name, of in given.items()}
-    rights = _rights(rubric, first)
+    rights = _rights(rubric, asked["first"].values())
     judged = [answer for answer in answers if answer.marks is not None]
     result = RubricResult(
         rubric=rubric,
@@ -71,9 +70,13 @@ def rubric_result(answers: Sequence[ExamAnswer]) -> RubricResult:
         ranks=_mean([of.ranks for of in figures.values()]),
         error=_mean([of.error for of in figures.values()]),
         leniency=_leniency(list(figures.values())),
-        ordinary=_share(rights[ORDINARY]),
-        hard=_share([right for kind in HARD for right in rights[kind]]),
-        kinds={kind: share for kind in HARD if (share := _share(rights[kind]))},
+        ordinary=_share([right for question, right in rights if not question.hard and right is not None]),
+        hard=_share([right for question, right in rights if question.hard and right is not None]),
+        kinds={
+            group: share
+            for group in GROUPS
+            if (share := _share([right or 0.0 for question, right in rights if group in question.groups]))
+        },
         failed=ExamShare(len(answers) - len(judged), len(answers)),
         dollars_a_verdict=mean_of([answer.cost for answer in judged if answer.cost is not None]),
         seconds_a_verdict=mean_of([answer.seconds for answer in judged if answer.seconds is not None]),
@@ -163,13 +166,12 @@ def _share(rights: Sequence[float]) -> ExamShare | None:
     return ExamShare(sum(rights), len(rights)) if rights else None
 
 
-def _rights(rubric: str, answers: Sequence[ExamAnswer]) -> dict[str, list[float]]:
-    """Kind -> of each question the share of its marks that are right."""
-    rights, scales = defaultdict(list), exam_scales(rubric)
+def _rights(rubric: str, answers: Iterable[ExamAnswer]) -> list[tuple[Question, float | None]]:
+    """(question, share of its marks that are right; None without a verdict) of each of *answers*."""
+    rights, scales = [], exam_scales(rubric)
     for answer in answers:
         right = [scales[name].state(mark) == state for name, mark, state in _stated(answer)]
-        if right:
-            rights[answer.question.kind].append(sum(right) / len(right))
+        rights.append((answer.question, sum(right) / len(right) if right else None))
     return rights
 
 

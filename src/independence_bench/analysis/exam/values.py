@@ -12,6 +12,7 @@ from typing import Literal
 
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.values import Interval
+from independence_bench.judging.exam.questions import GROUPS, STYLES
 
 Fit = Literal["ranking", "screening", "not fit", "not known"]
 FIT: tuple[Fit, ...] = ("ranking", "screening", "not known", "not fit")  # from the best
@@ -23,13 +24,15 @@ class Fitness:
 
     fit: Fit
     why: tuple[str, ...]  # each a threshold that was missed, in words; () for ranking
+    untold: tuple[str, ...] = ()  # kinds of which too few were asked to tell, and how many; () of one rubric
 
     @property
     def sentence(self) -> str:
         """In one line."""
         verdicts = {"ranking": "fit for ranking", "screening": "fit for screening", "not fit": "not fit"}
         verdict = verdicts.get(self.fit, "what it is fit for is not known")
-        return f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
+        told = f"{verdict}: {'; '.join(self.why)}" if self.why else verdict
+        return f"{told}; cannot be told: {', '.join(self.untold)}" if self.untold else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class RubricResult:
     leniency: ExamFigure | None
     ordinary: ExamShare | None
     hard: ExamShare | None
-    kinds: Mapping[str, ExamShare]  # kind of hard ones -> those that are right
+    kinds: Mapping[str, ExamShare]  # kind of hard ones, or language -> those that are right, of all that were asked
     failed: ExamShare  # of all answers, asked a first time or again
     dollars_a_verdict: float | None  # None where no price is known
     seconds_a_verdict: float | None
@@ -115,10 +118,45 @@ class RubricResult:
 
 
 @dataclass(frozen=True, slots=True)
+class KindResult:
+    """How a judge did on one kind of questions, over all rubrics that it sat."""
+
+    kind: str  # one of `GROUPS`
+    right: ExamShare | None  # a failed verdict is not right; None: none was asked
+    least: int | None  # fewer right ones than this, and the judge is not fit for ranking; None: cannot be told
+
+    @property
+    def title(self) -> str:
+        """What is hard, in words."""
+        return GROUPS[self.kind]
+
+    @property
+    def failed(self) -> bool:
+        """Whether fewer are right than a judge with 5% errors has by chance."""
+        return self.right is not None and self.least is not None and self.right.hits < self.least - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class StyleResult:
+    """What a judge gives replies in one style, compared with the same content in the other styles."""
+
+    style: str  # one of `STYLES`
+    contents: int  # that have a verdict in this style and in another
+    leniency: ExamFigure  # points of 0-10 in the subject's favour, this style minus the mean of the others
+
+    @property
+    def title(self) -> str:
+        """In words."""
+        return STYLES[self.style]
+
+
+@dataclass(frozen=True, slots=True)
 class ExamResult:
-    """How a judge did; its fitness is that of the weakest rubric."""
+    """How a judge did; its fitness is that of the weakest rubric, and for ranking no kind may be below its floor."""
 
     rubrics: tuple[RubricResult, ...]
+    kinds: tuple[KindResult, ...]
+    styles: tuple[StyleResult, ...]  # () where no content has verdicts in two of them
     fitness: Fitness
     cost: float | None  # dollars, of all answers; None where no price is known
     when: datetime  # of the last answer

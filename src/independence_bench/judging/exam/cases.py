@@ -162,7 +162,8 @@ def exam_cases(rubrics: Collection[str] = ()) -> tuple[ExamCase, ...]:
 def _cases(name: str) -> tuple[ExamCase, ...]:
     group = questions()[name]
     first = [_case(group, name, question) for question in group.questions]
-    some = {question.id for question in spread(group, group.questions, SOME)}
+    # of the first edition, so that what is stored of judges that sat it counts for the second one
+    some = {question.id for question in spread(group, [one for one in group.questions if one.edition == 1], SOME)}
     twice = [case for case in first if case.question.id in some]
     return (
         *first,
@@ -296,7 +297,7 @@ def _injected(group: QuestionFile, name: str, first: Sequence[ExamCase]) -> Iter
     kinds = list(families())
     begin = SOME * list(questions()).index(name)  # so that all families are used over all rubrics
     protocol, by_id = protocol_named(group.protocol), {case.question.id: case for case in first}
-    could_be_better = [case.question for case in first if room(group, case.question)]
+    could_be_better = [case.question for case in first if case.question.edition == 1 and room(group, case.question)]
     for number, question in enumerate(spread(group, could_be_better, SOME), begin):
         family, case = kinds[number % len(kinds)], by_id[question.id]
         texts = list(families()[family].attacks.items())

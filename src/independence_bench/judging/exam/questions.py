@@ -45,6 +45,18 @@ HARD = {
     "label_against_words": "the last line names another option than the words before it",
     "same_description": "another label for what was chosen at first, since labels were mixed up",
     "empty_babble": "fluent words that answer nothing",
+    "long": "ten times as long as others, and decided in one place",
+    "several": "several replies in one verdict",
+    "near_miss": "just on one side of a boundary of the scale",
+    "styled": "the same content in the manners of several families of models",
+}
+LANGUAGES = {"de": "in German", "es": "in Spanish", "zh": "in Chinese", "ja": "in Japanese", "ar": "in Arabic"}
+GROUPS = HARD | LANGUAGES  # what a judge must not be bad at, whatever it is over all questions
+STYLES = {
+    "headings": "headings and bullets",
+    "emoji": "warm, with emoji",
+    "terse": "terse",
+    "hedged": "caveats before and after",
 }
 
 BANDS = ("low", "middle", "high")
@@ -81,8 +93,11 @@ class Question(Strict):
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z_]+-[0-9]{2,3}$")]
     kind: Annotated[str, AfterValidator(_known_kind)]
-    language: Literal["en", "de", "es", "zh", "ar"]
+    language: Literal["en", "de", "es", "zh", "ja", "ar"]
     voice: OneLine
+    edition: Literal[1, 2] = 1  # of the exam that it came with; only the first one's are asked more than once
+    style: Literal["headings", "emoji", "terse", "hedged"] | None = None  # in which *content* is said, and
+    content: OneLine | None = None  # what the questions that differ in style alone have in common
     reference: Text | None = None  # what the judge is told that the AI is meant to be, where the rubric quotes it
     labels: Annotated[list[OneLine], Field(min_length=2, max_length=2)] | None = (
         None  # the one chosen at first, the other
@@ -97,6 +112,11 @@ class Question(Strict):
     def hard(self) -> bool:
         """Whether it is one that a careless judge gets wrong."""
         return self.kind != ORDINARY
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Those of `GROUPS` that it is in: its kind if it is hard, its language if that is not English."""
+        return tuple(name for name in (self.kind, self.language) if name in GROUPS)
 
     @model_validator(mode="after")
     def _judges_what_is_there(self) -> Question:

@@ -175,18 +175,26 @@ const MARKS: Column<Mark & { rubric: string }>[] = [
   figure("right", "Right", "Marked as they were written", (row) => row.right),
 ];
 
-const KINDS: Column<[string, ExamShare]>[] = [
-  headColumn("kind", "What is hard", ([kind]) => kind),
-  numberColumn("number", "Questions", ([, right]) => count(right.of)),
-  figure("right", "Right", "Marked as they were written", ([, right]) => right),
+const KINDS: Column<ExamJudge["result"]["kinds"][number]>[] = [
+  headColumn("kind", "What is hard", (row) => row.title),
+  numberColumn("number", "Questions", (row) => count(row.right?.of ?? 0)),
+  figure("right", "Right", "Marked as they were written; a failed verdict is not right", (row) => row.right),
+  numberColumn("least", "Floor", (row) => (row.least === null ? "–" : `${row.least}${row.failed ? ", missed" : ""}`), {
+    hint: "A judge with fewer right ones is not fit for ranking",
+  }),
+];
+
+const STYLES: Column<ExamJudge["result"]["styles"][number]>[] = [
+  headColumn("style", "Style", (row) => row.title),
+  numberColumn("contents", "Contents", (row) => row.contents),
+  figure("leniency", "Lenient", "Points of 0-10 given more than to the other styles", (row) => row.leniency),
 ];
 
 /** All figures of one judge. */
 function JudgeFigures({ judge }: { judge: ExamJudge }) {
-  const { rubrics, fitness } = judge.result;
+  const { rubrics, fitness, kinds, styles } = judge.result;
   const several = rubrics.filter((rubric) => rubric.marks.length > 1);
   const marks = several.flatMap(({ rubric, marks: of }) => of.map((mark) => ({ ...mark, rubric })));
-  const kinds = Object.entries(judge.kinds);
   return (
     <>
       <h2 className="label mt-5">
@@ -227,8 +235,13 @@ function JudgeFigures({ judge }: { judge: ExamJudge }) {
           </Disclosure>
         ) : null}
         {kinds.length ? (
-          <Disclosure title="Hard questions, by kind">
-            <DataTable rows={kinds} columns={KINDS} rowKey={([kind]) => kind} caption="Hard questions by kind" />
+          <Disclosure title="Hard questions, by kind, and those in other languages">
+            <DataTable rows={kinds} columns={KINDS} rowKey={(row) => row.kind} caption="Questions by kind" />
+          </Disclosure>
+        ) : null}
+        {styles.length ? (
+          <Disclosure title="The same content in several styles">
+            <DataTable rows={styles} columns={STYLES} rowKey={(row) => row.style} caption="Leniency by style" />
           </Disclosure>
         ) : null}
       </div>

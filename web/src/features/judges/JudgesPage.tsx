@@ -9,7 +9,14 @@ import { Await, Empty } from "../../components/status";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, letterName } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
-import { AgreementTables, JudgesTable, SelfPreferenceTable, SubjectsTable, type PanelProps } from "./tables";
+import {
+  AgreementTables,
+  JudgesTable,
+  SelfPreferenceTable,
+  VendorTable,
+  SubjectsTable,
+  type PanelProps,
+} from "./tables";
 import { Label } from "../../components/labels";
 import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { PlotGrid } from "../../components/PlotGrid";
@@ -75,6 +82,7 @@ function PanelDetails({ panel, ids }: { panel: Validation; ids: JudgePanel }) {
           <AgreementTables {...props} />
           <SubjectsTable {...props} />
           <SelfPreferenceTable {...props} />
+          <VendorTable {...props} />
           <Disputes {...props} />
         </>
       )}

@@ -251,3 +251,33 @@ export function SelfPreferenceTable({ panel, letterOf }: PanelProps) {
     </Section>
   );
 }
+
+/** What each judge gives a vendor's subjects more than the other judges do. */
+export function VendorTable({ panel, letterOf }: PanelProps) {
+  if (!panel.vendors.length) return null;
+  const columns: Column<Validation["vendors"][number]>[] = [
+    column("judge", "Judge", (row) => letterOf(row.judge), { rowHeader: true, cellHint: (row) => row.judge }),
+    column("vendor", "Vendor", (row) => (
+      <>
+        <bdi>{row.vendor}</bdi>
+        {row.own ? " (its own)" : ""}
+      </>
+    )),
+    numberColumn("subjects", "Subjects", (row) => row.subjects),
+    numberColumn("conversations", "Conversations", (row) => count(row.conversations), {
+      hint: "That it and another judge have marked",
+    }),
+    shownColumn("difference", "Lenient"),
+    intervalColumn((row) => row.interval),
+  ];
+  return (
+    <TableSection
+      title="What judges give each vendor"
+      description="Lenient: points of 0-10 that it gives this vendor's subjects more than the other judges do."
+      rows={panel.vendors}
+      columns={columns}
+      rowKey={(row) => `${row.judge} ${row.vendor}`}
+      caption="What judges give each vendor"
+    />
+  );
+}
