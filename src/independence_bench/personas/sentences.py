@@ -74,7 +74,7 @@ class _Reader:
             return
         if called := list(_SHAPES["called"].finditer(line)):
             for entry in called:
-                yield from self.entry(entry["key"], " + ".join(re.findall(r"[\"“]([^\"”]+)", entry["value"])))
+                yield from self.entry(entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"])))
             return
         if line[0] in "[(" and ":" in line:  # a list of entries
             for part in line.strip("[]()").split(";"):
