@@ -35,6 +35,7 @@ from independence_bench.engine.ask_judges import write_items
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
+from independence_bench.judging.card_items import WRITTEN_TOKENS, items_of, joined
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import Reasoning, Roster
 from independence_bench.personas.cards import (
@@ -47,8 +48,8 @@ from independence_bench.personas.cards import (
 from independence_bench.personas.sentences import Statement
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
-from independence_bench.personas.writer import WRITTEN_TOKENS, items_of, joined
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
 from independence_bench.report.terminal import printed
@@ -133,8 +134,7 @@ def new(
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
-            options = RunOptions(_to_write(draft), {}, roster, writer, limits=limits, allow=permissions())
-            draft = replace(draft, statements=_written(options, description, store))
+            draft = replace(draft, statements=_written(writer, description, roster, limits, store))
         unsure = sum(not one.sure for one in draft.statements)
         say(f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments")
         text = sheet_text(draft)
@@ -156,16 +156,15 @@ def new(
     say(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
-def _to_write(draft: PartialSheet) -> Protocol:
-    """The protocol of *draft* without its items, whose judge has room to write them."""
-    protocol = protocol_of(Sheet(draft.name, draft.prompt or draft.name, "", (), True))
-    return replace(protocol, judge=replace(protocol.judge, max_tokens=WRITTEN_TOKENS))
-
-
-def _written(options: RunOptions, description: Description, store: str) -> tuple[Statement, ...]:
-    """What the writer of *options* makes of *description*. Ends the command where it makes nothing."""
-    if options.judge == EMBEDDED:
+def _written(
+    writer: str, description: Description, roster: Roster, limits: Limits, store: str
+) -> tuple[Statement, ...]:
+    """What *writer* makes of *description*. Ends the command where it makes nothing."""
+    if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
+    called = load("v2")  # as its judges are, with room for a list
+    called = replace(called, judge=replace(called.judge, max_tokens=WRITTEN_TOKENS))
+    options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
     display = ProgressDisplay(err())
     with open_store(store, typed=command_line()) as opened:
         approve = partial(calling.approved, ask=False)
@@ -179,7 +178,7 @@ def _written(options: RunOptions, description: Description, store: str) -> tuple
         raise SystemExit(1)
     found, dropped = items
     say(
-        f"{options.judge} wrote {plural(len(found), 'item')}"
+        f"{writer} wrote {plural(len(found), 'item')}"
         + (f"; {dropped} dropped: repeated, or not in the file" if dropped else "")
     )
     return joined(found, description.draft.statements)

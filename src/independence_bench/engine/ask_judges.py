@@ -28,6 +28,8 @@ from independence_bench.engine.run import Progress, Report, RunPlan, Session, Tr
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
 from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
+from independence_bench.judging.card_items import SCHEMA as SHEET_SCHEMA
+from independence_bench.judging.card_items import WRITING, card_text, items_of, messages_of
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -44,8 +46,6 @@ from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
 from independence_bench.models.spec import ChatModel
-from independence_bench.personas.writer import SCHEMA as SHEET_SCHEMA
-from independence_bench.personas.writer import WRITING, card_text, items_of, messages_of
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
 from independence_bench.store import attempts, registry, results, usage

@@ -16,7 +16,7 @@ import struct
 import unicodedata
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
 from independence_bench.personas.lore import read_lorebook
-from independence_bench.personas.sentences import Kind, Statement, read_statements
+from independence_bench.personas.sentences import Kind, Statement, denies, read_statements
 from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
@@ -58,11 +58,6 @@ _TITLED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NO_NAMES = frozenset({"a", "an", "the", "now", "not", "ai", "assistant", "chatgpt"})
-_DENIES = re.compile(
-    r"\b(?:never|not|n't|nie|niemals|nicht|kein)\b.{0,40}\b(?:admit|reveal|say|mention|disclose|zugeben|verrate?n?)|"
-    r"\b(?:denies|insists?|claims? to be|pretend|leugnet)\b.{0,40}\b(?:human|ai|real|mensch|ki)\b|\bis not an ai\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,19 +208,12 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
         notes.append("{{original}} stood for a prompt that the card does not have; it was left out")
     if parts[LAST]:
         notes.append(f"{LAST} stands at the end of the prompt, not behind each message")
-    greetings = fields.get("alternate_greetings")
-    parts |= {"first_mes": _field(fields, "first_mes")}
-    parts |= (
-        {"alternate_greetings": "\n".join(one for one in greetings if isinstance(one, str))}
-        if isinstance(greetings, list)
-        else {}
-    )
-    notes += [
-        f"{key} is read for what it states, and not played"
-        for key in ("first_mes", "alternate_greetings")
-        if parts.get(key)
-    ]
-    parts |= {"character_book": "\n".join(one["text"] for one in (lorebook or {}).get("entries", ()))}
+    greetings, entries = fields.get("alternate_greetings"), (lorebook or {}).get("entries", ())
+    others = [one for one in greetings if isinstance(one, str)] if isinstance(greetings, list) else []
+    parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
+    greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
+    notes += [f"{key} is read for what it states, and not played" for key in greeted]
+    parts |= {"character_book": "\n".join(one["text"] for one in entries)}
     return _described(f"{kind}{version}", called, whole, parts, lorebook, (*left_out, *notes))
 
 
@@ -288,21 +276,16 @@ def _described(
         name = "" if found.split()[0].casefold() in _NO_NAMES else found.strip(" .,'’-*")[:60]
     called = name or "the character"
     filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
-    said: dict[str, Statement] = {}
+    said: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
     left = MOST_READ
-    for key, text in texts.items():
-        text, left = text[:left], max(left - len(text), 0)
-        for one in read_statements(key, _printable(text), called):
-            says, topic = (_plain(_named(words, called))[0] for words in (one.says, one.topic))
-            if (
-                len(said) < MOST_FOUND
-                and says
-                and topic
-                and not (says.casefold() in said and said[says.casefold()].sure)
-            ):
-                said[says.casefold()] = replace(one, says=says, topic=topic)
+    for key, text in filled.items():
+        for one in read_statements(key, text[:left], called):
+            known = said.get(one.says.casefold())
+            if len(said) < MOST_FOUND and (known is None or (one.sure and not known.sure)):
+                said[one.says.casefold()] = one
+        left = max(left - len(text), 0)
     honest = next((one for one in said.values() if one.kind == "honesty" and one.sure), None)
-    says_ai = None if honest is None else not _DENIES.search(honest.says)
+    says_ai = None if honest is None else not denies(honest.says)
     draft = PartialSheet(name, prompt, tuple(said.values()), says_ai, lorebook)
     return Description(kind, draft, filled, notes)
 
@@ -317,9 +300,7 @@ def sheet_text(draft: PartialSheet) -> str:
         yaml_text({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n"
     )
     parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
-    parts += [
-        _comment(f"{one.says}  ({one.field})") for one in draft.statements if one.kind == "voice" and not one.sure
-    ]
+    parts += _aside(draft, "voice")
     left = MOST_ACTIVE
     for section, about in SECTIONS.items():
         here = draft.of(section)
@@ -328,23 +309,24 @@ def sheet_text(draft: PartialSheet) -> str:
         parts.append(f"{section}:\n" if sure else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here))
         taken = set[str]()
         for one in [*sure, *(one for one in here if one not in sure)]:
-            topic = next(
-                name
-                for number in range(1, 10_000)
-                if (name := f"{one.topic} ({number})" if number > 1 else one.topic) and name.casefold() not in taken
-            )
+            topic = one.topic if one.topic.casefold() not in taken else f"{one.topic} ({len(taken)})"
             taken.add(topic.casefold())
             item = "".join(f"  {line}" for line in yaml_text({topic: one.says}).splitlines(keepends=True))
-            parts.append(f"  # {label_text(_source(one))}\n" + (item if one in sure else _comment(item)))
-    parts += [_comment(f"{one.says}  ({one.field})") for one in draft.statements if one.kind == "honesty"]
+            parts.append(
+                f"  # {label_text(f'{one.field}: {one.quote}' if one.quote else one.field)}\n"
+                + (item if one in sure else _comment(item))
+            )
+    parts += _aside(draft, "honesty")
     parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
     if draft.lorebook:
         parts.append(yaml_text({"lorebook": dict(draft.lorebook)}))
     return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(parts)
 
 
-def _source(one: Statement) -> str:
-    return f"{one.field}: {one.quote}" if one.quote else one.field
+def _aside(draft: PartialSheet, kind: Kind) -> list[str]:
+    """What is said of *kind*, with its place; of the voice what is not sure."""
+    said = [one for one in draft.statements if one.kind == kind and not (kind == "voice" and one.sure)]
+    return [_comment(f"{one.says}  ({one.field})") for one in said]
 
 
 def _comment(text: str) -> str:

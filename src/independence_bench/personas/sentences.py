@@ -52,6 +52,11 @@ def read_statements(field: str, text: str, name: str) -> Iterator[Statement]:
             yield from reader.line(line[start : start + 4 * LONGEST].strip())
 
 
+def denies(honesty: str) -> bool:
+    """Whether a statement of that kind says that the character does not admit to be an AI."""
+    return _SHAPES["denies"].search(honesty) is not None
+
+
 def _first(patterns: dict[str, re.Pattern[str]], text: str) -> str | None:
     """The name of the first of *patterns* that occurs in *text*."""
     return next((name for name, pattern in patterns.items() if pattern.search(text)), None)

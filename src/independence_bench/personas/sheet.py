@@ -277,7 +277,6 @@ def protocol_name(sheet: Sheet) -> str:
 
 
 def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str, Any]:
-    lore = sheet.lorebook.model_dump(exclude_defaults=True) if sheet.lorebook else {}
     used = {"name", "honesty", *(["item"] if sheet.items else [])}
     return {
         "name": protocol_name(sheet),
@@ -296,7 +295,7 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
             name: {"title": dimension["title"], "experiments": [name], "weight": dimension["weight"]}
             for name, dimension in TEXTS["dimensions"].items()
         },
-        **({"lorebook": lore | {"speakers": ["User", sheet.name]}} if lore else {}),
+        **({"lorebook": sheet.lorebook.spoken_by(sheet.name)} if sheet.lorebook else {}),
     }
 
 

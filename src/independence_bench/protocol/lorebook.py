@@ -54,6 +54,10 @@ class Lorebook(Strict):
     speakers: list[str] = Field(["User", ""], min_length=2, max_length=2, description="human and character")
     entries: list[Entry] = Field(min_length=1, max_length=MOST_ENTRIES)
 
+    def spoken_by(self, name: str) -> dict[str, Any]:
+        """It as a file has it, for the character called *name*."""
+        return self.model_dump(exclude_defaults=True) | {"speakers": ["User", name]}
+
     def causes(self) -> dict[str, Any]:
         """Everything that makes it another one, by name."""
         return self.model_dump()

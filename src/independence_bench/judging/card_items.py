@@ -1,9 +1,6 @@
 """What a model is asked about a character's description, and its answer: items, each with the words that state it.
 
-    messages_of(card)               # what it is asked
-    items_of(reply, texts)          # the items whose quotes stand in the description; None: no such answer
-
-Asks no model; the call is `engine.ask_judges`'.
+Asks no model; the call is `engine.ask_judges`'. The instructions and the form of an answer are data (`card_items.yaml`).
 """
 
 from __future__ import annotations
@@ -12,43 +9,24 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, cast, get_args
+
+import yaml
 
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.judging.output import one_object
 from independence_bench.models.messages import Message
 from independence_bench.personas.sentences import Kind, Statement
 
-KINDS: tuple[str, ...] = get_args(Kind)
 LONGEST_CARD = 60_000  # characters that a writer is shown
 WRITTEN_TOKENS = 6_000  # at most, of an answer
-INSTRUCTIONS = Path(__file__).with_name("writer.md").read_text(encoding="utf-8").strip()
-_LONGEST: Mapping[str, int] = {"quote": 2_000, "kind": 20, "topic": 120, "says": 600}  # characters
-_TEXT = {"type": "string"}
-SCHEMA = json.dumps(
-    {
-        "type": "object",
-        "properties": {
-            "items": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "quote": _TEXT,
-                        "kind": {"type": "string", "enum": KINDS},
-                        "topic": _TEXT,
-                        "says": _TEXT,
-                    },
-                    "required": list(_LONGEST),
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["items"],
-        "additionalProperties": False,
-    }
-)
-WRITING = content_hash([INSTRUCTIONS, SCHEMA])  # takes the place of the rubric's hash in the judgement that it is
+_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("card_items.yaml").read_text(encoding="utf-8"))
+SCHEMA = json.dumps(_DATA["schema"])
+WRITING = content_hash(
+    [_DATA["instructions"], SCHEMA]
+)  # takes the place of a rubric's hash in the judgement that it is
+_LONGEST: dict[str, int] = _DATA["longest"]
+KINDS = get_args(Kind)
 
 
 def card_text(texts: Mapping[str, str]) -> str:
@@ -61,38 +39,32 @@ def messages_of(card: str) -> tuple[Message, ...]:
     mark = f"=== {text_hash(card)[:12]}"
     form = '{"items": [{"quote": ..., "kind": ..., "topic": ..., "says": ...}, ...]}'
     asked = f"{mark} description\n{card}\n{mark} end\n\nAnswer with one JSON object and nothing else: {form}"
-    return Message("system", INSTRUCTIONS), Message("user", asked)
+    return Message("system", _DATA["instructions"]), Message("user", asked)
 
 
 def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...], int] | None:
-    """(the items of *reply* that *texts* bear out, how many were thrown away); None: it is no such answer."""
+    """(the items of *reply* whose quotes stand in *texts*, how many were dropped); None: it is no such answer."""
     given = one_object(reply)
     if given is None or given.keys() != {"items"} or not isinstance(given["items"], list):
         return None
     there = {field: " ".join(text.split()) for field, text in texts.items()}
     items: dict[tuple[str, str], Statement] = {}
     for raw in given["items"]:
-        if (
-            not isinstance(raw, dict)
-            or raw.keys() != _LONGEST.keys()
-            or not all(isinstance(v, str) for v in raw.values())
-        ):
+        if not isinstance(raw, dict) or raw.keys() != _LONGEST.keys():
             continue
-        item = {key: " ".join(value.split()) for key, value in raw.items()}
+        item = {key: " ".join(raw[key].split()) if isinstance(raw[key], str) else "" for key in _LONGEST}
         where = next((field for field, text in there.items() if item["quote"] in text), None)
         fits = all(0 < len(item[key]) <= most for key, most in _LONGEST.items()) and "{{" not in "".join(item.values())
         if where and fits and item["kind"] in KINDS:
-            found = Statement(item["kind"], item["topic"], item["says"], where, True, item["quote"])  # type: ignore[arg-type]
+            found = Statement(cast(Kind, item["kind"]), item["topic"], item["says"], where, True, item["quote"])
             items.setdefault((found.kind, found.says.casefold()), found)
     return tuple(items.values()), len(given["items"]) - len(items)
 
 
 def joined(written: Sequence[Statement], read: Sequence[Statement]) -> tuple[Statement, ...]:
     """What a model has *written*, then what was *read* by rule and is in none of its quotes: not sure."""
-    quoted = "\n".join(one.quote.casefold() for one in written)
+    quoted = [one.quote.casefold() for one in written]
     left = [
-        one
-        for one in read
-        if one.says.casefold() not in quoted and not any(w.quote.casefold() in one.says.casefold() for w in written)
+        one for one in read if not any(one.says.casefold() in quote or quote in one.says.casefold() for quote in quoted)
     ]
     return (*written, *(replace(one, sure=False) for one in left))
