@@ -1,6 +1,6 @@
 """What a model is asked about a character's description, and its answer: items, each with the words that state it.
 
-Asks no model; the call is `engine.ask_judges`'. The instructions and the form of an answer are data (`card_items.yaml`).
+Asks no model; the call is `engine.ask_judges`'. Instructions and the form of an answer are data (`card_items.yaml`).
 """
 
 from __future__ import annotations

@@ -281,7 +281,8 @@ def _described(
     for key, text in filled.items():
         for one in read_statements(key, text[:left], called):
             known = said.get(one.says.casefold())
-            if len(said) < MOST_FOUND and (known is None or (one.sure and not known.sure)):
+            whole = "{{" not in one.topic and "}}" not in one.topic  # else no sheet can have it
+            if whole and len(said) < MOST_FOUND and (known is None or (one.sure and not known.sure)):
                 said[one.says.casefold()] = one
         left = max(left - len(text), 0)
     honest = next((one for one in said.values() if one.kind == "honesty" and one.sure), None)
