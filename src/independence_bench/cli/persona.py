@@ -35,7 +35,7 @@ from independence_bench.engine.ask_judges import write_items
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
-from independence_bench.judging.card_items import WRITTEN_TOKENS, items_of, joined
+from independence_bench.judging.card_items import WRITTEN_TOKENS, card_text, items_of, joined
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import Reasoning, Roster
 from independence_bench.personas.cards import (
@@ -163,7 +163,8 @@ def _written(
     if writer == EMBEDDED:
         raise WrongUse("the embedded judge writes nothing; name a model with --writer")
     called = load("v2")  # as its judges are, with room for a list
-    called = replace(called, judge=replace(called.judge, max_tokens=WRITTEN_TOKENS))
+    room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))  # a small model may never come to an end
+    called = replace(called, judge=replace(called.judge, max_tokens=room))
     options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
     display = ProgressDisplay(err())
     with open_store(store, typed=command_line()) as opened:
