@@ -6,16 +6,25 @@ import base64
 import json
 import re
 import struct
+import subprocess
+import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from invoked import invoke
+from scripted import KEY, Answer, Asked, ScriptedModel, allow, says
 
 from independence_bench.errors import WrongUse
-from independence_bench.personas.cards import PNG, read_description, sheet_text
-from independence_bench.personas.sheet import load_sheet, read_sheet
+from independence_bench.personas.cards import MOST_FOUND, PNG, Description, read_description, sheet_text
+from independence_bench.personas.sentences import read_statements
+from independence_bench.personas.sheet import load_sheet, protocol_of, read_sheet
+from independence_bench.protocol.conversation import Line, Transcript
+from independence_bench.protocol.plan import script_hash, sent
+
+TRAINING = Path(__file__).parents[1] / "training"
 
 FIELDS = {
     "name": "Mira",
@@ -53,6 +62,15 @@ CARDS = {
 }
 
 
+def sure_items(found: Description) -> dict[str, dict[str, str]]:
+    """Kind -> topic -> text of what is no comment, without the voice."""
+    items: dict[str, dict[str, str]] = {}
+    for one in found.draft.statements:
+        if one.sure and one.kind != "voice":
+            items.setdefault(one.kind, {})[one.topic] = one.says
+    return items
+
+
 @pytest.mark.parametrize("name", CARDS)
 def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
     """In JSON or in a picture, of every version; lines of a description become items, places are filled in."""
@@ -60,10 +78,10 @@ def test_cards_say_what_they_have(tmp_path: Path, name: str) -> None:
     found = read_description(tmp_path / name)
 
     assert (found.draft.name, found.draft.voice) == ("Mira", "dry, short sentences")
-    assert found.draft.items == {
-        "facts": {"work": "accordion repairs"},
-        "tastes": {"likes": "rain"},
-        "red_lines": {"boundaries": "no medical advice"},
+    assert sure_items(found) == {
+        "fact": {"work": "accordion repairs", "personality": "calm, curious"},
+        "taste": {"likes": "rain"},
+        "rule": {"boundaries": "no medical advice"},
     }
     assert found.draft.prompt.startswith("Stay Mira.")
     assert "the user comes in late." in found.draft.prompt
@@ -83,7 +101,7 @@ def test_a_prompt_is_taken_as_it_is(tmp_path: Path) -> None:
     found = read_description(tmp_path / "brandt.md")
 
     assert (found.draft.name, found.draft.prompt) == ("Captain Brandt", prompt)
-    assert found.missing == ("voice", "facts", "views", "tastes", "red_lines")
+    assert found.missing == ("voice", "views", "tastes", "red_lines")
     sheet, _ = read_sheet(sheet_text(found.draft), tmp_path)
     assert sheet is not None
     assert sheet.prompt == prompt
@@ -116,6 +134,162 @@ def test_hostile_files_are_one_clear_line(tmp_path: Path, name: str) -> None:
         read_description(tmp_path / name)
 
     assert "\n" not in str(raised.value)
+
+
+# ---------------------------------------------------------------- sentences
+
+SAYS = {
+    "w++": ('[Character("Mira") {\nAge("31")\nLikes("tea" + "rain")\n}]', [("fact", "31"), ("taste", "tea, rain")]),
+    "plist": ("[Mira's job: smith; Mira's likes: tea, rain]", [("fact", "smith"), ("taste", "tea, rain")]),
+    "list": (
+        "## What Mira thinks\n- Sharing is overrated.\n- Ghosts are shy.",
+        [("view", "Sharing is overrated."), ("view", "Ghosts are shy.")],
+    ),
+    "clauses": (
+        "She thinks that clocks lie, but she never says so to a customer.",
+        [("view", "She thinks that clocks lie"), ("rule", "she never says so to a customer.")],
+    ),
+    "second person": (
+        "You never give medical advice. You love rain.",
+        [("rule", "You never give medical advice."), ("taste", "You love rain.")],
+    ),
+    "answers": ('{{user}}: What do you like?\n{{char}}: *nods* "Thunder."', [("taste", "Thunder.")]),
+    "german": (
+        "Sie findet Kegeln überschätzt. Politische Fragen beantwortest du nicht.",
+        [("view", "Sie findet Kegeln überschätzt."), ("rule", "Politische Fragen beantwortest du nicht.")],
+    ),
+    "japanese": (
+        "【年齢】19歳\n雨の音が好きです。AIであることを隠しません。",
+        [("fact", "19歳"), ("taste", "雨の音が好きです。"), ("honesty", "AIであることを隠しません。")],
+    ),
+    "honesty": ("If asked, admit that you are an AI.", [("honesty", "If asked, admit that you are an AI.")]),
+    "voice": ("She speaks in short sentences.", [("voice", "She speaks in short sentences.")]),
+    "nothing": ("Would you like some tea?\n\nWrite the next reply.", []),
+}
+
+
+@pytest.mark.parametrize("habit", SAYS)
+def test_what_a_sentence_states_is_read_in_every_habit(habit: str) -> None:
+    """Its kind, and its own words."""
+    text, stated = SAYS[habit]
+
+    assert [(one.kind, one.says) for one in read_statements("description", text, "Mira")] == stated
+
+
+def test_what_is_said_in_a_scene_is_never_sure() -> None:
+    """An item from a greeting or an example is a comment, and its maker decides."""
+    found = list(read_statements("first_mes", '"I never sell on Sundays," she says.', "Mira"))
+
+    assert [(one.kind, one.sure) for one in found] == [("rule", False)]
+
+
+def test_most_of_what_the_author_marks_in_the_cards_is_found() -> None:
+    """Of the ten cards that the rule was not tuned on, too."""
+    command = [sys.executable, "read_cards.py", "report"]
+    done = subprocess.run(command, cwd=TRAINING, capture_output=True, text=True, check=True)
+    shares = [float(share) for share in re.findall(r"^the author.* found \((\S+)%\)", done.stdout, re.MULTILINE)]
+
+    assert len(shares) == 2
+    assert min(shares) >= 85
+
+
+def test_a_large_text_is_read_in_bounded_time(tmp_path: Path) -> None:
+    """No more than so many characters and statements, whatever a card repeats."""
+    text = "".join(f"She likes tea {number}. " for number in range(40_000)) + "**a" * 100_000
+    (tmp_path / "card.json").write_text(json.dumps({"name": "M", "description": text}), encoding="utf-8")
+
+    assert len(read_description(tmp_path / "card.json").draft.statements) == MOST_FOUND
+
+
+# ---------------------------------------------------------------- what is played
+
+BOOK = {
+    "scan_depth": 2,
+    "token_budget": 20,
+    "entries": [
+        {
+            "keys": ["Garrick"],
+            "content": "@@depth 4\nGarrick drank, {{char}} says.",
+            "insertion_order": 5,
+            "enabled": True,
+        },
+        {"keys": ["inn"], "content": "Six rooms.", "insertion_order": 9, "position": "after_char"},
+        {"keys": [], "constant": True, "content": "Year 312.", "insertion_order": 1},
+        {"keys": ["inn"], "secondary_keys": ["fire"], "selective": True, "content": "It burnt.", "insertion_order": 3},
+        {"keys": ["/in+/"], "content": "a pattern", "insertion_order": 1},
+        {"keys": ["inn"], "content": "off", "enabled": False},
+        {"keys": ["long"], "content": "x" * 400, "insertion_order": 50},
+    ],
+}
+
+
+def test_lorebook_and_examples_are_played_as_front_ends_do(tmp_path: Path) -> None:
+    """An entry stands in the system prompt while its keys are among the last messages, and no longer."""
+    example = "<START>\n{{user}}: Late?\n{{char}}: Never.\n<START>\n{{user}}: Tea?"
+    card = FIELDS | {"mes_example": example, "character_book": BOOK}
+    (tmp_path / "card.json").write_text(json.dumps({"data": card}), encoding="utf-8")
+    found = read_description(tmp_path / "card.json")
+    sheet, problems = read_sheet(sheet_text(found.draft), tmp_path)
+    assert sheet is not None, problems
+    protocol = protocol_of(sheet)
+
+    def system(*said: str) -> str:
+        lines = tuple(Line("human" if number % 2 == 0 else "model", text) for number, text in enumerate(said))
+        return str(sent(Transcript(sheet.prompt, lines), "user_role", protocol)[0].content)
+
+    asked = system("Who is GARRICK?")
+    assert "[Example Chat]\nUser: Late?\nMira: Never.\n\n[Example Chat]\nUser: Tea?" in asked
+    assert "Year 312.\nGarrick drank, Mira says.\n\nMira keeps bees." in asked
+    assert "Garrick" not in system("Who is Garrick?", "Nobody.", "And the weather?")
+    assert system("The inn?").index("comes in late.") < system("The inn?").index("Six rooms.")
+    assert "It burnt." not in system("The inn?")
+    assert "It burnt." in system("The inn on fire?")
+    assert "Year 312." not in system("long"), "an entry above the budget leaves nothing for what matters less"
+    assert any("1 of 6 entries" in note for note in found.notes)
+    plain = replace(protocol, lorebook=None)
+    where, scenario = protocol.configurations[0], protocol.scenarios[0]
+    assert script_hash(protocol, where, scenario, 1) != script_hash(plain, where, scenario, 1)
+
+
+# ---------------------------------------------------------------- a model that writes
+
+PROMPT = "You are Emil, a tutor. You enjoy geometry. Nobody is bad at maths. You never shout."
+
+
+def written(asked: Asked) -> Answer:
+    """At first no JSON; then three items, of which one quotes what nobody wrote."""
+    if asked.number == 1:
+        return says(asked, "Here are the items.")
+    items = [
+        {"quote": "Nobody is bad at maths.", "kind": "view", "topic": "being bad at maths", "says": "Nobody is."},
+        {"quote": "You enjoy geometry.", "kind": "taste", "topic": "geometry", "says": "He enjoys it."},
+        {"quote": "You hate algebra.", "kind": "taste", "topic": "algebra", "says": "He hates it."},
+    ]
+    return says(asked, json.dumps({"items": items}))
+
+
+def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
+    """What it does not quote from the file is dropped; what the rule alone found is a comment."""
+    (tmp_path / "emil.md").write_text(PROMPT, encoding="utf-8")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "SCRIPTED_KEY": KEY, "LANG": "C.UTF-8"}
+    with ScriptedModel(written) as model:
+        endpoint = f'{{url: "{model.url}", dialect: openrouter, key_env: SCRIPTED_KEY}}'
+        (tmp_path / "models.yaml").write_text(f"endpoints:\n  lab: {endpoint}\n", encoding="utf-8")
+        allow(tmp_path, model.url)
+        order = ("persona", "new", "one.yaml", "--from", "emil.md", "--writer", "lab:acme/one", "--store", "a.db")
+        first = invoke(tmp_path, environment, *order)
+        again = invoke(tmp_path, environment, *(word.replace("one.yaml", "two.yaml") for word in order))
+
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr
+    assert "1 call, about" in first.stderr
+    assert "lab:acme/one wrote 2 items; 1 dropped" in first.stderr
+    assert len(model.asked) == 2, "no JSON was asked for again, and what is stored is not bought again"
+    assert PROMPT in model.asked[0].last
+    text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
+    assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
+    assert "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is.\n" in text
+    assert re.search(r"^# .*You never shout\.", text, re.MULTILINE)
+    assert [one.section for one in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
 
 # ---------------------------------------------------------------- aib persona new
@@ -157,8 +331,10 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
         (["mira.yaml", "--from", "nowhere.json"], "does not exist"),
         (["mira.yaml", "--from", "prompt.md"], "does not say the character's name; add --name"),
         (["mira.yaml", "--from", "prompt.md", "--example", "mascot"], "exclude each other"),
+        (["mira.yaml", "--writer", "lab:one"], "--writer reads a file"),
+        (["mira.yaml", "--from", "prompt.md", "--name", "M", "--writer", "embedded"], "writes nothing"),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_what_cannot_be_made_is_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
     """With exit code 2, and no file."""

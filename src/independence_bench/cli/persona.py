@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
     command_line,
+    err,
     json_option,
     legend_option,
     models_file_option,
@@ -28,14 +30,26 @@ from independence_bench.cli.options import (
     store_option,
     trust_option,
 )
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.engine.ask_judges import write_items
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
-from independence_bench.models.spec import Reasoning
-from independence_bench.personas.cards import SECTIONS, PartialSheet, read_description, sheet_text
+from independence_bench.judging.card_items import WRITTEN_TOKENS, card_text, items_of, joined
+from independence_bench.models.local import NAME as EMBEDDED
+from independence_bench.models.spec import Reasoning, Roster
+from independence_bench.personas.cards import (
+    SECTION_OF,
+    Description,
+    PartialSheet,
+    read_description,
+    sheet_text,
+)
+from independence_bench.personas.sentences import Statement
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
 from independence_bench.report.terminal import printed
@@ -78,16 +92,35 @@ def persona() -> None:
 @click.option("--from", "source", type=click.Path(path_type=Path), metavar="FILE", help="A character card or a prompt.")
 @click.option("--example", metavar="NAME", help=f"A copy of one that ships: {', '.join(EXAMPLES)}.")
 @click.option("--name", metavar="NAME", help="The character's name, where the file has none.")
-def new(sheet: Path, source: Path | None, example: str | None, name: str | None) -> None:
+@click.option("--writer", metavar="MODEL", help="With --from: a model reads the file, too; its cost is said before.")
+@calling.endpoint_options
+@calling.one_subject_limit_options
+@store_option
+def new(
+    sheet: Path,
+    source: Path | None,
+    example: str | None,
+    name: str | None,
+    writer: str | None,
+    roster: Roster,
+    limits: Limits,
+    store: str,
+) -> None:
     """Write a new sheet: ask for what it needs, or read it.
 
-    --from reads a Character Card V2 or V3 (.json, or a .png that carries one) or a bare prompt (.md, .txt), and says
-    what it could not find there.
+    --from reads a Character Card V1, V2 or V3 (.json, or a .png that carries one) or a bare prompt (.md, .txt), and
+    says what it could not find there. Each sentence that states a view, a taste, a fact, a rule, a voice or honesty
+    becomes an item, commented out where that is not sure; the lorebook and example dialogue are played.
+
+    With --writer a model names the items instead; one whose quote is not in the file is dropped, and what only the
+    rule found is commented out. It is called as a judge and asked once for each file.
     """
     if sheet.exists():
         raise WrongUse(f"{sheet} exists already; name another file")
     if source is not None and example is not None:
         raise WrongUse("--from and --example exclude each other")
+    if writer is not None and source is None:
+        raise WrongUse("--writer reads a file; name it with --from")
     if example is not None:
         if example not in EXAMPLES:
             raise WrongUse(f"--example: there is no {label_text(example)}; there are {', '.join(EXAMPLES)}")
@@ -96,10 +129,14 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
         description = read_description(source)
         draft = replace(description.draft, name=name or description.draft.name)
         say(label_text(f"{source} is {description.kind}"), *(f"note: {label_text(note)}" for note in description.notes))
-        gone = [key for key in description.missing if getattr(draft, key, None) in ("", None) or key in SECTIONS]
+        gone = [key for key in description.missing if key != "name" or not draft.name]
         say(f"not found in it: {', '.join(gone)}" if gone else "it has everything that a sheet needs")
         if not draft.name:
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
+        if writer is not None:
+            draft = replace(draft, statements=_written(writer, description, roster, limits, store))
+        unsure = sum(not one.sure for one in draft.statements)
+        say(f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments")
         text = sheet_text(draft)
     else:
         text = sheet_text(_asked(name))
@@ -119,6 +156,35 @@ def new(sheet: Path, source: Path | None, example: str | None, name: str | None)
     say(f"play it: aib persona run {shown} --model embedded --judge embedded")
 
 
+def _written(
+    writer: str, description: Description, roster: Roster, limits: Limits, store: str
+) -> tuple[Statement, ...]:
+    """What *writer* makes of *description*. Ends the command where it makes nothing."""
+    if writer == EMBEDDED:
+        raise WrongUse("the embedded judge writes nothing; name a model with --writer")
+    called = load("v2")  # as its judges are, with room for a list
+    room = min(WRITTEN_TOKENS, 600 + len(card_text(description.texts)))  # a small model may never come to an end
+    called = replace(called, judge=replace(called.judge, max_tokens=room))
+    options = RunOptions(called, {}, roster, writer, limits=limits, allow=permissions())
+    display = ProgressDisplay(err())
+    with open_store(store, typed=command_line()) as opened:
+        approve = partial(calling.approved, ask=False)
+        asked = write_items(options, description.texts, opened, approve, display.in_one_line)
+        answer, report = calling.to_the_end(asked) or ("", None)
+        if report is not None:
+            calling.say_end(report, opened, display.line(report, over=True))
+    items = items_of(answer, description.texts)
+    if items is None or not items[0]:
+        say("nothing was written; without --writer the file is read by rule")
+        raise SystemExit(1)
+    found, dropped = items
+    say(
+        f"{writer} wrote {plural(len(found), 'item')}"
+        + (f"; {dropped} dropped: repeated, or not in the file" if dropped else "")
+    )
+    return joined(found, description.draft.statements)
+
+
 def _asked(name: str | None) -> PartialSheet:
     """What a person answers at the terminal."""
     try:
@@ -129,8 +195,14 @@ def _asked(name: str | None) -> PartialSheet:
         says = click.confirm("Does it say that it is an AI when sincerely asked?", default=True, err=True)
     except click.Abort:
         raise WrongUse("the answers ended early; or write a sheet from a file (--from) or an --example") from None
-    items = {section: listed for section, listed in items.items() if listed}
-    return PartialSheet(name, prompt or f"You are {name}.", voice, items, says)
+    kinds = {section: kind for kind, section in SECTION_OF.items()}
+    statements = [
+        Statement(kinds[section], topic, text, "typed", True)
+        for section, listed in items.items()
+        for topic, text in listed.items()
+    ]
+    spoken = [Statement("voice", "voice", voice, "typed", True)] if voice else []
+    return PartialSheet(name, prompt or f"You are {name}.", (*spoken, *statements), says)
 
 
 def _lines(question: str) -> Iterator[str]:

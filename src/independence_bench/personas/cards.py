@@ -1,10 +1,10 @@
 """Somebody else's description of a character -> what a sheet says of it.
 
-    found = read_description(path)     # a Character Card V2 or V3 (JSON, or in a PNG), or a bare prompt
+    found = read_description(path)     # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a bare prompt
     found.draft, found.missing         # what it says; what a sheet has and it does not say
 
-Reads what stands there and makes nothing up: a line "Likes: rain" of a description is a taste, a sentence is left in
-the prompt. Files are read within a bound and nothing of them is run, followed or unpacked beyond it.
+Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and lorebook are put together
+as front ends of cards do. Files are read within a bound and nothing of them is run, followed or unpacked beyond it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ import struct
 import unicodedata
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
+from independence_bench.personas.lore import read_lorebook
+from independence_bench.personas.sentences import Kind, Statement, denies, read_statements
 from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
-MOST_FOUND = 20  # lines of a description that become items
+MOST_READ = 100_000  # characters that are read sentence by sentence: as many as a sheet's prompt may have
+MOST_FOUND, MOST_ACTIVE = 300, 40  # statements in a sheet, and how many of them become items; others are comments
 MOST_CHUNKS = 50_000  # parts of a picture that are looked at
 PNG = b"\x89PNG\r\n\x1a\n"
+LONGEST_SAYS = 2000  # characters
 KEYWORDS = (b"ccv3", b"chara")  # V3 first: a file may have both
 
 _UNSEEN = ("Cc", "Cs", "Co")
@@ -40,35 +44,40 @@ SECTIONS: Mapping[str, str] = {
     "tastes": "what it likes: topic and text",
     "red_lines": "what it never does: topic and text",
 }
-# what stands before the colon of a line -> the section that the line belongs to; other lines are facts
-_TOPICS: Mapping[str, str] = {
-    **dict.fromkeys(("likes", "loves", "dislikes", "hates", "favorites", "favourites", "hobbies", "tastes"), "tastes"),
-    **dict.fromkeys(("opinions", "opinion", "views", "beliefs", "believes", "values", "worldview"), "views"),
-    **dict.fromkeys(("never", "boundaries", "limits", "rules", "red lines", "will not", "refuses"), "red_lines"),
-    **dict.fromkeys(("voice", "speech", "tone", "style", "speaking style", "manner"), "voice"),
-    **dict.fromkeys(("name", "full name"), "name"),
-}
-_LINE = re.compile(
-    r"^[ \t]{0,8}[-*•]?[ \t]{0,8}\*{0,3}([A-Za-z][A-Za-z /'-]{1,40}?)\*{0,3}[ \t]{0,8}:\*{0,3}[ \t]{0,8}(\S.{0,400})$",
-    re.MULTILINE,
+SECTION_OF: Mapping[Kind, str] = {"fact": "facts", "view": "views", "taste": "tastes", "rule": "red_lines"}
+ORDER = ("system_prompt", "{{wiBefore}}", "description", "personality", "scenario", "{{wiAfter}}", "mes_example")
+LAST = "post_history_instructions"
+_WORD = r"[A-Z][\w'’-]{0,40}(?:(?<=\b[DM]r)\.|(?<=\bMrs)\.|(?<=\bSt)\.)?"
+_NAMED = re.compile(
+    rf"\b(?:You are|Your name is|You're|You play|Act as|Du bist) {{1,3}}({_WORD}(?: {_WORD}){{0,3}})"
+    rf"|^(?:#{{1,3}} )?({_WORD}) (?:is|ist) (?:an?|the|eine?|der|die|das)\b"
+    r"|「([^「」\n]{1,20})」です"
 )
-_WORD = r"[A-Z][\w'’.-]{0,40}"
-_NAMED = re.compile(rf"\b(?:You are|Your name is|You're|You play|Act as) {{1,3}}({_WORD}(?: {_WORD}){{0,3}})")
+_TITLED = re.compile(
+    r"^[ \t]{0,8}[-*•]?[ \t]{0,8}\**(?:full |voller )?name\**[ \t]{0,4}:\**[ \t]{0,8}(\S.{0,60})",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NO_NAMES = frozenset({"a", "an", "the", "now", "not", "ai", "assistant", "chatgpt"})
-_SAYS_AI = re.compile(
-    r"\b(?:an ai|language model|artificial intelligence|chatbot|computer program|virtual assistant)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
 class PartialSheet:
-    """What is known of a character. "" and {}: nothing."""
+    """What is known of a character. "", () and {}: nothing."""
 
     name: str = ""
     prompt: str = ""
-    voice: str = ""
-    items: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # section -> topic -> text
+    statements: tuple[Statement, ...] = ()
     says_it_is_an_ai: bool | None = None
+    lorebook: Mapping[str, Any] | None = None  # as a sheet has it
+
+    def of(self, section: str) -> tuple[Statement, ...]:
+        """What becomes items of *section*, or stands there as a comment."""
+        return tuple(one for one in self.statements if SECTION_OF.get(one.kind) == section)
+
+    @property
+    def voice(self) -> str:
+        """How it sounds, by all that is sure of it."""
+        return " ".join(one.says for one in self.statements if one.kind == "voice" and one.sure)[:LONGEST_SAYS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +86,15 @@ class Description:
 
     kind: str  # in words
     draft: PartialSheet
+    texts: Mapping[str, str]  # by field, with places filled in
     notes: tuple[str, ...] = ()  # what was left out, or taken for something
 
     @property
     def missing(self) -> tuple[str, ...]:
         """What a sheet has and the description does not say."""
-        gone = [key for key in ("name", "prompt", "voice") if not getattr(self.draft, key)]
-        gone += [section for section in SECTIONS if not self.draft.items.get(section)]
+        gone = [key for key in ("name", "prompt") if not getattr(self.draft, key)]
+        kinds = {one.kind for one in self.draft.statements}
+        gone += [name for kind, name in {"voice": "voice", **SECTION_OF}.items() if kind not in kinds]
         return (*gone, *(["says_it_is_an_ai"] if self.draft.says_it_is_an_ai is None else []))
 
 
@@ -103,9 +114,7 @@ def read_description(path: Path) -> Description:
     if path.suffix.lower() == ".json":
         return _of_card(text, path, "a character card")
     prompt, left_out = _plain(_named(text, ""))
-    return Description(
-        "a prompt", _drafted("", prompt, prompt, "", _SAYS_AI.search(prompt) is not None or None), left_out
-    )
+    return _described("a prompt", "", prompt, {"prompt": text}, None, left_out)
 
 
 def _bytes(path: Path) -> bytes:
@@ -183,26 +192,37 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     inside = top.get("data")
     fields: dict[str, Any] = inside if isinstance(inside, dict) else top
     name = _field(fields, "name")
-    parts = {
-        key: _field(fields, key)
-        for key in ("system_prompt", "description", "personality", "scenario", "post_history_instructions")
-    }
+    parts = {key: _field(fields, key) for key in (*ORDER, LAST) if not key.startswith("{")}
     if not name and not any(parts.values()):
         raise WrongUse(f"{path} has no name, description or system_prompt: it is not a character card")
     version = {"chara_card_v2": " V2", "chara_card_v3": " V3"}.get(str(top.get("spec")), "")
     called = " ".join(_printable(name).split())[:60]
-    kept = {key: _named(text, called) for key, text in parts.items() if text}
-    whole, left_out = _plain("\n\n".join(kept.values()))
-    notes = [*left_out]
+    book = fields.get("character_book")
+    lorebook, notes = read_lorebook(
+        book if isinstance(book, dict) else {}, lambda text: _plain(_named(text, called))[0]
+    )
+    placed = {f"{{{{wi{one.get('position', 'before').title()}}}}}" for one in (lorebook or {}).get("entries", ())}
+    prompt = [_named(_shown(key, parts), called) if key in parts else key * (key in placed) for key in (*ORDER, LAST)]
+    whole, left_out = _plain("\n\n".join(part for part in prompt if part), kept=tuple(placed))
     if "{{original}}" in parts["system_prompt"]:
         notes.append("{{original}} stood for a prompt that the card does not have; it was left out")
-    notes += [
-        f"{key} is not part of a prompt and was left out"
-        for key in ("first_mes", "mes_example", "character_book", "alternate_greetings")
-        if fields.get(key)
-    ]
-    descriptive = "\n".join(_plain(kept[key])[0] for key in ("description", "personality") if key in kept)
-    return Description(f"{kind}{version}", _drafted(called, whole, descriptive, called, None), tuple(notes))
+    if parts[LAST]:
+        notes.append(f"{LAST} stands at the end of the prompt, not behind each message")
+    greetings, entries = fields.get("alternate_greetings"), (lorebook or {}).get("entries", ())
+    others = [one for one in greetings if isinstance(one, str)] if isinstance(greetings, list) else []
+    parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
+    greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
+    notes += [f"{key} is read for what it states, and not played" for key in greeted]
+    parts |= {"character_book": "\n".join(one["text"] for one in entries)}
+    return _described(f"{kind}{version}", called, whole, parts, lorebook, (*left_out, *notes))
+
+
+def _shown(key: str, parts: Mapping[str, str]) -> str:
+    """The part *key* as it stands in a prompt: example dialogue in blocks, as front ends have it."""
+    if key != "mes_example":
+        return parts[key]
+    blocks = (block.strip() for block in re.split(r"<START>", parts[key], flags=re.IGNORECASE))
+    return "\n\n".join(f"[Example Chat]\n{block}" for block in blocks if block)
 
 
 def _field(fields: Mapping[str, Any], key: str) -> str:
@@ -214,18 +234,21 @@ def _named(text: str, name: str) -> str:
     """*text* with the places filled in that cards have for the two who talk."""
     text = text.replace("{{original}}", "")
     called = name or "the character"  # by a function: in a template a backslash of the name would be an escape
-    text = re.sub(r"\{\{\s*char\s*\}\}|<BOT>", lambda _: called, text, flags=re.IGNORECASE)
-    return re.sub(r"\{\{\s*user\s*\}\}|<USER>", "the user", text, flags=re.IGNORECASE)
+    text = re.sub(r"\{\{\s{0,9}char\s{0,9}\}\}|<BOT>", lambda _: called, text, flags=re.IGNORECASE)
+    text = re.sub(r"^([ \t]{0,8})(?:\{\{user\}\}|<USER>):", r"\1User:", text, flags=re.IGNORECASE | re.MULTILINE)
+    return re.sub(r"\{\{\s{0,9}user\s{0,9}\}\}|<USER>", "the user", text, flags=re.IGNORECASE)
 
 
 # ---------------------------------------------------------------- texts
 
 
-def _plain(text: str) -> tuple[str, tuple[str, ...]]:
-    """*text* as a sheet can have it, and what had to go."""
+def _plain(text: str, kept: tuple[str, ...] = ()) -> tuple[str, tuple[str, ...]]:
+    """*text* as a sheet can have it, and what had to go; *kept*: marks that stay."""
     left_out: dict[str, None] = {}
 
     def gone(match: re.Match[str]) -> str:
+        if match[0] in kept:
+            return match[0]
         left_out[f"{match[0]} cannot be filled in here and was left out"] = None
         return ""
 
@@ -239,38 +262,73 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or not (unicodedata.category(c) in _UNSEEN or c in TURNING))
 
 
-def _drafted(name: str, prompt: str, descriptive: str, called: str, says_ai: bool | None) -> PartialSheet:
-    """What *descriptive*, a part of *prompt*, says line by line."""
-    items: dict[str, dict[str, str]] = {}
-    voice = ""
-    for line in _LINE.finditer(descriptive):
-        topic, text = " ".join(line[1].split()), " ".join(line[2].split())
-        if "{{" in topic + text or "}}" in topic + text or text.startswith("//"):
-            continue
-        section = _TOPICS.get(topic.casefold(), "facts")
-        if section == "voice":
-            voice = voice or text[:2000]
-        elif section == "name":
-            name = name or text[:60]
-        elif sum(map(len, items.values())) < MOST_FOUND:
-            items.setdefault(section, {}).setdefault(topic.lower(), text)
-    if not name and (named := _NAMED.search(prompt)) and named[1].split()[0].casefold() not in _NO_NAMES:
-        name = named[1].rstrip(".,'’-")[:60]
-    return PartialSheet(name or called, prompt, voice, items, says_ai)
+def _described(
+    kind: str,
+    name: str,
+    prompt: str,
+    texts: Mapping[str, str],
+    lorebook: Mapping[str, Any] | None,
+    notes: tuple[str, ...],
+) -> Description:
+    """What *texts*, by field, say."""
+    if not name and (named := _TITLED.search(prompt) or _NAMED.search(prompt)):
+        found = next(group for group in named.groups() if group)
+        name = "" if found.split()[0].casefold() in _NO_NAMES else found.strip(" .,'’-*")[:60]
+    called = name or "the character"
+    filled = {key: _plain(_named(text, called))[0] for key, text in texts.items()}
+    said: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
+    left = MOST_READ
+    for key, text in filled.items():
+        for one in read_statements(key, text[:left], called):
+            known = said.get(one.says.casefold())
+            whole = "{{" not in one.topic and "}}" not in one.topic  # else no sheet can have it
+            if whole and len(said) < MOST_FOUND and (known is None or (one.sure and not known.sure)):
+                said[one.says.casefold()] = one
+        left = max(left - len(text), 0)
+    honest = next((one for one in said.values() if one.kind == "honesty" and one.sure), None)
+    says_ai = None if honest is None else not denies(honest.says)
+    draft = PartialSheet(name, prompt, tuple(said.values()), says_ai, lorebook)
+    return Description(kind, draft, filled, notes)
 
 
 # ---------------------------------------------------------------- written down
 
 
 def sheet_text(draft: PartialSheet) -> str:
-    """*draft* as a sheet's file; what it does not say stands there as a comment."""
+    """*draft* as a sheet's file; what it does not say, or does not surely say, stands there as a comment."""
     parts = [yaml_text({"name": draft.name})]
     parts.append(
         yaml_text({"prompt": f"{draft.prompt}\n"}) if draft.prompt else "# prompt: what it is told of itself\n"
     )
     parts.append(yaml_text({"voice": draft.voice}) if draft.voice else "# voice: how it sounds\n")
+    parts += _aside(draft, "voice")
+    left = MOST_ACTIVE
     for section, about in SECTIONS.items():
-        here = draft.items.get(section)
-        parts.append(yaml_text({section: dict(here)}) if here else f"# {section}: # {about}\n#   topic: text\n")
+        here = draft.of(section)
+        sure = [one for one in here if one.sure][:left]
+        left -= len(sure)
+        parts.append(f"{section}:\n" if sure else f"# {section}: # {about}\n" + "#   topic: text\n" * (not here))
+        taken = set[str]()
+        for one in [*sure, *(one for one in here if one not in sure)]:
+            topic = one.topic if one.topic.casefold() not in taken else f"{one.topic} ({len(taken)})"
+            taken.add(topic.casefold())
+            item = "".join(f"  {line}" for line in yaml_text({topic: one.says}).splitlines(keepends=True))
+            parts.append(
+                f"  # {label_text(f'{one.field}: {one.quote}' if one.quote else one.field)}\n"
+                + (item if one in sure else _comment(item))
+            )
+    parts += _aside(draft, "honesty")
     parts.append(yaml_text({"says_it_is_an_ai": draft.says_it_is_an_ai is not False}))
+    if draft.lorebook:
+        parts.append(yaml_text({"lorebook": dict(draft.lorebook)}))
     return f"# {label_text(draft.name)}: what each key means is in docs/persona.md\n" + "".join(parts)
+
+
+def _aside(draft: PartialSheet, kind: Kind) -> list[str]:
+    """What is said of *kind*, with its place; of the voice what is not sure."""
+    said = [one for one in draft.statements if one.kind == kind and not (kind == "voice" and one.sure)]
+    return [_comment(f"{one.says}  ({one.field})") for one in said]
+
+
+def _comment(text: str) -> str:
+    return "".join(f"# {label_text(line)}\n" for line in text.splitlines())

@@ -6,7 +6,6 @@
 
 Which texts an item gets is dealt by its own words, not by its place, so an item that is added or taken away changes
 nothing about the others. Texts, rubric, rules and weights are data next to this file (`texts.yaml`, `character.md`).
-Knows nothing of other formats (`cards`).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from independence_bench.escape import printable
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse
+from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.script import QUOTE
 from independence_bench.yaml_io import OneLine, Strict, Text, file_text, mend, read_mapping, yaml_text
 
@@ -41,7 +41,6 @@ LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 _FIELD = re.compile(r"\{(topic|name|other|close)\}")
 SECTIONS = ("facts", "views", "tastes", "red_lines")
-
 ITEM = "should be a text, or the keys says, ask, words and instead"
 
 T = TypeVar("T")
@@ -78,6 +77,7 @@ class SheetFile(Strict):
     tastes: Items = Field({}, description="topic: what it likes")
     red_lines: Items = Field({}, description="topic: what it never does")
     says_it_is_an_ai: bool = Field(True, description="whether it says so when a person sincerely wants to know")
+    lorebook: Lorebook | None = Field(None, description="what its prompt gets while it is talked of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ class Sheet:
     voice: str
     items: tuple[Item, ...]  # by section, in the order of the file
     says_it_is_an_ai: bool
+    lorebook: Lorebook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         for section in SECTIONS
         for topic, item in getattr(raw, section).items()
     )
-    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai)
+    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, raw.lorebook)
     problems += _wrong(sheet)
     return (None if problems else sheet), tuple(problems)
 
@@ -294,6 +295,7 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
             name: {"title": dimension["title"], "experiments": [name], "weight": dimension["weight"]}
             for name, dimension in TEXTS["dimensions"].items()
         },
+        **({"lorebook": sheet.lorebook.spoken_by(sheet.name)} if sheet.lorebook else {}),
     }
 
 

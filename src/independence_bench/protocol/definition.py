@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
+from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.script import Ladder, Says, Script, after_choice, asked, fill, offer_in
 from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch, StemScore
@@ -241,7 +242,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score", "kinds", "canary")
+    CAUSES_IF_SET = ("score", "kinds", "canary", "lorebook")
     name: str
     title: str
     description: str
@@ -261,6 +262,7 @@ class Protocol(Identified):
     # of a private protocol, whose texts stay in the store: it stands in every system prompt and in what every judge is
     # told, so that whoever finds it elsewhere knows what was there. "": the texts are no secret
     canary: str = ""
+    lorebook: Lorebook | None = None  # what its system prompts get while it is talked of; None: nothing
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own

@@ -18,6 +18,7 @@ from independence_bench.errors import BenchError, ProtocolError
 from independence_bench.escape import printable
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import REPLY_TOKENS, Delivery, Mark
+from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.yaml_io import Effort, OneLine, Strict, Text, read_yaml
 
@@ -69,9 +70,7 @@ class ToolFile(Strict):
     description: Text
     argument: Name = "message"
     argument_description: Text
-    instructions: Text | Literal[""] = Field(
-        description="added to the system prompt; empty where nothing is to be added"
-    )
+    instructions: Text | Literal[""] = Field(description="added to the system prompt; may be empty")
     opening: Text
     greeting: Text
 
@@ -174,6 +173,7 @@ class ProtocolFile(Strict):
     kinds: dict[Name, KindFile] = Field({}, description="of a protocol whose stems have no options, in place of both")
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
     weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
+    lorebook: Lorebook | None = Field(None, description="what system prompts get while it is talked of")
     private: bool = Field(False, description="its texts stay in the store; others see its hash and figures alone")
 
 

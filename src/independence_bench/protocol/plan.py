@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from zlib import crc32
 
 from independence_bench.hashing import content_hash, transcript_id
-from independence_bench.models.messages import ChatRequest
+from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import ConversationState, begin, ways
+from independence_bench.protocol.conversation import ConversationState, Transcript, begin, ways
 from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import messages, tools
 from independence_bench.protocol.script import Script
@@ -107,7 +107,8 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
     Where what is sent depends on the option that a reply takes: everything that may be sent.
     """
     system, script = protocol.system(configuration.system), scenario.script_of(run)
-    return _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
+    sent = _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
+    return content_hash([sent, protocol.lorebook]) if protocol.lorebook else sent
 
 
 # every question about results begins with these hashes, and a server is asked many
@@ -132,13 +133,21 @@ def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario
     return begin(protocol.system(configuration.system), scenario.script_of(run))
 
 
+def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
+    """*transcript* as *protocol* sends it: with what a lorebook adds to the system prompt at that time."""
+    if protocol.lorebook:
+        spoken = [(line.speaker, line.text) for line in transcript.lines]
+        transcript = replace(transcript, system=protocol.lorebook.system(transcript.system, spoken))
+    return messages(transcript, delivery, protocol.tool_role)
+
+
 def request(
     talk: ConversationState, subject: ChatModel, configuration: Configuration, protocol: Protocol, transcript: str = ""
 ) -> ChatRequest:
     """What *subject* is sent for the reply that *talk* awaits; *transcript* is the id that it will have."""
     return ChatRequest(
         subject,
-        messages(talk.transcript, configuration.delivery, protocol.tool_role),
+        sent(talk.transcript, configuration.delivery, protocol),
         tools(configuration.delivery, protocol.tool_role),
         transcript=transcript if subject.stateful else "",
     )

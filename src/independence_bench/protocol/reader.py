@@ -144,6 +144,7 @@ class _Reader(ProtocolTexts):
             weightings=weightings,
             score=score,
             kinds=kinds,
+            lorebook=top.lorebook,
         )
         return _private(protocol) if top.private else protocol
 

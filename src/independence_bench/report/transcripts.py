@@ -263,6 +263,11 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
     for variant, text in protocol.systems:
         yield Title(f"system prompt: {variant}")
         yield Passage(text, reflow=True)
+    if protocol.lorebook:
+        yield Title("lorebook: in the system prompt while it is talked of")
+        for entry in protocol.lorebook.entries:
+            keys = "always" if entry.constant else ", ".join(entry.keys)
+            yield Passage(f"{keys}: {entry.text}", reflow=True)
     tool = protocol.tool_role
     if tool.name:
         yield Title("tool_role")

@@ -19,7 +19,8 @@ from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.delivery import messages, tools
+from independence_bench.protocol.delivery import tools
+from independence_bench.protocol.plan import sent
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, read_conversation
@@ -180,7 +181,7 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
         system=case.transcript.system,
         lines=_lines(case),
         replies=_replies(case),
-        messages=tuple(messages(case.transcript, delivery, wording)),
+        messages=sent(case.transcript, delivery, protocol),
         tools=json.dumps([tool.wire() for tool in tools(delivery, wording)], ensure_ascii=False),
         scales=tuple(fragments.scale(protocol, mark) for mark in stored.scenario.marks),
         rubrics=rubric_texts(stored.scenario),
