@@ -20,6 +20,7 @@ from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
 
 from independence_bench.dataset.import_published import PublishedImport, import_published
+from independence_bench.models.local.files import models_folder
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -166,6 +167,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path.stem.removeprefix("test_"), len(place)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for user data with the models that are installed: nothing is read from the user's own, or left there."""
+    installed, folder = models_folder(), tmp_path_factory.mktemp("data")
+    if installed.exists():
+        (folder / "models").symlink_to(installed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIB_DATA", str(folder))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, proxy or store of the machine's own reaches a test."""
@@ -271,9 +283,31 @@ def database(postgres: Server) -> Iterator[str]:
         yield postgres.url(name)
 
 
+@pytest.fixture(scope="session")
+def made(postgres: Server) -> Iterator[str]:
+    """The name of a database with the tables of an empty store: to copy it takes half of making them."""
+    with postgres.database() as name:
+        with open_store(postgres.url(name)) as store, store.writing():
+            pass
+        yield name
+
+
+@pytest.fixture
+def prepared(postgres: Server, made: str) -> Iterator[str]:
+    """The address of a PostgreSQL database with an empty store."""
+    with postgres.database(like=made) as name:
+        yield postgres.url(name)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store may be made: once a file, once a PostgreSQL database. Nothing else differs."""
+    """Where a store may be kept: once a file, once a PostgreSQL database with an empty one. Nothing else differs."""
+    return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("prepared"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def unmade(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store may be made, and none is."""
     return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("database"))
 
 
@@ -281,7 +315,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked `scripted.both`."""
     if getattr(request, "param", "sqlite") == "postgresql":
-        return str(request.getfixturevalue("database"))
+        return str(request.getfixturevalue("prepared"))
     return str(tmp_path / "store.db")
 
 

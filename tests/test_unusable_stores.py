@@ -234,15 +234,15 @@ def test_a_store_in_memory_is_refused() -> None:
         assert "would be lost" in refusal(where)
 
 
-def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(tmp_path: Path, either: str) -> None:
+def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(tmp_path: Path, unmade: str) -> None:
     """A wrong address of a model server, a wrong name: the next command starts from nothing, as this one did."""
-    done = aib(tmp_path, *RUN, "--store", either)
+    done = aib(tmp_path, *RUN, "--store", unmade)
     assert done.returncode == 1
     assert "127.0.0.1:9" in only_line(done)
 
-    assert "there is no store at" in only_line(aib(tmp_path, "leaderboard", "--store", either))
+    assert "there is no store at" in only_line(aib(tmp_path, "leaderboard", "--store", unmade))
     assert contents(tmp_path) == {}
-    with open_store(either) as store:
+    with open_store(unmade) as store:
         assert not store.is_there()
 
 
