@@ -647,13 +647,6 @@ def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: st
         assert len(read(before, f"boards/{first_board(before)}.json")["rows"]) == 1
 
 
-def test_the_same_store_gives_the_same_bytes(answers: Answers, where: str) -> None:
-    """No clock and no order of chance is in an answer."""
-    with answering(Path(where)) as again:
-        assert list(again.paths()) == list(answers.paths())
-        assert all(again.get(path) == answers.get(path) for path in answers.paths())
-
-
 def test_answers_are_the_same_from_either_database(
     bench: Callable[..., Bench], small: Path, either: str, serve: Callable[..., Any]
 ) -> None:
