@@ -135,10 +135,16 @@ def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     assert gate.returncode == 0, gate.stdout + gate.stderr
     assert runner.outputs["exit-code"] == "3"
     assert "## The gate fails" in runner.summary
+    # what is printed is no command to the runner, until a word that nobody can guess
+    lines = gate.stdout.splitlines()
+    stopped = lines[0].removeprefix("::stop-commands::")
+    assert re.fullmatch("[0-9a-f]{32}", stopped)
+    assert lines[-1] == f"::{stopped}::"
     assert Path(runner.outputs["junit"]).read_text().startswith("<?xml")
     assert runner.step("verdict").returncode == 3
 
 
+@pytest.mark.torture
 def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner, keeps: Path) -> None:
     """Its sheet is played as it is now; that its prompt differs is no other test."""
     named = {"persona": "late.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
@@ -207,15 +213,6 @@ def test_playing_that_fails_is_no_verdict(runner: Runner) -> None:
 
     assert done.returncode != 0
     assert "So nothing was compared" in runner.summary
-
-
-def test_what_is_printed_is_no_command_to_the_runner(runner: Runner) -> None:
-    """Commands are off while the program speaks, until a word that nobody can guess."""
-    lines = runner.step("gate", store="before.db").stdout.splitlines()
-
-    stopped = lines[0].removeprefix("::stop-commands::")
-    assert re.fullmatch("[0-9a-f]{32}", stopped)
-    assert lines[-1] == f"::{stopped}::"
 
 
 # ---------------------------------------------------------------- the comment
