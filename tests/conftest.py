@@ -18,6 +18,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
 from independence_bench.dataset.import_published import PublishedImport, import_published
 from independence_bench.models.local.files import models_folder
@@ -131,6 +134,18 @@ LONG = (
 # how long an example takes says how busy the machine is
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+# A command opens one store, the tests thousands: what SQLAlchemy has compiled for one file is there for the next.
+_COMPILED = LRUCache(2000)
+SQLiteDialect_pysqlite.__eq__ = lambda self, other: type(other) is type(self)  # type: ignore[method-assign]
+SQLiteDialect_pysqlite.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
+
+
+@event.listens_for(Engine, "engine_connect")
+def _share_what_is_compiled(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.engine._compiled_cache = _COMPILED
 
 
 def pytest_configure() -> None:

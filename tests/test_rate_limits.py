@@ -57,6 +57,7 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
         assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("protocol", "runs", "policy"),
     [("small", 2, Policy(patience=120.0)), pytest.param("v2", 3, Policy(), marks=pytest.mark.torture)],

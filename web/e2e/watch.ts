@@ -173,6 +173,7 @@ export async function inEachWindow(page: Page, check: (window: string) => Promis
 
 /** In each window axe finds nothing on a page with everything unfolded, and nothing is wider than the window. */
 export async function expectSound(page: Page, hashes: readonly string[]): Promise<void> {
+  test.setTimeout(600_000); // axe takes a second a page where nothing else is at work
   for (const hash of hashes) {
     let loaded = false;
     await inEachWindow(page, async (window) => {
