@@ -74,8 +74,8 @@ MEANT = {
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
         "lite", "user_role", "1/4", "november",
-        "another.db", "new.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl", "my-protocol",
-        "logs", "inspect", "mine.csv", "above",
+        "another.db", "new.db", "results", "report", "public/", "cache.tar.xz", "faults.jsonl", "kill.jsonl",
+        "my-protocol", "logs", "inspect", "mine.csv", "above",
         "cc-by-4.0", "unknown", "ada/independence",
         "v1", "v2", "later", "published-v2", "parquet", "jsonl", "published", "provider", "reasoning", "warning",
         "new", "run", "check", "mira.yaml", "pebble.yaml", "companion", "mascot", "persona-mira",
