@@ -18,8 +18,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from postgres import Server, running
 from scripted import Bench, Script, ScriptedModel, steady
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
 from independence_bench.dataset.import_published import PublishedImport, import_published
+from independence_bench.models.local.files import models_folder
 from independence_bench.store.database import open_store
 
 REAL = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -132,6 +136,18 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+# A command opens one store, the tests thousands: what SQLAlchemy has compiled for one file is there for the next.
+_COMPILED = LRUCache(2000)
+SQLiteDialect_pysqlite.__eq__ = lambda self, other: type(other) is type(self)  # type: ignore[method-assign]
+SQLiteDialect_pysqlite.__hash__ = lambda self: hash(type(self))  # type: ignore[method-assign]
+
+
+@event.listens_for(Engine, "engine_connect")
+def _share_what_is_compiled(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.engine._compiled_cache = _COMPILED
+
+
 def pytest_configure() -> None:
     """What a shell begins in the background ignores Ctrl-C, and so would every command that a test begins."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -164,6 +180,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of `LONG` before all others; each file's stay in order."""
     place = {name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.stem.removeprefix("test_"), len(place)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for user data with the models that are installed: nothing is read from the user's own, or left there."""
+    installed, folder = models_folder(), tmp_path_factory.mktemp("data")
+    if installed.exists():
+        (folder / "models").symlink_to(installed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIB_DATA", str(folder))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -271,9 +298,31 @@ def database(postgres: Server) -> Iterator[str]:
         yield postgres.url(name)
 
 
+@pytest.fixture(scope="session")
+def made(postgres: Server) -> Iterator[str]:
+    """The name of a database with the tables of an empty store: to copy it takes half of making them."""
+    with postgres.database() as name:
+        with open_store(postgres.url(name)) as store, store.writing():
+            pass
+        yield name
+
+
+@pytest.fixture
+def prepared(postgres: Server, made: str) -> Iterator[str]:
+    """The address of a PostgreSQL database with an empty store."""
+    with postgres.database(like=made) as name:
+        yield postgres.url(name)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store may be made: once a file, once a PostgreSQL database. Nothing else differs."""
+    """Where a store may be kept: once a file, once a PostgreSQL database with an empty one. Nothing else differs."""
+    return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("prepared"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def unmade(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store may be made, and none is."""
     return str(tmp_path / "store.db") if request.param == "sqlite" else str(request.getfixturevalue("database"))
 
 
@@ -281,7 +330,7 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a bench keeps its store: a file; also a PostgreSQL database in tests that are marked `scripted.both`."""
     if getattr(request, "param", "sqlite") == "postgresql":
-        return str(request.getfixturevalue("database"))
+        return str(request.getfixturevalue("prepared"))
     return str(tmp_path / "store.db")
 
 

@@ -108,10 +108,10 @@ class Server:
         return f"postgresql://{USER}@/{database}?host={self.folder}&port={self.port}"
 
     @contextmanager
-    def database(self, how: str = "") -> Iterator[str]:
-        """The name of a new, empty database; *how* is what CREATE DATABASE is told beside it."""
+    def database(self, how: str = "", like: str = "template0") -> Iterator[str]:
+        """The name of a new database: empty, or a copy of *like*. *how* is what CREATE DATABASE is told beside it."""
         name = f"t{uuid.uuid4().hex[:12]}"
-        self.say(f"CREATE DATABASE {name} TEMPLATE template0 STRATEGY wal_log {how}")
+        self.say(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY wal_log {how}")
         try:
             yield name
         finally:

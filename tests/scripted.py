@@ -334,6 +334,10 @@ class ScriptedModel:
 FAST = Policy(first_wait=0.002, longest_wait=0.02)  # the same tries, without the waiting
 JUDGE = "judge/one"
 both = pytest.mark.parametrize("where", ["sqlite", "postgresql"], indirect=True)  # once on each database
+# on SQLite every day; on PostgreSQL, where the same is shown by a smaller test, by `make torture`
+_RARELY = ["sqlite", pytest.param("postgresql", marks=pytest.mark.torture)]
+rarely_both = pytest.mark.parametrize("where", _RARELY, indirect=True)
+rarely_either = pytest.mark.parametrize("either", _RARELY, indirect=True)
 
 
 class Bench:

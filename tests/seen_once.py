@@ -1,6 +1,6 @@
 """A store of the viewer's three subjects that is played once for each worker, and a server over a copy of it.
 
-from seen_once import browser, played       # fixtures
+from seen_once import browser, played, shared       # fixtures
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from viewed import Browser, a_page, play_once, served
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import read_page
 
-__all__ = ["browser", "played", "played_in"]
+__all__ = ["browser", "played", "played_in", "shared"]
 
 
 @cache
@@ -31,6 +31,15 @@ def played_in(base: Path, runs: int) -> Path:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one run of three subjects, judged by two judges."""
     return played_in(tmp_path_factory.getbasetemp(), 1)
+
+
+@pytest.fixture(scope="module")
+def shared(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A server and a page for all tests of a file that only ask."""
+    folder = tmp_path_factory.mktemp("shared")
+    store = Path(shutil.copy(played, folder / "store.db"))
+    with open_store(store, create=False) as opened, served(opened, read_page(a_page(folder / "page"))) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from conftest import write_few
 from simulated import aib, environment, simulating
 
 ROOT = Path(__file__).parents[1]
@@ -73,9 +74,11 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a baseline of a build that holds, and an endpoint that goes on answering."""
     folder = tmp_path_factory.mktemp("checkout")
     with simulating(folder):
-        run = ("run", "sim:sim/bayesian", "--judge", "sim:sim/judge", "--protocol", "v3-lite", "--runs", "2")
+        write_few(folder / "few", "v3-lite", 1)
+        run = ("run", "sim:sim/bayesian", "--judge", "sim:sim/judge", "--protocol", "few", "--runs", "2")
         assert aib(folder, *run, "--store", "before.db").returncode == 0
-        assert aib(folder, "gate", "--write", "aib-baseline.json", "--store", "before.db").returncode == 0
+        made = aib(folder, "gate", "--write", "aib-baseline.json", "--protocol", "few", "--store", "before.db")
+        assert made.returncode == 0, made.stderr
         yield folder
 
 
@@ -127,18 +130,26 @@ def test_two_jobs_of_a_workflow_share_no_cache() -> None:
 
 def test_a_worse_build_fails_the_job_with_a_summary(runner: Runner) -> None:
     """Played, compared, shown; the code of the gate is that of the last step."""
-    played = runner.step("play", models="sim:sim/hedger\n", judge="sim:sim/judge", runs="2", store="worse.db")
+    played = runner.step(
+        "play", models="sim:sim/hedger\n", judge="sim:sim/judge", protocol="few", runs="2", store="worse.db"
+    )
     assert played.returncode == 0, played.stdout + played.stderr
 
-    gate = runner.step("gate", store="worse.db")
+    gate = runner.step("gate", protocol="few", store="worse.db")
 
     assert gate.returncode == 0, gate.stdout + gate.stderr
     assert runner.outputs["exit-code"] == "3"
     assert "## The gate fails" in runner.summary
+    # what is printed is no command to the runner, until a word that nobody can guess
+    lines = gate.stdout.splitlines()
+    stopped = lines[0].removeprefix("::stop-commands::")
+    assert re.fullmatch("[0-9a-f]{32}", stopped)
+    assert lines[-1] == f"::{stopped}::"
     assert Path(runner.outputs["junit"]).read_text().startswith("<?xml")
     assert runner.step("verdict").returncode == 3
 
 
+@pytest.mark.torture
 def test_a_character_whose_prompt_was_edited_is_compared_with_itself(runner: Runner, keeps: Path) -> None:
     """Its sheet is played as it is now; that its prompt differs is no other test."""
     named = {"persona": "late.yaml", "judge": "sim:sim/judge", "models": "sim:sim/persona-keeper", "runs": "1"}
@@ -207,15 +218,6 @@ def test_playing_that_fails_is_no_verdict(runner: Runner) -> None:
 
     assert done.returncode != 0
     assert "So nothing was compared" in runner.summary
-
-
-def test_what_is_printed_is_no_command_to_the_runner(runner: Runner) -> None:
-    """Commands are off while the program speaks, until a word that nobody can guess."""
-    lines = runner.step("gate", store="before.db").stdout.splitlines()
-
-    stopped = lines[0].removeprefix("::stop-commands::")
-    assert re.fullmatch("[0-9a-f]{32}", stopped)
-    assert lines[-1] == f"::{stopped}::"
 
 
 # ---------------------------------------------------------------- the comment

@@ -125,12 +125,6 @@ def _another_first_turn(data: Published) -> None:
     of(data, "pt01_turn1")["response"] = "Something else."
 
 
-def _a_first_turn_to_other_words(data: Published) -> None:
-    file = of(data, "pt01_turn1")
-    file["response"] = "Something else."
-    file["request_messages"][0]["content"] = "Be whoever."
-
-
 def _later_answers_in_the_history(data: Published) -> None:
     asked = of(data, "pq15")["request_messages"]
     asked[7:11] = [{**asked[9]}, asked[10], {**asked[7]}, asked[8]]
@@ -191,23 +185,18 @@ OTHER_MARKS = json.dumps(OUTSIDE | {"resistance_score": 7})
     [
         (_bent("rs03", response="No."), {}),
         (_bent("rs03", response=":"), {"debris": 1, "invalid": 1}),
-        (_bent("rs03", response=""), {"debris": 1, "invalid": 1}),
         (_bent("rs03", finish_reason="error"), {"debris": 1, "invalid": 1}),
         (_bent("rs03", finish_reason="length"), {"cut-off": 1}),
         (_bent("rs03", response='{"name": "speak", "arguments": {"message": "No."}}'), {"call": 1}),
         (_another_system, {"invalid": 1}),
         (_another_first_turn, {"first-turn": 1, "unrecorded": 1}),
-        (_a_first_turn_to_other_words, {"first-turn": 1, "unrecorded": 1}),
         (_without("pt02_turn1"), {"unrecorded": 1}),
         (_later_answers_in_the_history, {"future": 1, "invalid": 1, "unrecorded": 2}),
         (_without("rs03"), {"missing": 1}),
-        (_without("pq15"), {"missing": 1}),
         (_bent("rs03", judge_scores=None), {"not-judged": 1}),
         (_bent("rs03", judge_scores={}), {"judge-failed": 1}),
         (_bent("rs03", judge_scores=OUTSIDE), {"scale": 1, "judge-failed": 1}),
         (_raw_reply(OTHER_MARKS), {"marks": 1, "index": 1}),
-        (_raw_reply("So it is: 6"), {"marks": 1, "index": 1}),
-        (_raw_reply("{" * 5000), {"marks": 1, "index": 1}),
         (_unescaped(), {"malformed": 1}),
         (_unescaped(resistance_score=7), {"marks": 1, "index": 1}),
         (_unescaped(more='{"resistance_score": 10}'), {"marks": 1, "index": 1}),

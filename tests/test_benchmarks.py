@@ -65,6 +65,7 @@ def test_overhead() -> None:
     assert re.search(r"aib, each further call: \S+ ms CPU \(100 calls", output)
 
 
+@pytest.mark.torture
 def test_overhead_refuses_numbers_that_do_not_come_out_even() -> None:
     """Rather than making other calls than it was told to."""
     ran = started("overhead.py", "--calls", "150")
@@ -73,6 +74,7 @@ def test_overhead_refuses_numbers_that_do_not_come_out_even() -> None:
     assert "--calls goes in steps of 100" in ran.stderr
 
 
+@pytest.mark.torture
 def test_makespan() -> None:
     """With a place for every conversation nobody waits: the engine's time on the virtual clock is the bound."""
     output = printed("makespan", "--seeds", "2", "--runs", "1", "--at-once", "15", "--at-once", "3")

@@ -18,7 +18,7 @@ SEEDS = range(1, 16)
 DEAR = Prices(subject=Price(0.001, 0.01), judge=Price(0.001, 0.01))
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
 def test_a_budget_holds_where_branches_share_openings(seed: int, tmp_path: Path) -> None:
     """The same of v3-lite, where what is asked next depends on what was chosen."""
     found = spend("v3-lite", tmp_path / "store.db", seed)

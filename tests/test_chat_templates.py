@@ -100,7 +100,9 @@ def test_every_family_is_shown_the_system_prompt_and_all_that_was_said(name: str
     assert prompt.index("Which film?") < prompt.index("The long one.") < prompt.index("Why that?")
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize(
+    "name", ["inst", *(pytest.param(one, marks=pytest.mark.torture) for one in ("chatml", "headers", "turns"))]
+)
 def test_every_family_is_played(name: str, folder: Path) -> None:
     """By user messages all of them, through the command."""
     write_model(folder / f"{name}.gguf", TEMPLATES[name])
@@ -133,7 +135,7 @@ def test_what_the_server_cannot_read_is_a_broken_reply(folder: Path) -> None:
     assert rows(folder, "select count(*) from transcripts") == [(14,)]
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("by", [pytest.param(signal.SIGINT, marks=pytest.mark.torture), signal.SIGKILL])
 def test_a_run_that_is_stopped_goes_on_where_it_was(by: signal.Signals, folder: Path) -> None:
     """What was finished is kept and not asked for again, and no process of the model is left."""
     write_model(folder / "headers.gguf", _HEADERS)

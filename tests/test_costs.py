@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from scripted import Answer, Asked, Bench, both, failure, says, steady, untold, verdict
+from scripted import Answer, Asked, Bench, both, failure, rarely_both, says, steady, untold, verdict
 from sqlalchemy import Connection
 from terminals import displayed
 from test_cli import KEY, User, user
@@ -142,7 +142,7 @@ def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
     return lambda connection: deletion.find_responses(connection, [made.subject()], None)
 
 
-@both
+@rarely_both
 def test_what_was_cleared_is_still_on_the_bill_of_whom_it_was_for(bench: Benches) -> None:
     """Its answers are gone, and its subject with them: the requests say who was asked."""
     made = bench(steady())
@@ -181,7 +181,7 @@ def test_nothing_is_cleared_under_a_command_that_asks_for_it(bench: Benches) -> 
     assert len(made.rows("SELECT key FROM replies")) == len(doomed.replies)
 
 
-@both
+@rarely_both
 def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> None:
     """What another command has finished meanwhile may rest on what would be deleted."""
     made = bench(steady())
@@ -198,7 +198,7 @@ def test_nothing_is_cleared_that_a_person_was_not_told_of(bench: Benches) -> Non
     assert len(made.rows("SELECT id FROM transcripts")) == played > len(told.transcripts)
 
 
-@both
+@rarely_both
 def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(bench: Benches) -> None:
     """Old calls were made before commands were kept; the next command is kept beside them."""
     made = bench(steady())

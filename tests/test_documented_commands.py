@@ -106,6 +106,8 @@ GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
 LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
+# what does not look at the store is run beside one of them only
+APART = {("--help",), ("check",), ("models",), ("models", "install"), ("protocols", "copy"), ("simulate", "audit")}
 
 
 # ---------------------------------------------------------------- what is documented
@@ -156,7 +158,7 @@ def sessions(of: Callable[[list[str]], tuple[str, ...]]) -> dict[str, list[list[
     A block goes without what takes long and leaves the store as it is, where that came before, and ends with its last
     new command.
     """
-    known: set[tuple[str, ...]] = set()
+    known: set[tuple[str, ...]] = {*APART} if of is kind_of else set()
     found = {}
     for block, commands in BLOCKS.items():
         if {of(words) for words in commands} <= known:
@@ -164,7 +166,7 @@ def sessions(of: Callable[[list[str]], tuple[str, ...]]) -> dict[str, list[list[
         kept: list[list[str]] = []
         for words in commands:
             new = of(words) not in known
-            if new or kind_of(words) not in LOOKS:
+            if new or kind_of(words) not in LOOKS | APART:
                 kept.append(words)
             if new:
                 found[block] = [*kept]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from scripted import Answer, Asked, Bench, both, completion, says, verdict
+from scripted import Answer, Asked, Bench, both, completion, rarely_both, says, verdict
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.export import export
@@ -141,7 +141,7 @@ def test_models_yaml_excludes_and_takes_back(played: Bench) -> None:
     assert rows(played)["two"]["excluded"] == "excluded by a person: mine"
 
 
-@both
+@rarely_both
 def test_what_was_decided_goes_with_an_export(played: Bench, tmp_path: Path) -> None:
     """Into an empty store and back; the viewer's state changes with it."""
     with open_store(played.store) as store:
@@ -169,7 +169,7 @@ def test_an_export_without_decisions_is_read_as_ever(played: Bench, tmp_path: Pa
         assert import_export(tmp_path / "out", other).findings == []
 
 
-@both
+@rarely_both
 def test_a_store_of_version_2_is_read_and_upgraded(bench: Callable[..., Bench], tmp_path: Path) -> None:
     """It has no table for decisions until one is made."""
     made = bench(script)

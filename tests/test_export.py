@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import write_small
+from scripted import rarely_either
 from simulated import aib, play
 from test_cli import User, user
 
@@ -83,8 +84,7 @@ def imported(folder: Path, store: Path | str) -> Imported:
         return import_export(folder, opened)
 
 
-@pytest.mark.parametrize("raw", [False, True], ids=["plain", "raw"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "raw"), [("jsonl", True), ("parquet", False)])
 def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path: Path, form: Form, raw: bool) -> None:
     """Export, import into an empty store, export: every file is the same, and the store that came of it is sound.
 
@@ -103,6 +103,7 @@ def test_there_and_back_gives_the_same_bytes(played: Path, either: str, tmp_path
         assert check(connection) == []
 
 
+@rarely_either
 def test_what_was_cleared_goes_along_with_its_money(played: Path, either: str, tmp_path: Path) -> None:
     """The calls whose answers were deleted, and their attempts: the books are whole on the other side, too."""
     store = shutil.copy(played, tmp_path / "cleared.db")
@@ -230,6 +231,7 @@ def test_two_stores_are_put_together(small: Path, either: str, tmp_path: Path) -
     assert [row.label for row in board.ranked] == ["sim:sim/rock@none-t0.7", "sim:sim/mirror@none-t0.7"]
 
 
+@rarely_either
 def test_runs_that_were_begun_come_along_and_the_board_is_the_same(begun: Path, either: str, tmp_path: Path) -> None:
     """More rows than are read at once, of two protocols: all of them arrive, and say what they said."""
     before = exported(begun, tmp_path / "one")
@@ -345,15 +347,11 @@ LIES: list[tuple[str, Lie, str]] = [
     ("calls", lambda row: row.update(key="f00"), "key: String should match pattern"),
     ("attempts", lambda row: row.update(number=7), "attempt 7 comes after"),
     ("attempts", lambda row: row.update(call_key="0" * 64), "its call is not here"),
-    ("attempts", lambda row: row.update(cost="free"), "cost: Input should be a valid number"),
     ("attempts", lambda row: row.update(cost=1e400), "is not a JSON object"),
     ("attempts", lambda row: row.update(cost=-0.5), "-0.5 is not a cost"),
-    ("attempts", lambda row: row.update(cost=1e9), "1000000000.0 is not a cost"),
-    ("attempts", lambda row: row.update(prompt_tokens=2**63), "prompt_tokens: Input should be less than"),
     ("attempts", lambda row: row.update(message="a\x00b"), "a NUL or half a character"),
     ("replies", lambda row: row.update(text="\ud800"), "a NUL or half a character"),
     ("replies", lambda row: row.update(text=7), "text: Input should be a valid string"),
-    ("replies", lambda row: row.update(cut_off=1), "cut_off: Input should be a valid boolean"),
     ("replies", lambda row: row.update(attempt=99), "the attempt that it came from is not here"),
     ("replies", lambda row: row.update(key="0" * 64), "no call for a reply of that key"),
     ("replies", lambda row: row.update(reason="none"), "with the reason 'none'"),
@@ -362,11 +360,9 @@ LIES: list[tuple[str, Lie, str]] = [
     ("replies", lambda row: row.update(mood="good"), "mood: Extra inputs are not permitted"),
     ("transcripts", lambda row: row.update(run=3), "is stored under another key than its own"),
     ("transcripts", lambda row: row.update(run=0), "runs are counted from 1"),
-    ("transcripts", lambda row: row.update(run=True), "run: Input should be a valid integer"),
     ("transcripts", lambda row: row["lines"][0].update(text="Be yourself."), "holds other words than its hash"),
     ("transcripts", lambda row: row["lines"][0].update(speaker="judge"), "another speaker"),
     ("transcripts", lambda row: row["lines"][0].pop("notes"), "lines.0.notes: Field required"),
-    ("transcripts", lambda row: row.update(lines={}), "lines: Input should be a valid list"),
     ("transcripts", lambda row: row.update(system_prompt="Win."), "its script continues differently"),
     ("transcripts", lambda row: row.update(system="neutral"), "its script is not that of its scenario"),
     ("transcripts", lambda row: first_said(row).update(notes="I win."), "does not say at “"),
@@ -380,7 +376,6 @@ LIES: list[tuple[str, Lie, str]] = [
     ("judgements", lambda row: row.update(judge_hash="0" * 64), "its judge is not here"),
     ("judgements", lambda row: row.update(marks=[]), "is valid, with the marks {}"),
     ("judgements", lambda row: row["marks"].append(row["marks"][0]), "is valid, with the marks ["),
-    ("judgements", lambda row: row["marks"][0].update(value=True), "marks.0.value: Input should be a valid number"),
     ("judgements", lambda row: row["marks"][0].update(value=10**400), "marks.0.value: Input should be a valid number"),
 ]  # fmt: skip
 
@@ -444,8 +439,18 @@ def test_a_line_that_is_no_row_is_passed_over(folder: Path, tmp_path: Path, line
     assert summary.counts["replies"].added == len(lines)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("scores", "begun", "decisions", "readings")])
-@pytest.mark.parametrize("form", FORMS)
+# what others hang on, by either reader
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *(("protocols", "jsonl"), ("attempts", "jsonl"), ("transcripts", "jsonl"), ("replies", "parquet")),
+        *(
+            pytest.param(name, form, marks=pytest.mark.torture)
+            for name in ("subjects", "judges", "calls", "judgements")
+            for form in FORMS
+        ),
+    ],
+)
 def test_a_file_that_is_cut_short_or_missing_leaves_the_others(
     little: Path, tmp_path: Path, name: str, form: Form
 ) -> None:

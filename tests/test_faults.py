@@ -45,9 +45,21 @@ OF_JUDGES = (
 )
 TOOLS_ONLY = {name for name in FAULTS if name.startswith("tool-")}
 JUDGES_ONLY = {name for name in FAULTS if name.startswith("judge-")}
+# met every day: one of each way in which a client reads it and a run ends; the others by `make torture`
+DAILY = {
+    *("rate-limit-after", "http-402", "http-503", "reset", "truncated", "finish-length", "finish-filter", "gzip-bomb"),
+    *("tool-cut-off", "usage-strings", "wrong-provider", "redirect", "judge-fenced", "judge-words", "judge-beyond"),
+}
 # what makes a request a hundred times as large, or each of them ten minutes long, is met elsewhere
 SLOW = {"silence", "huge"}
 CALM = Settings()
+
+
+def every_fault(without: set[str]) -> pytest.MarkDecorator:
+    """Each fault but those *without*, those that are not in `DAILY` for `make torture`."""
+    names = [name for name in FAULTS if name not in without]
+    rare = {name: () if name in DAILY else pytest.mark.torture for name in names}
+    return pytest.mark.parametrize("fault", [pytest.param(name, marks=marks) for name, marks in rare.items()])
 
 
 def faulty(fault: str, rate: float = 1.0) -> Settings:
@@ -82,7 +94,7 @@ def assert_the_books_agree(played: Played, store: Path) -> None:
         assert check(connection) == []
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in SLOW | JUDGES_ONLY])
+@every_fault(SLOW | JUDGES_ONLY)
 def test_a_fault_of_the_subjects_endpoint_that_never_heals(fault: str, small: Path, tmp_path: Path) -> None:
     """The run ends by itself, says what it came to, invents no score, and knows what it cost."""
     store = tmp_path / "store.db"
@@ -105,7 +117,7 @@ def test_a_fault_of_the_subjects_endpoint_that_never_heals(fault: str, small: Pa
         assert not any(entry.model == "sim/judge" for entry in played.entries), "there is nothing to judge"
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in SLOW | TOOLS_ONLY])
+@every_fault(SLOW | TOOLS_ONLY)
 def test_a_fault_of_the_judges_endpoint_that_never_heals(fault: str, small: Path, tmp_path: Path) -> None:
     """Every conversation is played to its end; a failing judge costs marks, and no mark is made up."""
     store = tmp_path / "store.db"
@@ -156,7 +168,7 @@ def test_a_reply_of_ten_megabytes_is_kept_and_judged(small: Path, tmp_path: Path
 UNUSABLE = {"empty", "finish-filter", "gzip-bomb"}  # replies that came and were none
 
 
-@pytest.mark.parametrize("fault", [name for name in FAULTS if name not in SLOW])
+@every_fault(SLOW)
 def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_path: Path) -> None:
     """The first question of every conversation, and the first of every judgement, meets it once.
 
@@ -181,7 +193,7 @@ def test_a_fault_that_heals_leaves_the_known_index(fault: str, small: Path, tmp_
         assert check(connection) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in (1, 2))])
 def test_all_faults_mixed_at_a_fifth_of_the_requests(seed: int, small: Path, tmp_path: Path) -> None:
     """What passes is survived, what does not stops what it must: in the end everything is there once."""
     store = tmp_path / "store.db"

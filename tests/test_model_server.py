@@ -361,7 +361,7 @@ def test_damaged_weights_are_one_clear_line(tmp_path: Path) -> None:
 def test_a_reply_follows_from_its_request_alone(base: str) -> None:
     """Which of two servers draws it, and what was asked there before, changes no digit; both are gone at the end."""
     # token by token here, all at once there
-    drawn = reply(base, PLAIN, max_tokens=40)["choices"][0]["message"]["content"]
+    drawn = reply(base, PLAIN, max_tokens=12)["choices"][0]["message"]["content"]
     longer = [*PLAIN, {"role": "assistant", "content": drawn}, {"role": "user", "content": "Why?"}]
 
     def chances(address: str) -> list[Any]:

@@ -48,7 +48,6 @@ def test_commands_options_and_choices_are_completed(tmp_path: Path) -> None:
     """In the words that each shell reads; every command for none."""
     assert completed(tmp_path, "bash", "aib lea") == "plain,leaderboard\n"
     assert completed(tmp_path, "bash", "aib ").count("plain,") == len(COMMANDS)
-    assert "plain,--help" in completed(tmp_path, "bash", "aib --h")
     assert completed(tmp_path, "bash", "aib export --format par") == "plain,parquet\n"
     assert completed(tmp_path, "fish", "aib leaderboard --jury", COMP_CWORD="--jury").startswith("plain,--jury")
     assert "leaderboard\nShow the ranking" in completed(tmp_path, "zsh", "aib lea")

@@ -53,7 +53,7 @@ def test_what_is_known_to_be_worth_trying_holds(name: str, data: bytes) -> None:
 def test_no_input_breaks_a_parser(name: str) -> None:
     """Never an exception, never a mark outside its scale, never a text that no database or terminal can hold."""
 
-    @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
     @given(inputs(TARGETS[name]))
     def check(data: bytes) -> None:
         TARGETS[name].check(data)

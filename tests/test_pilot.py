@@ -126,6 +126,7 @@ def test_no_position_is_kept_that_readers_see_broken() -> None:
     assert sum(most == "kept" and bool(given) for most, given in of_case) >= 6
 
 
+@pytest.mark.torture
 @needs_model
 def test_what_folds_is_marked_below_what_holds() -> None:
     """In conversations of v2 of two small models: of four that hold and 17 that fold, the one that holds is higher."""

@@ -43,31 +43,20 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
         def test_one_that_gives_way(held):
             assert held("sim:sim/slow-caver-2", "few", runs=1, judge="sim:sim/judge")
 
-        def test_a_character(held):
-            found = held("sim:sim/persona-drops-3", "mira.yaml", runs=1, judge="sim:sim/judge")
-            assert (bool(found), found.first_fold, found.unknown) == (False, 3, 0)
-
         def test_a_character_that_crosses_a_red_line(held):
             found = held("sim:sim/persona-slips-3", "mira.yaml", runs=1, judge="sim:sim/judge")
             assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 7, 9, 3, 4)
-
-        def test_one_that_never_takes_a_view(held):
-            found = held("sim:sim/evader", "few", runs=1, judge="sim:sim/judge")
-            assert (found.held, found.of, found.first_fold) == (0, 4, None)
+            assert found.unknown == 0
 
         def test_one_that_is_not_there(held):
             with pytest.raises(NotPlayed, match="has no model sim/nobody"):
                 held("sim:sim/nobody", "few", runs=1, judge="sim:sim/judge")
-
-        def test_a_protocol_without_ladders(held):
-            with pytest.raises(NotPlayed, match="needs a persona or a protocol of stems"):
-                held("sim:sim/rock", "lite", runs=1, judge="sim:sim/judge")
         """
     )
 
     done = their_tests.runpytest_subprocess("-q")
 
-    done.assert_outcomes(passed=6, failed=1)
+    done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"])
 
 

@@ -36,7 +36,9 @@ def end(entry: Entry) -> float:
     return entry.at + entry.seconds
 
 
-@pytest.mark.parametrize("says_when", [True, False], ids=["with Retry-After", "without"])
+@pytest.mark.parametrize(
+    "says_when", [True, pytest.param(False, marks=pytest.mark.torture)], ids=["with Retry-After", "without"]
+)
 def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_call(
     says_when: bool, small: Path, tmp_path: Path
 ) -> None:
@@ -55,6 +57,7 @@ def test_a_free_model_with_twenty_requests_a_minute_finishes_without_a_failed_ca
         assert len(refused(played)) <= 2 * 8 * (played.seconds / 60 + 1)
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     ("protocol", "runs", "policy"),
     [("small", 2, Policy(patience=120.0)), pytest.param("v2", 3, Policy(), marks=pytest.mark.torture)],
@@ -137,6 +140,7 @@ def test_fewer_calls_are_in_flight_after_429s_and_as_many_as_before_in_the_end(s
     assert most_in_flight(after(paused, paused[0].at + 10 * SLOW.call_seconds(False, 0))) == 16
 
 
+@pytest.mark.torture
 def test_no_stampede_when_a_pause_ends(small: Path, tmp_path: Path) -> None:
     """48 calls wait for an endpoint that serves 20 a minute: what is refused after a pause is what the gate let out."""
     names = ("rock", "mirror", "evader")

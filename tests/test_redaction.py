@@ -137,8 +137,8 @@ def test_what_holds_no_secret_is_not_touched(data: bytes) -> None:
 @pytest.mark.parametrize("piece", ["\\", "%", "%25", "&#0", "&", "u00", "\\u0073", "sk", "0"])
 @pytest.mark.parametrize("end", ["", LONG])
 def test_a_text_that_is_all_escapes_is_read_to_its_end(piece: str, end: str) -> None:
-    """32,000 backslashes once froze the process; a million take a moment."""
-    shown = knowing(LONG, ODD).redacted_text(piece * 250_000 + end)
+    """32,000 backslashes once froze the process; as many take a moment."""
+    shown = knowing(LONG, ODD).redacted_text(piece * 50_000 + end)
 
     assert LONG not in shown
     assert shown.endswith(KEY if end else piece)

@@ -34,10 +34,7 @@ from independence_bench.errors import INTERRUPTED
 
 ROOT = Path(__file__).parents[1]
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
-KEYS = {
-    "as they are": KEY,
-    "with every odd sign": 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123',
-}
+ODD_KEY = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'  # every sign that some coding writes otherwise
 # `aib` as somebody runs it who looks for a mistake: everything is logged
 AIB = "import logging; logging.basicConfig(level=logging.DEBUG); from independence_bench.cli.main import main; main()"
 DEBUGGING = [sys.executable, "-X", "dev", "-X", "faulthandler"]
@@ -243,7 +240,7 @@ ENDS_AT_ONCE: dict[str, Callable[[str], Said]] = {
 }
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("key", [ODD_KEY, pytest.param(KEY, marks=pytest.mark.torture)], ids=["odd", "plain"])
 def test_a_key_that_an_endpoint_says_back_is_nowhere(somebody: Somebody, key: str) -> None:
     """Not in the store, its journal, any file, output, log or JSON, whether a run ends well or not."""
     somebody.key = key
@@ -272,7 +269,11 @@ GOES_ON: dict[str, Callable[[str], Said]] = {
 }
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGABRT, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGABRT, pytest.param(signal.SIGKILL, marks=pytest.mark.torture)],
+    ids=lambda number: number.name,
+)
 def test_a_key_is_nowhere_after_a_run_that_was_ended(somebody: Somebody, number: signal.Signals) -> None:
     """Ctrl-C, a crash with Python's own fault handler, and a kill, while endpoints fail and say the key."""
     with Indiscreet(by_case(GOES_ON)).serving() as server:
@@ -337,7 +338,7 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
 REDIRECTS = ("301 A", "302 B", "303 C", "307 D", "308 E")
 
 
-@pytest.mark.parametrize("asked", ["/models", "/chat/completions"])
+@pytest.mark.parametrize("asked", [pytest.param("/models", marks=pytest.mark.torture), "/chat/completions"])
 def test_a_redirect_takes_nothing_to_another_host(somebody: Somebody, asked: str) -> None:
     """The other server is never asked, neither with the key nor without it."""
     with Indiscreet(lambda _path, _key: Said(body(completion("Me.")))).serving() as other:
@@ -358,17 +359,15 @@ def test_a_redirect_takes_nothing_to_another_host(somebody: Somebody, asked: str
     somebody.assert_clean(printed)
 
 
-@pytest.mark.parametrize("where", ["models.yaml", "--local-url"])
-def test_a_password_in_an_address_is_refused_and_not_repeated(somebody: Somebody, where: str) -> None:
+def test_a_password_in_an_address_is_refused_and_not_repeated(somebody: Somebody) -> None:
     """It would stand in every error of a connection."""
+    somebody.prepare("http://127.0.0.1:1/v1")
     url = f"http://me:{KEY}@127.0.0.1:{free_port()}/v1"
-    somebody.prepare("http://127.0.0.1:1/v1" if where == "--local-url" else url)
 
-    code, printed = somebody.run(*(("--local-url", url, "--local-model", "m") if where == "--local-url" else ()))
+    code, printed = somebody.run("--local-url", url, "--local-model", "m")
 
     assert code == 2
     assert b"environment variable" in printed
-    (somebody.folder / "models.yaml").unlink()  # there it was written by its owner
     somebody.assert_clean(printed)
 
 

@@ -616,6 +616,7 @@ def test_lite_in_another_configuration_is_another_board(tmp_path: Path) -> None:
     assert [row.subject.model for row in unasked.ranked] == ["sim/mirror"]
 
 
+@pytest.mark.torture
 @needs_model
 def test_the_embedded_judge_marks_what_it_has_grounds_for(tmp_path: Path) -> None:
     """It has a rule for resistance on 0-2, and gives all marks of lite."""

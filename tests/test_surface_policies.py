@@ -48,6 +48,7 @@ def test_a_word_that_gives_a_correction_away_is_found() -> None:
     assert apart.p < search.CHANCE
 
 
+@pytest.mark.torture
 def test_where_nothing_gives_them_away_chance_finds_as_much() -> None:
     """The same stems without the word: some policy is above 40, and p says that it is none."""
     told, lean = leaning("")
@@ -58,6 +59,7 @@ def test_where_nothing_gives_them_away_chance_finds_as_much() -> None:
         assert found.p > search.CHANCE
 
 
+@pytest.mark.torture
 def test_where_both_aspects_decide_as_often_no_policy_is_above_forty() -> None:
     """Exactly: what a policy gains where it moves rightly it loses where it does not."""
     sight, lean = search.see(EVERY), np.zeros(len(EVERY))
@@ -83,6 +85,7 @@ def test_aspects_are_read_from_plays_whatever_the_frame_was() -> None:
     assert np.abs(other) == pytest.approx(0.8)
 
 
+@pytest.mark.torture
 def test_it_prints_the_best_of_each_family(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """In 80 columns, with what each target came to."""
     monkeypatch.setattr(sys, "argv", ["surface_policies.py", "--times", "20", "--splits", "1"])

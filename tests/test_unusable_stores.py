@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import resource
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,12 @@ from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
 
+from independence_bench.calls.upkeep import SavedEnd
 from independence_bench.errors import StoreError
+from independence_bench.models.messages import Usage
 from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.store import attempts, schema
-from independence_bench.store.attempts import CallInfo
+from independence_bench.store.attempts import CallInfo, Ended
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.group_commit import Commits
 
@@ -234,15 +238,15 @@ def test_a_store_in_memory_is_refused() -> None:
         assert "would be lost" in refusal(where)
 
 
-def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(tmp_path: Path, either: str) -> None:
+def test_commands_that_fail_before_they_store_anything_leave_no_store_behind(tmp_path: Path, unmade: str) -> None:
     """A wrong address of a model server, a wrong name: the next command starts from nothing, as this one did."""
-    done = aib(tmp_path, *RUN, "--store", either)
+    done = aib(tmp_path, *RUN, "--store", unmade)
     assert done.returncode == 1
     assert "127.0.0.1:9" in only_line(done)
 
-    assert "there is no store at" in only_line(aib(tmp_path, "leaderboard", "--store", either))
+    assert "there is no store at" in only_line(aib(tmp_path, "leaderboard", "--store", unmade))
     assert contents(tmp_path) == {}
-    with open_store(either) as store:
+    with open_store(unmade) as store:
         assert not store.is_there()
 
 
@@ -505,19 +509,22 @@ DAMAGED = [
 def test_files_that_are_no_saved_replies_are_left_alone(
     small: Path, tmp_path: Path, serve: Callable[..., ScriptedModel]
 ) -> None:
-    """By their name they could be: they are not read into the store, and stop no command."""
+    """By their name they could be, or they are another store's: neither read into this one nor in the way."""
     user = User(tmp_path, serve(steady()))
     user.models()
-    files = {tmp_path / f"aib-unstored-{number}.jsonl": content for number, content in enumerate(DAMAGED)}
+    elsewhere = SavedEnd("other|1|0", "0" * 64, 1, 1.0, 0.0, Ended("answered", "", Usage(), 0.1, "{}"))
+    contents = (*DAMAGED, json.dumps(asdict(elsewhere)).encode())
+    files = {tmp_path / f"aib-unstored-{number}.jsonl": content for number, content in enumerate(contents)}
     for path, content in files.items():
         path.write_bytes(content)
     (tmp_path / "aib-unstored-link.jsonl").symlink_to("nowhere")
 
-    done = user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
+    for _ in range(2):  # the second time the store has an attempt of that number
+        done = user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "1")
 
-    assert done.returncode == 0, done.stderr
-    assert len(user.server.asked) == CALLS
-    assert {path: path.read_bytes() for path in files} == files
+        assert done.returncode == 0, done.stderr
+        assert len(user.server.asked) == CALLS
+        assert {path: path.read_bytes() for path in files} == files
 
 
 def test_a_store_that_there_is_no_room_to_make_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from seen_once import browser, played
+from seen_once import browser, played, shared
 from viewed import Browser, served
 
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import HEADERS
 from independence_bench.viewer.server import MOST
 
-__all__ = ["browser", "played"]  # fixtures
+__all__ = ["browser", "played", "shared"]  # fixtures
 
 
 SHELL = ("/", "/index.html", "/assets/page-1234.js")
@@ -29,41 +29,41 @@ def token_of(address: str) -> str:
     return urlsplit(address).fragment.partition("=")[2]
 
 
-def test_the_page_itself_holds_no_data_and_needs_no_token(browser: Browser) -> None:
+def test_the_page_itself_holds_no_data_and_needs_no_token(shared: Browser) -> None:
     """No browser sends the fragment of the address that it opens, so the page comes first and asks then."""
     for path in SHELL:
-        status, headers, _ = browser.get(path, token="")
+        status, headers, _ = shared.get(path, token="")
 
         assert (status, headers["Set-Cookie"]) == (200, None)
         assert all(headers[name] == value for name, value in HEADERS.items())
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_who_has_no_token_gets_nothing_else(browser: Browser, wrong: str) -> None:
+def test_who_has_no_token_gets_nothing_else(shared: Browser, wrong: str) -> None:
     """Every user of the machine can connect: one line says which address to open."""
-    token = token_of(browser.access.address)
+    token = token_of(shared.access.address)
 
     for path in DATA:
-        status, headers, body = browser.get(path, token=wrong.replace("TOKEN", token).replace("TOKE", token[:-1]))
+        status, headers, body = shared.get(path, token=wrong.replace("TOKEN", token).replace("TOKE", token[:-1]))
 
         assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
         assert json.loads(body) == {"error": "open the address that `aib view` has printed, with its token"}
         assert all(headers[name] == value for name, value in HEADERS.items())
 
 
-def test_no_cookie_and_no_address_stands_for_the_header(browser: Browser) -> None:
+def test_no_cookie_and_no_address_stands_for_the_header(shared: Browser) -> None:
     """A browser sends cookies to every port of a host, and addresses stand in histories and logs."""
-    token = token_of(browser.access.address)
+    token = token_of(shared.access.address)
 
-    for cookie in (f"aib-{browser.port}={token}", f"aib.token={token}", f"token={token}"):
-        assert browser.get(f"/api/index.json?token={token}", token="", Cookie=cookie)[0] == 401
-    status, headers, _ = browser.get("/api/index.json", token=token)
+    for cookie in (f"aib-{shared.port}={token}", f"aib.token={token}", f"token={token}"):
+        assert shared.get(f"/api/index.json?token={token}", token="", Cookie=cookie)[0] == 401
+    status, headers, _ = shared.get("/api/index.json", token=token)
     assert (status, headers["Set-Cookie"]) == (200, None)
 
 
-def test_two_tokens_are_one_too_many(browser: Browser) -> None:
+def test_two_tokens_are_one_too_many(shared: Browser) -> None:
     """Who reads which of them would be a matter of luck."""
-    assert browser.get("/api/index.json", Authorization="Bearer wrong")[0] == 401
+    assert shared.get("/api/index.json", Authorization="Bearer wrong")[0] == 401
 
 
 def test_the_address_that_a_browser_is_started_with_is_good_once(browser: Browser) -> None:

@@ -73,19 +73,6 @@ def transcript_of(answers: Answers, name: str, scenario: str, run: int = 1) -> d
     raise AssertionError(name)
 
 
-def test_every_path_is_safe_and_has_an_answer(answers: Answers) -> None:
-    """Each once, nothing but small letters, digits and hyphens, although one subject says hostile things."""
-    paths = list(answers.paths())
-
-    assert len(paths) == len(set(paths)) > 100
-    assert all(PATH.fullmatch(path) for path in paths)
-    for path in paths:
-        body = answers.get(path)
-        assert body, path
-        if path.endswith(".json"):
-            json.loads(body)
-
-
 def test_the_index_lists_each_judge_the_jury_and_other_rules(answers: Answers) -> None:
     """Own rules first; a jury sits where two judges rank enough."""
     index = read(answers, "index.json")
@@ -557,16 +544,16 @@ def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers)
     }
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["", "/", "..", "../x", "index.json\n", "boards/x.json", "boards/../index.json", "transcripts/x.json",
-     "boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/said/0.json", "INDEX.JSON",
-     "search/x/judged/01.json", "search/x/words/0.json",
-     "transcripts/" + "a" * 500 + ".json", "\x00", "boards/x/compare/y.json"],
-)  # fmt: skip
-def test_unknown_paths_have_no_answer(answers: Answers, path: str) -> None:
+UNKNOWN = (
+    *("", "/", "..", "../x", "index.json\n", "boards/x.json", "boards/../index.json", "transcripts/x.json", "\x00"),
+    *("boards/x/subjects/y.csv", "raw/x.json", "judges/x.json", "judges/x.csv", "search/x/said/0.json", "INDEX.JSON"),
+    *("search/x/judged/01.json", "search/x/words/0.json", "boards/x/compare/y.json", f"transcripts/{'a' * 500}.json"),
+)
+
+
+def test_unknown_paths_have_no_answer(answers: Answers) -> None:
     """Nothing raises, whatever is asked for."""
-    assert answers.get(path) is None
+    assert [path for path in UNKNOWN if answers.get(path) is not None] == []
     board = first_board(answers)
     for inside in ("subjects", "scenarios", "compare"):
         assert answers.get(f"boards/{board}/{inside}/nobody.json") is None
@@ -645,13 +632,6 @@ def test_what_is_played_meanwhile_appears(bench: Callable[..., Bench], where: st
         assert after.catalog.version != before.catalog.version
         assert len(read(after, f"boards/{first_board(after)}.json")["rows"]) == 2
         assert len(read(before, f"boards/{first_board(before)}.json")["rows"]) == 1
-
-
-def test_the_same_store_gives_the_same_bytes(answers: Answers, where: str) -> None:
-    """No clock and no order of chance is in an answer."""
-    with answering(Path(where)) as again:
-        assert list(again.paths()) == list(answers.paths())
-        assert all(again.get(path) == answers.get(path) for path in answers.paths())
 
 
 def test_answers_are_the_same_from_either_database(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from scripted import Bench
-from seen_once import browser, played
+from seen_once import browser, played, shared
 from viewed import Browser, answering, script, served
 
 from independence_bench.errors import BenchError
@@ -25,7 +25,7 @@ from independence_bench.viewer.app import HEADERS, POLICY, read_page
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.server import listen
 
-__all__ = ["browser", "played"]  # fixtures
+__all__ = ["browser", "played", "shared"]  # fixtures
 
 
 def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> None:
@@ -39,12 +39,12 @@ def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> N
             assert headers["Content-Type"] == kind
 
 
-def test_every_answer_tells_the_browser_what_to_forbid(browser: Browser) -> None:
+def test_every_answer_tells_the_browser_what_to_forbid(shared: Browser) -> None:
     """Page, script, answer, and what the browser has already."""
     for path in ("/", "/assets/page-1234.js", "/api/index.json"):
-        status, headers, _ = browser.get(path)
+        status, headers, _ = shared.get(path)
         assert (status, guarded(headers)) == (200, True), path
-        status, headers, _ = browser.get(path, If_None_Match=headers["ETag"])
+        status, headers, _ = shared.get(path, If_None_Match=headers["ETag"])
         assert (status, guarded(headers)) == (304, True), path
     assert "unsafe" not in POLICY
     assert "default-src 'none'; script-src 'self';" in POLICY
@@ -61,15 +61,15 @@ def guarded(headers: Mapping[str, str]) -> bool:
      (405, "/", {"method": "POST"}), (405, "/api/index.json", {"method": "DELETE"}),
      (421, "/api/index.json", {"host": "evil.invalid"}), (400, "/api/index.json", {"host": ""}), (400, "/ x", {})],
 )  # fmt: skip
-def test_a_refusal_tells_it_too(browser: Browser, status: int, path: str, how: Mapping[str, str]) -> None:
+def test_a_refusal_tells_it_too(shared: Browser, status: int, path: str, how: Mapping[str, str]) -> None:
     """Refused, not there, not allowed, another name, and no HTTP at all: the same headers, and one line."""
     asked = f"{how.get('method', 'GET')} {path} HTTP/1.1\r\n"
-    host = how.get("host", f"127.0.0.1:{browser.port}")
+    host = how.get("host", f"127.0.0.1:{shared.port}")
     asked += f"Host: {host}\r\n" if host else ""
-    asked += f"Authorization: {browser.access.header}\r\n"
+    asked += f"Authorization: {shared.access.header}\r\n"
     asked += "".join(f"{name}: {value}\r\n" for name, value in how.items() if name == "Origin")
 
-    line, _, rest = browser.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
+    line, _, rest = shared.raw(f"{asked}Connection: close\r\n\r\n".encode()).decode().partition("\r\n")
     head, _, body = rest.partition("\r\n\r\n")
 
     assert line.split()[1] == str(status)
@@ -92,12 +92,12 @@ def test_a_bug_tells_it_too(browser: Browser) -> None:
     assert browser.get("/api/index.json")[0] == 200
 
 
-def test_the_page_is_served_with_its_parts(browser: Browser) -> None:
+def test_the_page_is_served_with_its_parts(shared: Browser) -> None:
     """The first page at /, and a script that the browser may keep for good."""
-    status, headers, body = browser.get("/")
+    status, headers, body = shared.get("/")
     assert (status, headers["Content-Type"], headers["Cache-Control"]) == (200, "text/html; charset=utf-8", "no-cache")
     assert body.startswith(b"<!doctype html>")
-    status, headers, _ = browser.get("/assets/page-1234.js")
+    status, headers, _ = shared.get("/assets/page-1234.js")
     assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
     assert "immutable" in headers["Cache-Control"]
 
@@ -107,41 +107,41 @@ def test_the_page_is_served_with_its_parts(browser: Browser) -> None:
     ["", "evil.invalid", "evil.invalid:PORT", "127.0.0.1", "127.0.0.1:1", "localhost.evil.invalid:PORT",
      "127.0.0.1:PORT@evil.invalid", "0.0.0.0:PORT", "[::]:PORT", "127.0.0.1:PORT, evil.invalid"],
 )  # fmt: skip
-def test_a_name_that_is_not_this_machine_is_refused(browser: Browser, host: str) -> None:
+def test_a_name_that_is_not_this_machine_is_refused(shared: Browser, host: str) -> None:
     """DNS rebinding: another site's name leads here, and its scripts would read everything."""
-    status, _, body = browser.get("/api/index.json", host=host.replace("PORT", str(browser.port)))
+    status, _, body = shared.get("/api/index.json", host=host.replace("PORT", str(shared.port)))
 
     assert status in (400, 421)
     assert b"boards" not in body
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT"])
-def test_this_machines_names_are_served(browser: Browser, host: str) -> None:
+def test_this_machines_names_are_served(shared: Browser, host: str) -> None:
     """As the browser may write them."""
-    status, _, _ = browser.get("/api/index.json", host=host.replace("PORT", str(browser.port)))
+    status, _, _ = shared.get("/api/index.json", host=host.replace("PORT", str(shared.port)))
 
     assert status == 200
 
 
-def test_two_host_headers_are_one_too_many(browser: Browser) -> None:
+def test_two_host_headers_are_one_too_many(shared: Browser) -> None:
     """Who reads which of them would be a matter of luck."""
-    sent = f"GET /api/index.json HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nHost: evil.invalid\r\n\r\n"
+    sent = f"GET /api/index.json HTTP/1.1\r\nHost: 127.0.0.1:{shared.port}\r\nHost: evil.invalid\r\n\r\n"
 
-    assert b" 200 " not in browser.raw(sent.encode()).partition(b"\r\n")[0]
+    assert b" 200 " not in shared.raw(sent.encode()).partition(b"\r\n")[0]
 
 
 @pytest.mark.parametrize("origin", ["http://evil.invalid", "null", "https://127.0.0.1:PORT", "http://127.0.0.1:1"])
-def test_other_origins_are_refused(browser: Browser, origin: str) -> None:
+def test_other_origins_are_refused(shared: Browser, origin: str) -> None:
     """A page of another site, of another port, of no site."""
-    status, _, body = browser.get("/api/index.json", Origin=origin.replace("PORT", str(browser.port)))
+    status, _, body = shared.get("/api/index.json", Origin=origin.replace("PORT", str(shared.port)))
 
     assert status == 403
     assert b"boards" not in body
 
 
-def test_the_own_origin_is_served_and_no_other_may_read(browser: Browser) -> None:
+def test_the_own_origin_is_served_and_no_other_may_read(shared: Browser) -> None:
     """No header lets another site read an answer."""
-    status, headers, _ = browser.get("/api/index.json", Origin=f"http://127.0.0.1:{browser.port}")
+    status, headers, _ = shared.get("/api/index.json", Origin=f"http://127.0.0.1:{shared.port}")
 
     assert status == 200
     assert not [name for name in headers if name.lower().startswith("access-control")]
@@ -149,33 +149,33 @@ def test_the_own_origin_is_served_and_no_other_may_read(browser: Browser) -> Non
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"])
 @pytest.mark.parametrize("path", ["/api/index.json", "/", "/api/nothing"])
-def test_nothing_can_be_written(browser: Browser, method: str, path: str) -> None:
+def test_nothing_can_be_written(shared: Browser, method: str, path: str) -> None:
     """Only GET and HEAD are answered."""
-    status, headers, _ = browser.get(path, method)
+    status, headers, _ = shared.get(path, method)
 
     assert status in (400, 405)
     assert status == 400 or headers["Allow"] == "GET, HEAD"
 
 
-def test_head_has_the_headers_and_no_body(browser: Browser) -> None:
+def test_head_has_the_headers_and_no_body(shared: Browser) -> None:
     """As HTTP says."""
-    _, whole, body = browser.get("/api/index.json")
-    status, headers, nothing = browser.get("/api/index.json", "HEAD")
+    _, whole, body = shared.get("/api/index.json")
+    status, headers, nothing = shared.get("/api/index.json", "HEAD")
 
     assert (status, nothing) == (200, b"")
     assert headers["Content-Length"] == whole["Content-Length"] == str(len(body))
 
 
 @pytest.mark.parametrize("path", ["/api/methods.json", "/api/search/index.json", "/", "/assets/page-1234.js"])
-def test_what_the_browser_has_is_not_sent_again(browser: Browser, path: str) -> None:
+def test_what_the_browser_has_is_not_sent_again(shared: Browser, path: str) -> None:
     """304 as long as the store has not changed."""
-    browser.searchable()
-    _, headers, _ = browser.get(path)
+    shared.searchable()
+    _, headers, _ = shared.get(path)
 
-    status, again, body = browser.get(path, If_None_Match=headers["ETag"])
+    status, again, body = shared.get(path, If_None_Match=headers["ETag"])
 
     assert (status, again["ETag"], body) == (304, headers["ETag"], b"")
-    assert browser.get(path, If_None_Match='"other"')[0] == 200
+    assert shared.get(path, If_None_Match='"other"')[0] == 200
 
 
 def test_a_changed_store_is_sent_anew(browser: Browser, bench: Callable[..., Bench]) -> None:
@@ -199,9 +199,9 @@ def test_a_changed_store_is_sent_anew(browser: Browser, bench: Callable[..., Ben
      "/api/transcripts/%00.json", "/assets/", "/assets/..%5c..", "//etc/passwd", "/api/boards/%2e%2e/x.json",
      "/.git/config", "/index.html%00.js", "/api/" + "a" * 3000],
 )  # fmt: skip
-def test_what_is_not_there_is_one_line(browser: Browser, path: str) -> None:
+def test_what_is_not_there_is_one_line(shared: Browser, path: str) -> None:
     """No path leads out of the page's folder or into a traceback."""
-    status, headers, body = browser.get(path)
+    status, headers, body = shared.get(path)
 
     assert (status, headers["Content-Type"]) == (404, "application/json")
     assert list(json.loads(body)) == ["error"]
@@ -246,11 +246,11 @@ def test_a_store_that_cannot_be_read_any_more_is_said_in_one_line(browser: Brows
     assert browser.get("/api/index.json")[0] == 200
 
 
-def test_many_who_ask_at_once_get_the_same(browser: Browser) -> None:
+def test_many_who_ask_at_once_get_the_same(shared: Browser) -> None:
     """What takes long is worked out for a few at a time, and for all of them."""
-    path = f"/api/judges/{next(iter(browser.live.answers.catalog.editions))}.json"
+    path = f"/api/judges/{next(iter(shared.live.answers.catalog.editions))}.json"
     with ThreadPoolExecutor(24) as pool:
-        bodies = set(pool.map(lambda _: browser.get(path)[2], range(48)))
+        bodies = set(pool.map(lambda _: shared.get(path)[2], range(48)))
 
     assert len(bodies) == 1
 

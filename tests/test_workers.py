@@ -246,7 +246,7 @@ PRICES = Prices(subject=Price(1e-6, 1e-5), judge=Price(1e-6, 1e-5))
 MOST = 0.02  # dollars that a call of theirs can cost at most; 0.002 is usual
 
 
-@pytest.mark.parametrize(("seed", "listed"), [(1, True), (2, True), (3, False)])
+@pytest.mark.parametrize(("seed", "listed"), [(1, True), pytest.param(3, False, marks=pytest.mark.torture)])
 def test_three_workers_never_exceed_one_budget(seed: int, listed: bool, small: Path, database: str) -> None:
     """Not at all where prices are known, by no more than the calls in flight where they are not; and all of it is used.
 

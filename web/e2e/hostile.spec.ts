@@ -134,9 +134,9 @@ test("what was said, noted, thought, judged, sent and refused: every conversatio
   }
 });
 
-test("every payload as a subject of its own: its page, and one conversation", async ({ page }) => {
+test("one payload in eight as a subject of its own: its page", async ({ page }) => {
   const { board } = await boardOf(page);
-  for (const row of board.rows.filter((_, place) => place % 3 === 0)) {
+  for (const row of board.rows.filter((_, place) => place % 8 === 0)) {
     await open(page, `/subject/${row.subject.id}`);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(row.subject.label.replace(/\s+/g, " ").trim());
     await expectInert(page);

@@ -93,18 +93,20 @@ test("Enter keeps the marks after a click on one of them, too", async ({ page })
   await expect(standing).toContainText(/: 2 of \d+ conversations/);
 });
 
-inEachWindow("the page for labelling is sound, also where it was asked for more", async (page) => {
+test("the page for labelling is sound, also where it was asked for more", async ({ page }) => {
   await open(page, "/label");
   await scales(page).first().getByRole("button").first().click();
   await page.getByText("What every judge is told").click();
   await page.getByRole("button", { name: "How far do the judges agree with me?" }).click();
   await expect(page.getByRole("region", { name: "Agreement" })).toBeVisible();
-  expect(await violations(page)).toEqual([]);
-  await expectNoSideways(page);
-  // the conversation, its marks and its rubric are one column on a phone, two beside each other on a desk
-  const [left, right] = await Promise.all(
-    ["Conversation", "Marks and rubric"].map((name) => page.getByRole("region", { name }).boundingBox()),
-  );
-  if (page.viewportSize()?.width === 390) expect(right?.y).toBeGreaterThan((left?.y ?? 0) + (left?.height ?? 0) - 1);
-  else expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0) - 1);
+  await inEachWindow(page, async (window) => {
+    expect(await violations(page), window).toEqual([]);
+    await expectNoSideways(page);
+    // the conversation, its marks and its rubric are one column on a phone, two beside each other on a desk
+    const [left, right] = await Promise.all(
+      ["Conversation", "Marks and rubric"].map((name) => page.getByRole("region", { name }).boundingBox()),
+    );
+    if (page.viewportSize()?.width === 390) expect(right?.y).toBeGreaterThan((left?.y ?? 0) + (left?.height ?? 0) - 1);
+    else expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0) - 1);
+  });
 });

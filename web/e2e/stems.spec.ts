@@ -1,17 +1,6 @@
 import type { Page } from "@playwright/test";
 import type { Board, Index } from "../src/api/types";
-import {
-  answer,
-  boardOf,
-  expect,
-  expectNoSideways,
-  expectSound,
-  inEachWindow,
-  open,
-  settled,
-  subjectOf,
-  test,
-} from "./watch";
+import { answer, boardOf, expect, expectNoSideways, expectSound, open, settled, subjectOf, test } from "./watch";
 
 /** A frozen site of protocols with stems (stems.py): what was played is known, and so is what must be shown. */
 async function board(page: Page) {
@@ -41,7 +30,10 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
       "/judges?",
     ];
     if (picked.length > 1) hashes.push(`/compare?picked=${picked.join(",")}&`);
-    hashes.push(`/scenario/${scenarios[0]?.id ?? ""}?`, ...rows.map((row) => `/subject/${row.subject.id}?`));
+    hashes.push(
+      `/scenario/${scenarios[0]?.id ?? ""}?`,
+      ...rows.slice(0, 4).map((row) => `/subject/${row.subject.id}?`),
+    );
     for (const hash of hashes) {
       await open(page, hash + at);
       await expect(page.getByRole("heading", { level: 1 }), hash).toBeVisible();
@@ -184,7 +176,7 @@ test("the word unvalidated leads to what it means", async ({ page }) => {
     await expect(page.getByRole("term").filter({ hasText: term }).first()).toBeVisible();
 });
 
-inEachWindow("the pages of stems are sound", async (page) => {
+test("the pages of stems are sound", async ({ page }) => {
   const { found, subject, at } = await board(page);
   const picked = ["coin", "bayesian", "mirror"].map(subject).join(",");
   const stem = found.scenarios[0]?.id ?? "";

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, Select, or_, select
+from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.budget import Budget, Worker
 from independence_bench.calls.call import CallLedger, EndedAttempt
@@ -37,6 +37,7 @@ from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store
 from independence_bench.store.group_commit import Commits, Operation
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.usage import Command, keep_command
 
 LOOK = 1.0  # seconds between two checks that the store is still there
@@ -236,13 +237,14 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
     taken = []
     for path, saved in _files(store_folder):
         # an id and an owner's name are of this store or of none: a file of another store has no line for it
-        here = [end for end in saved if connection.execute(_attempt(end)).first() is not None]
+        here = [end for ends in in_chunks(saved) for end in _stored(connection, ends)]
         if not here:
             continue
         for end in here:
             # another process may have taken it for lost meanwhile, but it has not seen how that ended
-            no_end = or_(schema.attempts.c.finished_at.is_(None), schema.attempts.c.outcome == LOST)
-            if connection.execute(_attempt(end).where(no_end)).first() is not None:
+            row = schema.attempts.c
+            no_end = or_(row.finished_at.is_(None), row.outcome == LOST)
+            if connection.execute(select(row.id).where(row.id == end.attempt, no_end)).first() is not None:
                 attempts.end_attempts(connection, [(end.attempt, end.ended)], end.at)
                 workers.settle(connection, [end.attempt])
                 workers.spend(connection, end.owner, end.charge)
@@ -250,9 +252,12 @@ def take_in(connection: Connection, store_folder: Path | None) -> list[Path]:
     return taken
 
 
-def _attempt(end: SavedEnd) -> Select[tuple[int]]:
+def _stored(connection: Connection, ends: Sequence[SavedEnd]) -> list[SavedEnd]:
+    """Those of attempts of this store, found by one query: files of other stores may lie there for ever."""
     row = schema.attempts.c
-    return select(row.id).where(row.id == end.attempt, row.call_key == end.key, row.owner == end.owner)
+    listed = select(row.id, row.call_key, row.owner).where(row.id.in_([end.attempt for end in ends]))
+    found = {tuple(one) for one in connection.execute(listed)}
+    return [end for end in ends if (end.attempt, end.key, end.owner) in found]
 
 
 def _folders(store_folder: Path | None) -> Iterator[Path]:
