@@ -28,13 +28,22 @@ from independence_bench.cli.options import (
     store_option,
     trust_option,
 )
+from independence_bench.cli.persona_lines import write
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
 from independence_bench.personas.cards import SECTIONS, PartialSheet, read_description, sheet_text
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
-from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
+from independence_bench.personas.sheet import (
+    Sheet,
+    lines_file,
+    load_sheet,
+    protocol_files,
+    protocol_of,
+    read_sheet,
+    remarks,
+)
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.format import plural
 from independence_bench.report.persona_view import persona_json, persona_view
@@ -67,10 +76,14 @@ def persona() -> None:
 
     \b
     aib persona new mira.yaml --example companion
+    aib persona write mira.yaml
     aib persona run mira.yaml --model embedded --judge embedded
 
     The tutorial is docs/persona.md.
     """
+
+
+persona.add_command(write)
 
 
 @persona.command()
@@ -158,7 +171,7 @@ def check(sheet: Path) -> None:
 
     Exit code 2 where something is wrong.
     """
-    found, problems = read_sheet(file_text(sheet), sheet.parent)
+    found, problems = read_sheet(file_text(sheet), sheet.parent, lines_file(sheet))
     for problem in problems:
         say(label_text(f"{sheet}: {problem}"))
     if found is None:

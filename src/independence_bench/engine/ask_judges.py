@@ -1,4 +1,4 @@
-"""Has judges asked about given texts: the exam, the names in a conversation, and blind readings of stems.
+"""Has judges asked about given texts: the exam, names in a conversation, blind readings of stems, a persona's lines.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
@@ -6,8 +6,8 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the
-reader's answer. Prints nothing, and says nothing of how judges did.
+names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings, or of lines
+that are to be written, is the answer as it came. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from statistics import fmean
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
+from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
-from independence_bench.hashing import judgement_key, text_hash
+from independence_bench.hashing import content_hash, judgement_key, text_hash
 from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
@@ -44,6 +45,18 @@ from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
 from independence_bench.models.spec import ChatModel
+from independence_bench.personas.lines import Frozen, OriginFile, StemKey
+from independence_bench.personas.sheet import Sheet
+from independence_bench.personas.writer import (
+    WriterTask,
+    answer_in,
+    checking,
+    places_of,
+    quoted,
+    refusals,
+    source,
+    writing,
+)
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
 from independence_bench.store import attempts, registry, results, usage
@@ -284,6 +297,77 @@ def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
         if whole_answer(completion.content, text):
             return Accepted(made(completion.content, None))
         return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
+
+    return _call(key, asked, read, partial(made, ""))
+
+
+# ---------------------------------------------------------------- the lines of a persona
+
+WRITING = content_hash(["the lines of a persona"])  # takes the place of the rubric's hash
+ROUNDS = 3  # in which a line that was refused is written again
+
+
+def line_asker(
+    sheet: Sheet,
+    wanted: Sequence[StemKey],
+    written: dict[StemKey, Frozen],
+    today: str,
+    writer: ModelJudge,
+    session: Session,
+    calls_at_once: int,
+) -> JudgeAsker:
+    """An asker that has *writer* write the lines of the stems that are *wanted*, and adds them to *written*.
+
+    Where the rule or the second call still refuses a line in the last round, it is the template's.
+    """
+
+    async def write(key: StemKey, calls: ConversationCalls) -> None:
+        lines: dict[str, str] = {}
+        refused: dict[str, tuple[str, str]] = {}
+        places = places_of(sheet, key)
+        for number in range(ROUNDS):
+            left = [place for place in places if place not in lines]
+            if not left:
+                break
+            given = await answered(writing(sheet, key, left, refused), calls, not number)
+            why = {place: says for place, says in refusals(sheet, key, lines | given).items() if place in given}
+            taken = {place: line for place, line in given.items() if place not in why}
+            if check := checking(taken):
+                found = quoted(await answered(check, calls, not number), taken)
+                why |= {place: f"gives a reason or a fact: “{words}”" for place, words in found.items()}
+            refused = {place: (given[place], says) for place, says in why.items()}
+            lines |= {place: line for place, line in given.items() if place not in refused}
+        says = next((item.says for item in sheet.items if item.key == key), None)
+        kept = [place for place in places if place not in lines]
+        origin = OriginFile(by=writer.label, source=source(), on=today, says=says, from_templates=kept)
+        written[key] = Frozen({place: lines.get(place, text) for place, text in sheet.lines[key].items()}, origin)
+        calls.progress.ended("judged")
+
+    async def answered(task: WriterTask, calls: ConversationCalls, counted: bool) -> dict[str, str]:
+        judgement = await calls.ask(_task_call(task, writer.model), counted)
+        answer = answer_in(judgement.reasoning, task.places)
+        if answer is None:
+            raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
+        return answer
+
+    tasks = [ConversationTask(f"the lines of {'.'.join(filter(None, key))}", 2, partial(write, key)) for key in wanted]
+    return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
+
+
+def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
+    shown = content_hash([task.system, task.user])
+    key = judgement_key(shown, WRITING, model.hash)
+    asked = ChatRequest(model, (Message("system", task.system), Message("user", task.user)), schema=task.schema)
+
+    def made(answer: str, reason: str | None) -> Judgement:
+        marks = {} if reason else {"answers": float(len(task.places))}
+        return Judgement(key, shown, WRITING, model.hash, marks, answer, reason)
+
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
+        if answer_in(completion.content, task.places) is None:
+            cut_off = completion.finish_reason == "length"
+            return Rejected("the reply is no JSON object with a text for each place", cut_off)
+        return Accepted(made(completion.content, None))
 
     return _call(key, asked, read, partial(made, ""))
 
