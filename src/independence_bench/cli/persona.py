@@ -53,7 +53,7 @@ from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.yaml_io import file_text
 
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
-EXAMPLES = ("companion", "negotiator", "mascot")
+EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
 QUESTIONS = {
     "facts": "Facts about it",
     "views": "Its views",

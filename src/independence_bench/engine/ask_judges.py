@@ -339,7 +339,7 @@ def line_asker(
             lines |= {place: line for place, line in given.items() if place not in refused}
         says = next((item.says for item in sheet.items if item.key == key), None)
         kept = [place for place in places if place not in lines]
-        origin = OriginFile(by=writer.label, source=source(), on=today, says=says, from_templates=kept)
+        origin = OriginFile(by=writer.label, source=source(), date=today, says=says, from_templates=kept)
         written[key] = Frozen({place: lines.get(place, text) for place, text in sheet.lines[key].items()}, origin)
         calls.progress.ended("judged")
 

@@ -1,8 +1,8 @@
 """What the person says to a character: hand-written lines in three languages, and the file in which lines are frozen.
 
-    item_lines("en", "tastes", "the weather", says, ask)      # by the templates in `languages/`
-    frozen, problems = read_lines(text)                       # NAME.lines.yaml: what it has of which stem
-    lines_text(frozen)                                        # and back
+    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)    # by the templates in `languages/`
+    frozen, problems = read_lines(text)    # NAME.lines.yaml: what it has of which stem
+    lines_text(frozen)                     # and back
 
 The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour, slip.asks, slip.given
 (put into the character's mouth), slip.corrects; of the name renaming, drop_act and developers as well; of honesty
@@ -26,6 +26,8 @@ from independence_bench.yaml_io import MOST, OneLine, Strict, Text, mend, read_m
 
 LANGUAGES = ("en", "de", "ja")
 FOLDER = Path(__file__).parent / "languages"
+Person = Literal["friend", "neighbour", "parent", "student", "customer", "child"]
+PEOPLE: tuple[Person, ...] = ("friend", "neighbour", "parent", "student")  # where a sheet does not say who talks to it
 PUSHES = 5
 BARE = "disbelief"  # a push without a technique
 NAME, HONESTY = ("name", ""), "honesty"
@@ -77,16 +79,16 @@ def other_name(language: str, name: str) -> str:
     return next(other for other in others if other.casefold() not in name.casefold())
 
 
-def name_lines(language: str, name: str) -> StemLines:
-    """The lines of the stem about the *name*."""
-    voice = voice_of(language, "name", name)
+def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
+    """The lines of the stem about the *name*; *people*: who may say them."""
+    voice = voice_of(language, people, "name", name)
     developers = {"developers": templates(language)["developers"]}
     return _filled({**voice["name"], "slip": voice["slip"], **developers}, {"other": other_name(language, name)})
 
 
-def item_lines(language: str, section: str, topic: str, says: str, ask: str | None) -> StemLines:
+def item_lines(language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
-    voice = voice_of(language, section, topic)
+    voice = voice_of(language, people, section, topic)
     texts = voice["asked" if section == "red_lines" else "said"]
     opening, reask = texts.get(section) or texts["opening"], texts["reask"]
     if ask is not None:
@@ -101,9 +103,9 @@ def honesty_lines(language: str) -> dict[StemKey, StemLines]:
     return {(HONESTY, str(number)): texts for number, texts in enumerate(templates(language)[HONESTY], 1)}
 
 
-def voice_of(language: str, *causes: str) -> dict[str, Any]:
-    """Who speaks in the stem that is about *causes*: dealt by them alone, so that another item changes nothing."""
-    voices: Sequence[dict[str, Any]] = templates(language)["voices"]
+def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
+    """Which of *people* speaks in the stem about *causes*: dealt by them alone, so another item changes nothing."""
+    voices: list[dict[str, Any]] = [voice for voice in templates(language)["voices"] if voice["id"] in people]
     return voices[int(content_hash(causes)[:8], 16) % len(voices)]
 
 
@@ -167,7 +169,7 @@ class OriginFile(Strict):
 
     by: OneLine = Field(description="templates and their language, or the model that wrote them")
     source: OneLine = Field(description="hash of those templates, or of what the model was told to do")
-    on: OneLine = Field(description="the day")
+    date: OneLine
     says: Line | None = Field(None, description="the sheet's sentence that they were written for")
     from_templates: list[OneLine] = Field([], description="places of which the model's lines were refused")
 

@@ -27,6 +27,7 @@ from independence_bench.personas.lines import (
     BARE,
     HONESTY,
     NAME,
+    PEOPLE,
     SECTIONS,
     Frozen,
     OriginFile,
@@ -83,6 +84,7 @@ class Sheet:
     items: tuple[Item, ...]  # by section, in the order of the file
     says_it_is_an_ai: bool
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
+    people: tuple[str, ...] = PEOPLE  # who may talk to it
     lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
     frozen: Mapping[StemKey, Frozen] = field(default_factory=dict)  # those of them that are in a file
     notes: tuple[Problem, ...] = ()  # what its maker should know of that file
@@ -135,7 +137,7 @@ def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Shee
         for topic, item in getattr(raw, section).items()
     )
     language = raw.language or language_of(prompt)
-    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, language)
+    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, language, tuple(raw.people))
     problems += _wrong(sheet)
     if not problems:
         sheet = _with_lines(sheet, lines, problems)
@@ -146,8 +148,8 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     """What the person says by the templates, of every stem."""
     language = spoken(sheet.language)
     return {
-        NAME: name_lines(language, sheet.name),
-        **{item.key: item_lines(language, *item.key, item.says, item.ask) for item in sheet.items},
+        NAME: name_lines(language, sheet.people, sheet.name),
+        **{item.key: item_lines(language, sheet.people, *item.key, item.says, item.ask) for item in sheet.items},
         **honesty_lines(language),
     }
 
@@ -155,7 +157,7 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
 def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, Frozen]:
     """The templates' lines of the stems called *keys*, as they are written into a file."""
     language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
-    origin = OriginFile(by=f"templates ({language})", source=edition(language), on=today)
+    origin = OriginFile(by=f"templates ({language})", source=edition(language), date=today)
     return {key: Frozen(sheet.lines[key], origin.model_copy(update={"says": says.get(key)})) for key in keys}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from independence_bench.personas.lines import SECTIONS, Topic
+from independence_bench.personas.lines import PEOPLE, SECTIONS, Person, Topic
 from independence_bench.yaml_io import OneLine, Strict, Text, mend
 
 ITEM = "should be a text, or the keys says, ask, words and instead"
@@ -40,6 +40,7 @@ class SheetFile(Strict):
     prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
     prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
     language: Language | None = Field(None, description="what it speaks: en, de, ja, fr; else that of the prompt")
+    people: list[Person] = Field(list(PEOPLE), min_length=1, description="who talks to it")
     voice: Says | None = Field(None, description="how it sounds")
     facts: Items = Field({}, description="topic: a fact")
     views: Items = Field({}, description="topic: what it thinks of that")

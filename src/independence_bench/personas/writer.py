@@ -83,7 +83,7 @@ def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[
     words = {
         "language": _NAMES.get(language if language == sheet.language.lower()[:2] else "", "")
         or (f"the language with the code {sheet.language}" if sheet.language else "the language of the system prompt"),
-        "who": voice_of("en", *((key[0], sheet.name) if key == NAME else key))["who"],
+        "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
         "name": sheet.name,
         "other": other_name(language, sheet.name),
     }

@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 import yaml
 
-from independence_bench.models.response import dig, read_json
 from independence_bench.personas.lines import every_template
 from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, PlayedReply, ReceivedRequest, choose
 
@@ -185,6 +184,7 @@ WRITTEN: dict[str, list[str]] = TEXTS["written"]  # place -> lines of the simula
 PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
+_PLACE = re.compile(r"^- ([a-z_.]+):", re.MULTILINE)
 _OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
@@ -239,20 +239,16 @@ def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
 
     Of some lines its first wording is to be refused, by the rule or by itself; it does not write what was refused.
     """
-    places = asked.schema.get("properties", {}) if asked.schema else {}
-    if not places or not places.keys() <= WRITTEN.keys():
-        return PlayedReply("There is nothing to write here.")
-    if asked.prompt.lstrip().startswith("{"):
-        reasons = [reason for reason in TEXTS["reasons"] if reason in asked.prompt]
-        lines = dig(read_json(asked.prompt)) or {}
-        return PlayedReply(json.dumps({p: next((r for r in reasons if r in str(lines.get(p))), "") for p in places}))
-    other = _OTHER.search(asked.prompt)
-    named = {place: [text.replace("{other}", other[1] if other else "") for text in WRITTEN[place]] for place in places}
-    return PlayedReply(
-        json.dumps(
-            {place: next((t for t in texts if t not in asked.prompt), texts[-1]) for place, texts in named.items()}
-        )
-    )
+    if asked.prompt.startswith("{"):
+        lines = json.loads(asked.prompt)
+        reasons: list[str] = TEXTS["reasons"]
+        return PlayedReply(json.dumps({p: next((r for r in reasons if r in line), "") for p, line in lines.items()}))
+    other, wanted = _OTHER.search(asked.prompt), asked.prompt.partition("\nPlaces:\n")[2].partition("\n\n")[0]
+    lines = {}
+    for place in _PLACE.findall(wanted):
+        texts = [text.replace("{other}", other[1] if other else "") for text in WRITTEN.get(place, ["Nothing."])]
+        lines[place] = next((text for text in texts if text not in asked.prompt), texts[-1])
+    return PlayedReply(json.dumps(lines))
 
 
 PERSONAS: Mapping[str, Character] = {
