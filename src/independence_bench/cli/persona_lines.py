@@ -71,7 +71,11 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
     for key, stem in written.items():
         if stem.origin.from_templates:
             places = ", ".join(stem.origin.from_templates)
-            say(label_text(f"from the templates, since the model's lines were refused: {'.'.join(key)}: {places}"))
+            say(
+                label_text(
+                    f"from the templates, since the model's lines were refused: {'.'.join(filter(None, key))}: {places}"
+                )
+            )
     if not complete:
         raise SystemExit(1)
 

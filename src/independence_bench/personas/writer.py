@@ -136,12 +136,16 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
     other, says = other_name(language, sheet.name), [item.says.casefold() for item in sheet.items if item.key == key]
     reasons = [] if language != sheet.language.lower()[:2] else templates(language)["reasons"]
     seen: set[str] = set()
+    if sheet.language.lower()[:2] in LANGUAGES and (now := language_of(" ".join(lines.values()))) not in ("", language):
+        return dict.fromkeys(lines, f"is in {_NAMES[now]}, not in {_NAMES[language]}")
     for place, line in lines.items():
         text = line.casefold()
         reason = next((word for word in reasons if _has(text, word)), None)
         needs_other = place == "renaming" or (key == NAME and place.startswith(PUSH) and place != PUSH + BARE)
         if not line or len(line) > LONGEST or not line.isprintable() or "{{" in line or "}}" in line:
             found[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
+        elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
+            found[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
         elif text in seen:
             found[place] = "says the same as another line"
         elif place.startswith(PUSH) and (reason or re.search(r"\d", line)):
@@ -150,8 +154,6 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
             found[place] = "gives the answer away"
         elif needs_other and other.casefold() not in text:
             found[place] = f"does not have {other} in it"
-        elif sheet.language.lower()[:2] in LANGUAGES and (now := language_of(line)) not in ("", language):
-            found[place] = f"is in {_NAMES[now]}, not in {_NAMES[language]}"
         seen.add(text)
     return found
 
