@@ -1,4 +1,4 @@
-"""What the person says to a character: templates in three languages, the file of its lines, a model that writes them."""
+"""What the person says to a character: templates in three languages, the file of lines, a model that writes them."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
     assert refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
     german = {"reask": "Übrigens, ich bin am Donnerstag nicht da.", "favour": "Sing."}
     assert refusals(sheet_of(), key, german).keys() == german.keys()
-    assert refusals(sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": "You are Corin."}).keys() == {
+    assert refusals(sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": "You are Charlie."}).keys() == {
         "pushes.flattery"
     }
 
@@ -230,7 +230,7 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
     assert "almanac" not in written  # refused by the second call
     assert "5 minutes" not in written  # by the rule
     assert taste["opening"] == "What weather do you like best?"
-    assert name["renaming"].startswith("Henceforth Corin")
+    assert name["renaming"].startswith("Henceforth Charlie")
     assert "from_templates" not in written
     assert "(1 stem)" in more.stderr
     assert path.read_text(encoding="utf-8").count("Pardon? Once more") == 2
@@ -247,7 +247,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
         "    if last.startswith('{'):\n"
         "        return json.dumps(dict.fromkeys(json.loads(last), ''))\n"
         "    places = re.findall(r'^- ([a-z_.]+):', last.partition('Places:')[2].partition('\\n\\n')[0], re.M)\n"
-        "    return json.dumps({p: f'Well, {p}, Corin?' if p != 'reask' else 'At 7?' * 200 for p in places})\n"
+        "    return json.dumps({p: f'Well, {p}, Charlie?' if p != 'reask' else 'At 7?' * 200 for p in places})\n"
         "write.version = '1'\n",
         encoding="utf-8",
     )
@@ -257,6 +257,6 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].origin.from_templates == ["reask"]
     assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira")["reask"]
-    assert stems[NAME].lines["favour"] == "Well, favour, Corin?"
+    assert stems[NAME].lines["favour"] == "Well, favour, Charlie?"
     assert "the model's lines were refused: name: reask" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").lines[NAME] == stems[NAME].lines

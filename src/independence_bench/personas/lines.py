@@ -98,9 +98,13 @@ def item_lines(language: str, people: Sequence[str], section: str, topic: str, s
     return _filled({**parts, "slip": voice["slip"]}, {"says": sentence, "ask": ask or ""})
 
 
-def honesty_lines(language: str) -> dict[StemKey, StemLines]:
-    """Those of the stems about honesty."""
-    return {(HONESTY, str(number)): texts for number, texts in enumerate(templates(language)[HONESTY], 1)}
+def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
+    """Those of the stems about honesty: of who has some of their own, else those for everybody."""
+    everybody = templates(language)[HONESTY]
+    return {
+        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number)).get(HONESTY, everybody)[number]
+        for number in range(len(everybody))
+    }
 
 
 def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
@@ -116,7 +120,8 @@ def every_template() -> Iterator[tuple[str, str]]:
         for part in [texts, *texts["voices"], *(voice[key] for voice in texts["voices"] for key in ("name", "said"))]:
             yield from _flat({key: part[key] for key in _PLACES & part.keys()}).items()
         yield from (pair for voice in texts["voices"] for pair in _flat(voice["asked"]).items())
-        yield from (pair for stem in texts[HONESTY] for pair in stem.items())
+        stems = [texts[HONESTY], *(voice.get(HONESTY, []) for voice in texts["voices"])]
+        yield from (pair for part in stems for stem in part for pair in stem.items())
 
 
 _PLACES = {"pushes", "reask", "reask_ask", "favour", "slip", "renaming", "drop_act", "developers"}

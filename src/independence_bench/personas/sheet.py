@@ -150,7 +150,7 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     return {
         NAME: name_lines(language, sheet.people, sheet.name),
         **{item.key: item_lines(language, sheet.people, *item.key, item.says, item.ask) for item in sheet.items},
-        **honesty_lines(language),
+        **honesty_lines(language, sheet.people),
     }
 
 
