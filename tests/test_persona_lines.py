@@ -25,7 +25,7 @@ from independence_bench.personas.lines import (
     templates,
 )
 from independence_bench.personas.sheet import Sheet, frozen_templates, load_sheet, protocol_of, read_sheet, remarks
-from independence_bench.personas.writer import answer_in, checking, quoted, refusals, writing
+from independence_bench.personas.writer import checking, quoted, refusals, writing
 
 SHEET = """\
 name: Mira
@@ -108,10 +108,10 @@ def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: 
 
     assert scripts(sheet_of(SHEET, path)) == before
     for stem in (content["name"], content["tastes"]["the weather"]):
-        stem["written"] |= {"by": "a person", "date": "2027-01-01"}
+        stem |= {"by": "a person", "date": "2027-01-01"}
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     assert scripts(sheet_of(SHEET, path)) == before
-    content["tastes"]["the weather"]["pushes"]["ultimatum"] = "Sun or I go."
+    content["tastes"]["the weather"]["lines"]["pushes.ultimatum"] = "Sun or I go."
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     after = scripts(sheet_of(SHEET, path))
     assert [name.partition(".")[2] for name in before if after[name] != before[name]] == ["pressure"]
@@ -136,11 +136,11 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("reask:", "re_ask:", "name.re_ask: is not a known key"),
-        ("    ultimatum: ", "    threat: ", "name.pushes.threat"),
-        ("    disbelief: ", "    '': ", "name.pushes"),
+        ("reask:", "re_ask:", "name.lines.reask: is missing; add it"),
+        ("    pushes.ultimatum: ", "    pushes.threat: ", "name.lines.pushes.threat: is not a known place"),
+        ("    pushes.disbelief: ", "    again: ", "name.lines: has 4 pushes; write 5"),
         ("opening: ", "opening: '{{other}}' #", "has {{ or }}"),
-        ("name:\n", "facts: {a: b}\nname:\n", "facts.a"),
+        ("name:\n", "facts: {a: b}\nname:\n", "facts.a: input should be"),
         ("honesty:\n", "honesty:\n  '9': {}\n", "honesty.9"),
         ("name:\n", "name: [\n", "is not valid YAML"),
         ("opening: ", "opening: \x1b[2J", "U+001B"),
@@ -182,17 +182,14 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
 
 
 def test_the_second_call_counts_only_words_of_the_line() -> None:
-    """ "nothing" is no quotation; what is no object with a text at each place is no answer."""
+    """An answer that is none of its words is no quotation, and a favour is not asked about."""
     lines = {"pushes.disbelief": "It never rains there. Well?", "reask": "Again?", "favour": "Sing."}
     task = checking(lines)
 
     assert task is not None
     assert task.places == ("pushes.disbelief", "reask")
-    found = answer_in('```json\n{"pushes.disbelief": "“It never rains there.”", "reask": "nothing"}\n```', task.places)
-    assert found is not None
+    found = {"pushes.disbelief": "“It never rains there.”", "reask": "nothing"}
     assert quoted(found, lines) == {"pushes.disbelief": "It never rains there"}
-    assert answer_in('{"reask": ""}', task.places) is None
-    assert answer_in('{"reask": "", "pushes.disbelief": 3}', task.places) is None
 
 
 def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
@@ -203,7 +200,7 @@ def test_a_writer_is_told_what_was_refused_and_the_sheet_as_material() -> None:
     assert "in English" in task.system
     assert task.user.startswith("[")
     assert task.user.index("the weather: She likes rain") < task.user.index(" ends")
-    assert "- reask: not “Rain?” again, because it gives a reason" in task.user
+    assert "- reask: “Rain?” gives a reason" in task.user
     assert task.places == ("reask",)
 
 
@@ -255,7 +252,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
     stems, problems = read_lines((tmp_path / "mira.lines.yaml").read_text(encoding="utf-8"))
 
     assert (done.returncode, problems) == (0, []), done.stderr
-    assert stems[NAME].origin.from_templates == ["reask"]
+    assert stems[NAME].from_templates == ["reask"]
     assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira")["reask"]
     assert stems[NAME].lines["favour"] == "Well, favour, Charlie?"
     assert "the model's lines were refused: name: reask" in done.stderr

@@ -18,7 +18,7 @@ from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.models.local import NAME as LOCAL_JUDGE
 from independence_bench.models.spec import Roster
-from independence_bench.personas.lines import Frozen, StemKey, lines_text
+from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text
 from independence_bench.personas.sheet import Sheet, frozen_templates, lines_file, load_sheet, protocol_of, remarks
 from independence_bench.report.format import plural
 from independence_bench.store.database import open_store
@@ -48,7 +48,7 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
     if not left:
         say(f"{shown} has lines for everything; delete there what is to be written again")
         return
-    written: dict[StemKey, Frozen] = {}
+    written: dict[StemKey, StemLinesFile] = {}
     complete = True
     if writer is None:
         for remark in remarks(found):
@@ -69,8 +69,8 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
             raise WrongUse(f"{path} cannot be written ({why(error)})") from error
         say(f"written: {shown} ({plural(len(written), 'stem')}); read the lines, and change what you like")
     for key, stem in written.items():
-        if stem.origin.from_templates:
-            places = ", ".join(stem.origin.from_templates)
+        if stem.from_templates:
+            places = ", ".join(stem.from_templates)
             say(
                 label_text(
                     f"from the templates, since the model's lines were refused: {'.'.join(filter(None, key))}: {places}"
@@ -83,7 +83,7 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
 def _have_written(
     sheet: Sheet,
     left: list[StemKey],
-    written: dict[StemKey, Frozen],
+    written: dict[StemKey, StemLinesFile],
     today: str,
     writer: str,
     roster: Roster,

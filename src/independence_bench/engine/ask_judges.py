@@ -45,11 +45,10 @@ from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
 from independence_bench.models.spec import ChatModel
-from independence_bench.personas.lines import Frozen, OriginFile, StemKey
+from independence_bench.personas.lines import StemKey, StemLinesFile
 from independence_bench.personas.sheet import Sheet
 from independence_bench.personas.writer import (
     WriterTask,
-    answer_in,
     checking,
     places_of,
     quoted,
@@ -284,21 +283,13 @@ def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session,
 
 def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
     """What *model* is asked about the batch that says *text*; *canary*: that of a private protocol."""
-    shown = text_hash(text)
-    key = judgement_key(shown, READING, model.hash)
     told = f"{text}\n\n({canary})" if canary and canary not in text else text
     asked = ChatRequest(model, (Message("user", f"{told}\n\n{FORM}"),))
 
-    def made(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(len(one_object(answer) or ()))}
-        return Judgement(key, shown, READING, model.hash, marks, answer, reason)
+    def answers(reply: str) -> int:
+        return len(one_object(reply) or ()) if whole_answer(reply, text) else 0
 
-    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        if whole_answer(completion.content, text):
-            return Accepted(made(completion.content, None))
-        return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
-
-    return _call(key, asked, read, partial(made, ""))
+    return _kept_as_it_came(text_hash(text), READING, asked, answers)
 
 
 # ---------------------------------------------------------------- the lines of a persona
@@ -310,7 +301,7 @@ ROUNDS = 3  # in which a line that was refused is written again
 def line_asker(
     sheet: Sheet,
     wanted: Sequence[StemKey],
-    written: dict[StemKey, Frozen],
+    written: dict[StemKey, StemLinesFile],
     today: str,
     writer: ModelJudge,
     session: Session,
@@ -339,13 +330,15 @@ def line_asker(
             lines |= {place: line for place, line in given.items() if place not in refused}
         says = next((item.says for item in sheet.items if item.key == key), None)
         kept = [place for place in places if place not in lines]
-        origin = OriginFile(by=writer.label, source=source(), date=today, says=says, from_templates=kept)
-        written[key] = Frozen({place: lines.get(place, text) for place, text in sheet.lines[key].items()}, origin)
+        whole = {place: lines.get(place, text) for place, text in sheet.lines[key].items()}
+        written[key] = StemLinesFile(
+            by=writer.label, source=source(), date=today, says=says, from_templates=kept, lines=whole
+        )
         calls.progress.ended("judged")
 
     async def answered(task: WriterTask, calls: ConversationCalls, counted: bool) -> dict[str, str]:
         judgement = await calls.ask(_task_call(task, writer.model), counted)
-        answer = answer_in(judgement.reasoning, task.places)
+        answer = _texts_of(judgement.reasoning, task)
         if answer is None:
             raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
         return answer
@@ -354,20 +347,31 @@ def line_asker(
     return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
 
 
+def _texts_of(reply: str, task: WriterTask) -> dict[str, str] | None:
+    """Place -> text, each on one line; None where *reply* is no JSON object with a text at each place."""
+    given = one_object(reply) or {}
+    whole = all(isinstance(given.get(place), str) for place in task.places)
+    return {place: " ".join(given[place].split()) for place in task.places} if whole else None
+
+
 def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
-    shown = content_hash([task.system, task.user])
-    key = judgement_key(shown, WRITING, model.hash)
     asked = ChatRequest(model, (Message("system", task.system), Message("user", task.user)), schema=task.schema)
+    shown = content_hash([task.system, task.user])
+    return _kept_as_it_came(shown, WRITING, asked, lambda reply: len(_texts_of(reply, task) or ()))
+
+
+def _kept_as_it_came(shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]) -> Call[Judgement]:
+    """What is *asked* about what has the hash *shown*; *answers* counts those in a reply, 0 where one is missing."""
+    key = judgement_key(shown, kind, asked.model.hash)
 
     def made(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(len(task.places))}
-        return Judgement(key, shown, WRITING, model.hash, marks, answer, reason)
+        marks = {} if reason else {"answers": float(answers(answer))}
+        return Judgement(key, shown, kind, asked.model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        if answer_in(completion.content, task.places) is None:
-            cut_off = completion.finish_reason == "length"
-            return Rejected("the reply is no JSON object with a text for each place", cut_off)
-        return Accepted(made(completion.content, None))
+        if answers(completion.content):
+            return Accepted(made(completion.content, None))
+        return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
 
     return _call(key, asked, read, partial(made, ""))
 

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
-from independence_bench.yaml_io import MOST, OneLine, Strict, Text, mend, read_mapping, read_own, yaml_text
+from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml, yaml_text
 
 LANGUAGES = ("en", "de", "ja")
 FOLDER = Path(__file__).parent / "languages"
@@ -69,8 +68,12 @@ def language_of(text: str) -> str:
 
 def spoken(language: str) -> str:
     """The language that the templates have for a character who speaks *language*: English where they have not his."""
-    base = language.lower().partition("-")[0]
-    return base if base in LANGUAGES else LANGUAGES[0]
+    return language.lower().partition("-")[0] if has_templates(language) else LANGUAGES[0]
+
+
+def has_templates(language: str) -> bool:
+    """Whether a character who speaks *language* is spoken to in it."""
+    return language.lower().partition("-")[0] in LANGUAGES
 
 
 def other_name(language: str, name: str) -> str:
@@ -114,44 +117,24 @@ def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, An
 
 
 def every_template() -> Iterator[tuple[str, str]]:
-    """Place and text, fields unfilled, of everything that the templates can say."""
-    for language in LANGUAGES:
-        texts = templates(language)
-        for part in [texts, *texts["voices"], *(voice[key] for voice in texts["voices"] for key in ("name", "said"))]:
-            yield from _flat({key: part[key] for key in _PLACES & part.keys()}).items()
-        yield from (pair for voice in texts["voices"] for pair in _flat(voice["asked"]).items())
-        stems = [texts[HONESTY], *(voice.get(HONESTY, []) for voice in texts["voices"])]
-        yield from (pair for part in stems for stem in part for pair in stem.items())
+    """Key or place and text, fields unfilled, of everything in the templates."""
+    return (pair for language in LANGUAGES for pair in _texts_in(templates(language), ""))
 
 
-_PLACES = {"pushes", "reask", "reask_ask", "favour", "slip", "renaming", "drop_act", "developers"}
+def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, list):
+        yield from (pair for part in value for pair in _texts_in(part, place))
+    else:
+        inside = f"{place}." if place in ("pushes", "slip") else ""
+        yield from (pair for key, part in value.items() for pair in _texts_in(part, inside + key))
 
 
-def _flat(nested: Mapping[str, Any]) -> dict[str, str]:
-    """{"slip": {"asks": x}} -> {"slip.asks": x}"""
-    return {
-        place: text
-        for key, value in nested.items()
-        for place, text in ([(key, value)] if isinstance(value, str) else ((f"{key}.{k}", v) for k, v in value.items()))
-    }
-
-
-def _nested(flat: StemLines) -> dict[str, Any]:
-    """{"slip.asks": x} -> {"slip": {"asks": x}}"""
-    nested: dict[str, Any] = {}
-    for place, text in flat.items():
-        key, inside, inner = place.partition(".")
-        if inside:
-            nested.setdefault(key, {})[inner] = text
-        else:
-            nested[key] = text
-    return nested
-
-
-def _filled(nested: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
+def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
     """Every text with its fields filled in, in one pass: what stands in the sheet stays as it is."""
     return {
-        place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text) for place, text in _flat(nested).items()
+        place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text) for place, text in _texts_in(voice, "")
     }
 
 
@@ -164,106 +147,74 @@ def _no_quotes(text: str) -> str:
     return text
 
 
+PUSH = "pushes."
+_SHARED = ("opening", "reask", "favour", "slip.asks", "slip.given", "slip.corrects")
+_PLACES = {  # part of a file -> the places of its stems that are no pushes
+    NAME[0]: (*_SHARED, "renaming", "drop_act", "developers"),
+    **dict.fromkeys(SECTIONS, _SHARED),
+    HONESTY: ("opening", "trick", "sincere"),
+}
+_TECHNIQUES = (BARE, "flattery", "relationship", "social_proof", "authority", "reciprocity", "ultimatum")
 Line = Annotated[Text, StringConstraints(max_length=2000), AfterValidator(_no_quotes)]
-Technique = Literal["disbelief", "flattery", "relationship", "social_proof", "authority", "reciprocity", "ultimatum"]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 
 
-class OriginFile(Strict):
-    """Where the lines of a stem come from. No part of any key."""
+class StemLinesFile(Strict):
+    """The lines of a stem, and where they come from, which is no part of any key."""
 
     by: OneLine = Field(description="templates and their language, or the model that wrote them")
     source: OneLine = Field(description="hash of those templates, or of what the model was told to do")
     date: OneLine
     says: Line | None = Field(None, description="the sheet's sentence that they were written for")
-    from_templates: list[OneLine] = Field([], description="places of which the model's lines were refused")
-
-
-class HonestyFile(Strict):
-    """The lines of a stem about honesty."""
-
-    written: OriginFile
-    opening: Line
-    trick: Line = Field(description="asks within a story; nothing need be disclosed")
-    sincere: Line = Field(description="asks in earnest")
-
-
-class SlipFile(Strict):
-    """A mistake that the character is made to make, and its correction."""
-
-    asks: Line = Field(description="what the person says on the side")
-    given: Line = Field(description="the mistaken reply that is put into the character's mouth")
-    corrects: Line = Field(description="puts it right, and asks")
-
-
-class ItemLinesFile(Strict):
-    """The lines of an item."""
-
-    written: OriginFile
-    opening: Line
-    pushes: dict[Technique, Line] = Field(description="five, of rising weight, without a reason")
-    reask: Line = Field(description="asks again, and wishes for nothing")
-    favour: Line
-    slip: SlipFile
-
-    @model_validator(mode="after")
-    def _has_five_pushes(self) -> ItemLinesFile:
-        if len(self.pushes) != PUSHES:
-            raise ValueError(f"should have {PUSHES} pushes, each with a technique of its own")
-        return self
-
-
-class NameLinesFile(ItemLinesFile):
-    """The lines about the name."""
-
-    renaming: Line
-    drop_act: Line
-    developers: Line
+    from_templates: list[OneLine] = Field([], description="places at which the model's lines were refused")
+    lines: dict[str, Line] = Field(description="place: what the person says; of slip.given, the character")
 
 
 class LinesFile(Strict):
     """NAME.lines.yaml"""
 
-    name: NameLinesFile | None = None
-    facts: dict[Topic, ItemLinesFile] = Field({})
-    views: dict[Topic, ItemLinesFile] = Field({})
-    tastes: dict[Topic, ItemLinesFile] = Field({})
-    red_lines: dict[Topic, ItemLinesFile] = Field({})
-    honesty: dict[Literal["1", "2", "3"], HonestyFile] = Field({})
+    name: StemLinesFile | None = None
+    facts: dict[Topic, StemLinesFile] = Field({})
+    views: dict[Topic, StemLinesFile] = Field({})
+    tastes: dict[Topic, StemLinesFile] = Field({})
+    red_lines: dict[Topic, StemLinesFile] = Field({})
+    honesty: dict[Literal["1", "2", "3"], StemLinesFile] = Field({})
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """The lines of a stem as they stand in a file."""
-
-    lines: StemLines
-    origin: OriginFile
-
-
-def read_lines(text: str) -> tuple[dict[StemKey, Frozen], list[tuple[str, str]]]:
+def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
     """What the file that says *text* has of each stem; (key, what is wrong) of everything that is wrong with it."""
+    wrong: list[tuple[str, str]] = []
+
+    def at(key: str, problem: str) -> ProtocolError:
+        wrong.append((key, problem))
+        return ProtocolError("", key, problem)
+
     try:
-        content = read_mapping(text, lambda where, says: ProtocolError("", where, says), aliases=False)
-        file = LinesFile.model_validate(content)
-    except ProtocolError as error:
-        return {}, [(error.key, error.problem)]
-    except ValidationError as error:
-        places = {
-            ".".join(str(part) for part in wrong["loc"]): mend(wrong, LinesFile) for wrong in error.errors()[:MOST]
-        }
-        return {}, [(" ".join(place.split())[:200], problem) for place, problem in places.items()]
-    stems: dict[StemKey, Any] = {NAME: file.name} if file.name else {}
+        file = read_yaml(text, LinesFile, at, aliases=False)
+    except ProtocolError:
+        return {}, wrong
+    stems = {NAME: file.name} if file.name else {}
     stems |= {(part, key): stem for part in (*SECTIONS, HONESTY) for key, stem in getattr(file, part).items()}
-    return {key: Frozen(_flat(stem.model_dump(exclude={"written"})), stem.written) for key, stem in stems.items()}, []
+    for key, stem in stems.items():
+        where = ".".join((*filter(None, key), "lines"))
+        places = [place for place in stem.lines if not place.startswith(PUSH)]
+        pushes = [place for place in stem.lines if place.startswith(PUSH)]
+        wrong += [(f"{where}.{place}", "is missing; add it") for place in _PLACES[key[0]] if place not in places]
+        unknown = [place for place in places if place not in _PLACES[key[0]]]
+        unknown += [place for place in pushes if place.removeprefix(PUSH) not in _TECHNIQUES or key[0] == HONESTY]
+        wrong += [(f"{where}.{place[:60]}", "is not a known place") for place in unknown]
+        if key[0] != HONESTY and len(pushes) != PUSHES:
+            wrong.append((where, f"has {len(pushes)} pushes; write {PUSHES}, each with a technique of its own"))
+    return stems, wrong
 
 
-def lines_text(stems: Mapping[StemKey, Frozen]) -> str:
+def lines_text(stems: Mapping[StemKey, StemLinesFile]) -> str:
     """*stems* as the text of a file."""
     content: dict[str, Any] = {}
     for (part, key), stem in stems.items():
-        nested = {"written": stem.origin.model_dump(exclude_defaults=True), **_nested(stem.lines)}
+        written = stem.model_dump(exclude_defaults=True)
         if (part, key) == NAME:
-            content[part] = nested
+            content[part] = written
         else:
-            content.setdefault(part, {})[key] = nested
+            content.setdefault(part, {})[key] = written
     return yaml_text(content)

@@ -29,11 +29,11 @@ from independence_bench.personas.lines import (
     NAME,
     PEOPLE,
     SECTIONS,
-    Frozen,
-    OriginFile,
     StemKey,
     StemLines,
+    StemLinesFile,
     edition,
+    has_templates,
     honesty_lines,
     item_lines,
     language_of,
@@ -86,7 +86,7 @@ class Sheet:
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
     people: tuple[str, ...] = PEOPLE  # who may talk to it
     lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
-    frozen: Mapping[StemKey, Frozen] = field(default_factory=dict)  # those of them that are in a file
+    frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)  # those of them that are in a file
     notes: tuple[Problem, ...] = ()  # what its maker should know of that file
 
 
@@ -154,11 +154,14 @@ def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     }
 
 
-def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, Frozen]:
+def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, StemLinesFile]:
     """The templates' lines of the stems called *keys*, as they are written into a file."""
     language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
-    origin = OriginFile(by=f"templates ({language})", source=edition(language), date=today)
-    return {key: Frozen(sheet.lines[key], origin.model_copy(update={"says": says.get(key)})) for key in keys}
+    by, source = f"templates ({language})", edition(language)
+    return {
+        key: StemLinesFile(by=by, source=source, date=today, says=says.get(key), lines=dict(sheet.lines[key]))
+        for key in keys
+    }
 
 
 def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
@@ -176,9 +179,9 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
         for key in stems.keys() - lines.keys()
     ]
     notes += [
-        Problem(path.name, f"{'.'.join(item.key)} was written for another sentence: {stems[item.key].origin.says}")
+        Problem(path.name, f"{'.'.join(item.key)} was written for another sentence: {stems[item.key].says}")
         for item in sheet.items
-        if item.key in stems and stems[item.key].origin.says not in (None, item.says)
+        if item.key in stems and stems[item.key].says not in (None, item.says)
     ]
     known = {key: stem for key, stem in stems.items() if key in lines}
     lines |= {key: stem.lines for key, stem in known.items()}
@@ -202,7 +205,7 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
         yield Problem("red_lines", f"{', '.join(bare)}: {says}")
     if bare := [item.topic for item in unasked if item.section != "red_lines"]:
         yield Problem("", f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer")
-    if spoken(sheet.language) != sheet.language.lower()[:2] and len(sheet.frozen) < len(sheet.lines):
+    if not has_templates(sheet.language) and len(sheet.frozen) < len(sheet.lines):
         of = f"no lines written by hand for {sheet.language}" if sheet.language else "no language that was recognised"
         says = "the person speaks English; `aib persona write SHEET --writer MODEL` has lines written in its language"
         yield Problem("language", f"{of}: {says}")

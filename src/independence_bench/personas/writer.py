@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.hashing import content_hash
-from independence_bench.models.response import BLANK, read_json
 from independence_bench.personas.lines import (
     BARE,
-    LANGUAGES,
     NAME,
+    PUSH,
     StemKey,
+    has_templates,
     language_of,
     other_name,
     spoken,
@@ -36,9 +36,7 @@ from independence_bench.yaml_io import read_own
 
 LONGEST = 400  # characters of a line
 SHOWN = 20_000  # characters of a prompt that the writer reads
-PUSH = "pushes."
 CHECKED = (PUSH, "reask", "renaming")  # places that may hold no reason and no fact
-_NAMES = {"en": "English", "de": "German", "ja": "Japanese"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,35 +77,31 @@ def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
 
 def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]) -> WriterTask:
     """The task to write the lines at *places*. *refused*: place -> a line of before, and why it was refused."""
-    language = spoken(sheet.language)
+    language, wanted = spoken(sheet.language), tuple(places)
+    unnamed = f"the language with the code {sheet.language}" if sheet.language else "the language of the system prompt"
     words = {
-        "language": _NAMES.get(language if language == sheet.language.lower()[:2] else "", "")
-        or (f"the language with the code {sheet.language}" if sheet.language else "the language of the system prompt"),
+        "language": templates(language)["name"] if has_templates(sheet.language) else unnamed,
         "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
         "name": sheet.name,
         "other": other_name(language, sheet.name),
     }
-    fence = f"[{content_hash([sheet.prompt, *key])[:16]}]"
+    told = {"about": texts()["sections"][key[0]]}
+    told["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
+    words |= {name: _filled(text, words) for name, text in told.items()}
     item = next((item for item in sheet.items if item.key == key), None)
-    material = [f"Name: {sheet.name}", f"Voice: {sheet.voice or 'as its prompt has it'}", sheet.prompt[:SHOWN]]
-    if item is not None:
-        material += [f"{item.topic}: {item.says}", *([f"The person asks first: {item.ask}"] if item.ask else [])]
-    wanted = tuple(places)
-    told = [f"- {place}: {texts()['places'][place]}" for place in wanted]
-    again = [f"- {place}: not “{line}” again, because it {why}" for place, (line, why) in refused.items()]
-    parts = [
-        "\n".join([f"{fence} the character", *material, f"{fence} ends"]),
-        texts()["sections"][key[0]],
-        f"Another name: {words['other']}",
-        "\n".join(["Places:", *told]),
-        *(["\n".join(["These were refused:", *again])] if again else []),
-    ]
-    fields = re.compile(r"\{(language|who|name|other)\}")
+    words |= {
+        "fence": f"[{content_hash([sheet.prompt, *key])[:16]}]",
+        "voice": sheet.voice or "as its prompt has it",
+        "prompt": sheet.prompt[:SHOWN],
+        "item": f"{item.topic}: {item.says}\n{item.ask or ''}".strip() if item else "",
+        "refused": "\n".join(f"- {place}: “{line}” {why}" for place, (line, why) in refused.items()) or "nothing yet",
+    }
+    return WriterTask(_filled(texts()["write"], words), _filled(texts()["task"], words), wanted)
 
-    def filled(text: str) -> str:
-        return fields.sub(lambda found: words[found[1]], text)
 
-    return WriterTask(filled(texts()["write"]), "\n\n".join([parts[0], *map(filled, parts[1:])]), wanted)
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    """*text* with its fields filled in, in one pass."""
+    return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], text)
 
 
 def checking(lines: Mapping[str, str]) -> WriterTask | None:
@@ -118,29 +112,18 @@ def checking(lines: Mapping[str, str]) -> WriterTask | None:
     return WriterTask(texts()["check"], json.dumps(looked_at, ensure_ascii=False, indent=1), tuple(looked_at))
 
 
-def answer_in(reply: str, places: Iterable[str]) -> dict[str, str] | None:
-    """Place -> text, of a reply that is a JSON object with a text at each of *places*; None of any other."""
-    text = reply.lstrip(BLANK).strip().removeprefix("```json").removeprefix("```").removesuffix("```")
-    try:
-        given = read_json(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(given, dict) or not all(isinstance(given.get(place), str) for place in places):
-        return None
-    return {place: " ".join(given[place].split()) for place in places}
-
-
 def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
     """Place -> why that line of a stem is not taken, by rule."""
     language, found = spoken(sheet.language), {}
     other, says = other_name(language, sheet.name), [item.says.casefold() for item in sheet.items if item.key == key]
-    reasons = [] if language != sheet.language.lower()[:2] else templates(language)["reasons"]
+    reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
+    bounds = "" if language == "ja" else r"\b"  # a script without spaces has no bounds of words
     seen: set[str] = set()
-    if sheet.language.lower()[:2] in LANGUAGES and (now := language_of(" ".join(lines.values()))) not in ("", language):
-        return dict.fromkeys(lines, f"is in {_NAMES[now]}, not in {_NAMES[language]}")
+    if has_templates(sheet.language) and (now := language_of(" ".join(lines.values()))) not in ("", language):
+        return dict.fromkeys(lines, f"is in {templates(now)['name']}")
     for place, line in lines.items():
         text = line.casefold()
-        reason = next((word for word in reasons if _has(text, word)), None)
+        reason = next((word for word in reasons if re.search(f"{bounds}{re.escape(word)}{bounds}", text)), None)
         needs_other = place == "renaming" or (key == NAME and place.startswith(PUSH) and place != PUSH + BARE)
         if not line or len(line) > LONGEST or not line.isprintable() or "{{" in line or "}}" in line:
             found[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
@@ -156,11 +139,6 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
             found[place] = f"does not have {other} in it"
         seen.add(text)
     return found
-
-
-def _has(text: str, word: str) -> bool:
-    """Whether *text* has *word*: as a word of its own where the script has spaces."""
-    return word in text if word > "\u3000" else re.search(rf"\b{re.escape(word)}\b", text) is not None
 
 
 def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:

@@ -189,7 +189,11 @@ _OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 
-_BRANCHES = {"pushes": PUSH, "reask_ask": "reask"}  # of a place; others are called as it is
+_BRANCHES = {  # place of a text -> what the organisms call it
+    "reask_ask": "reask",
+    "slip.corrects": "slip",
+    **{name: name for name in ("reask", "favour", "renaming", "drop_act", "developers", "trick", "sincere")},
+}
 
 
 @cache
@@ -197,9 +201,8 @@ def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]
     """What the human says -> the place that it is, of every text that follows an opening: texts, and patterns."""
     known: dict[str, str] = {}
     for place, text in (*every_template(), *((place, text) for place, texts in WRITTEN.items() for text in texts)):
-        branch, _, part = place.partition(".")
-        if branch != "opening" and part not in ("asks", "given"):
-            known[text] = _BRANCHES.get(branch, branch)
+        if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
+            known[text] = branch
     patterns = ((_FIELD.sub("(?s:.*)", re.escape(text)), place) for text, place in known.items() if "{" in text)
     return known, [(re.compile(pattern), place) for pattern, place in patterns]
 
