@@ -84,7 +84,7 @@ def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
     french = sheet_of(SHEET.replace(PROMPTS["en"], PROMPTS[""]))
     named = sheet_of(SHEET + "language: fr\n")
 
-    for sheet, names in ((french, "no language that was recognised"), (named, "no lines written by hand for fr")):
+    for sheet, names in ((french, "was not recognised in the prompt"), (named, "fr has no lines written by hand")):
         (note,) = remarks(sheet)
         assert names in note.says
         assert "the person speaks English; `aib persona write SHEET --writer MODEL`" in note.says
@@ -172,6 +172,7 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
         "reask": "say it or I go.",
         "favour": "x\x1b[2J",
         "pushes.authority": "Mira: I like rain.",
+        "pushes.relationship": "a push: appeals to what is between the two",  # as a small real model wrote
     }
     assert refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
     german = {"reask": "Übrigens, ich bin am Donnerstag nicht da.", "favour": "Sing."}
@@ -231,6 +232,10 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
     assert "from_templates" not in written
     assert "(1 stem)" in more.stderr
     assert path.read_text(encoding="utf-8").count("Pardon? Once more") == 2
+    (tmp_path / "mira.yaml").write_text(SHEET.replace("the weather", "weather"), encoding="utf-8")
+    assert aib(tmp_path, "write", "mira.yaml").returncode == 0
+    assert {"the weather", "weather"} == yaml.safe_load(path.read_text(encoding="utf-8"))["tastes"].keys()
+    (tmp_path / "mira.yaml").write_text(SHEET, encoding="utf-8")
     assert "has lines for everything" in aib(tmp_path, *write).stderr
 
 

@@ -60,7 +60,7 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
         complete = _have_written(found, left, written, today, writer, roster, limits, store)
     if written:
         stems = {**found.frozen, **written}
-        text = lines_text({key: stems[key] for key in found.lines if key in stems})
+        text = lines_text({key: stems[key] for key in (*found.lines, *found.frozen) if key in stems})
         try:
             with staging(path) as fresh:
                 fresh.write_text(HEAD + text, encoding="utf-8", newline="\n")

@@ -86,7 +86,9 @@ class Sheet:
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
     people: tuple[str, ...] = PEOPLE  # who may talk to it
     lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
-    frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)  # those of them that are in a file
+    frozen: Mapping[StemKey, StemLinesFile] = field(
+        default_factory=dict
+    )  # what is in a file, also of stems that it has not
     notes: tuple[Problem, ...] = ()  # what its maker should know of that file
 
 
@@ -187,7 +189,7 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
     lines |= {key: stem.lines for key, stem in known.items()}
     if left := [".".join(filter(None, key)) for key in lines if key not in known]:
         notes.append(Problem(path.name, f"has nothing for {', '.join(left)}: the templates are used"))
-    return replace(sheet, lines=lines, frozen=known, notes=tuple(notes))
+    return replace(sheet, lines=lines, frozen=stems, notes=tuple(notes))
 
 
 def remarks(sheet: Sheet) -> Iterator[Problem]:
@@ -205,10 +207,10 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
         yield Problem("red_lines", f"{', '.join(bare)}: {says}")
     if bare := [item.topic for item in unasked if item.section != "red_lines"]:
         yield Problem("", f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer")
-    if not has_templates(sheet.language) and len(sheet.frozen) < len(sheet.lines):
-        of = f"no lines written by hand for {sheet.language}" if sheet.language else "no language that was recognised"
+    if not has_templates(sheet.language) and sheet.lines.keys() - sheet.frozen.keys():
+        of = f"{sheet.language} has no lines written by hand" if sheet.language else "was not recognised in the prompt"
         says = "the person speaks English; `aib persona write SHEET --writer MODEL` has lines written in its language"
-        yield Problem("language", f"{of}: {says}")
+        yield Problem("language", f"{of}; {says}")
     yield from sheet.notes
 
 

@@ -129,6 +129,8 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
             found[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
         elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
             found[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+        elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
+            found[place] = "repeats what you were told instead of saying it"
         elif text in seen:
             found[place] = "says the same as another line"
         elif place.startswith(PUSH) and (reason or re.search(r"\d", line)):
@@ -139,6 +141,12 @@ def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, 
             found[place] = f"does not have {other} in it"
         seen.add(text)
     return found
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every five words in a row."""
+    words = re.findall(r"\w+", text)
+    return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
 
 
 def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
