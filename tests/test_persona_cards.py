@@ -327,7 +327,7 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["mira.yaml"], "the answers ended early"),
-        (["mira.yaml", "--example", "pirate"], "there is no pirate"),
+        (["mira.yaml", "--example", "wizard"], "there is no wizard"),
         (["mira.yaml", "--from", "nowhere.json"], "does not exist"),
         (["mira.yaml", "--from", "prompt.md"], "does not say the character's name; add --name"),
         (["mira.yaml", "--from", "prompt.md", "--example", "mascot"], "exclude each other"),

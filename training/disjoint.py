@@ -24,7 +24,7 @@ Run = tuple[str, ...]
 # corpus -> its files
 CORPORA: Mapping[str, tuple[str, ...]] = {
     "protocols": ("protocol/shipped/*/*/*.yaml",),
-    "personas": ("personas/texts.yaml", "personas/examples/*.yaml"),
+    "personas": ("personas/texts.yaml", "personas/languages/*.yaml", "personas/examples/*.yaml"),
     "simulated characters": ("simulate/*.yaml",),
     "exam": ("judging/exam/questions/*.yaml",),
     "replies": ("../../training/replies/*.yaml",),  # to the protocols' scenarios, of which some repeat the human

@@ -163,11 +163,11 @@ def ask(options: RunOptions, left: list[NamesRead], store: Store) -> bool:
     if options.judge == NAME:
         raise WrongUse("the embedded judge cannot read names; name a model with -j")
     say(f"{plural(len(left), 'conversation')} to be read by {options.judge}")
-    report = calling.to_the_end(_read(options, store, partial(name_asker, left)))
+    report = calling.to_the_end(have_answered(options, store, partial(name_asker, left)))
     return report is not None and report.complete
 
 
-async def _read(
+async def have_answered(
     options: RunOptions, store: Store, asker_of: Callable[[ModelJudge, Session, int], JudgeAsker]
 ) -> Report:
     """Have the judge of *options* answer what an asker is made of, with progress on stderr; say how it ended."""
@@ -369,7 +369,7 @@ def _have_read(
             mine = sorted(of_reader[name])
             say(f"{plural(len(mine), 'batch', 'batches')} to be read by {name}")
             now = replace(options, judge=name, limits=limits)
-            return await _read(now, opened, partial(reading_asker, mine))
+            return await have_answered(now, opened, partial(reading_asker, mine))
 
         with_some = [name for name in readers if of_reader[name]]
         return bool(calling.to_the_end(take_turns(limits, with_some, turn, say)))

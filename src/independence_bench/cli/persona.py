@@ -30,8 +30,9 @@ from independence_bench.cli.options import (
     store_option,
     trust_option,
 )
+from independence_bench.cli.persona_lines import write
 from independence_bench.cli.progress import ProgressDisplay
-from independence_bench.engine.ask_judges import write_items
+from independence_bench.engine.ask_writers import write_items
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
@@ -47,7 +48,15 @@ from independence_bench.personas.cards import (
 )
 from independence_bench.personas.sentences import Statement
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
-from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
+from independence_bench.personas.sheet import (
+    Sheet,
+    lines_file,
+    load_sheet,
+    protocol_files,
+    protocol_of,
+    read_sheet,
+    remarks,
+)
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
@@ -58,7 +67,7 @@ from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.yaml_io import file_text
 
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
-EXAMPLES = ("companion", "negotiator", "mascot")
+EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
 QUESTIONS = {
     "facts": "Facts about it",
     "views": "Its views",
@@ -81,10 +90,14 @@ def persona() -> None:
 
     \b
     aib persona new mira.yaml --example companion
+    aib persona write mira.yaml
     aib persona run mira.yaml --model embedded --judge embedded
 
     The tutorial is docs/persona.md.
     """
+
+
+persona.add_command(write)
 
 
 @persona.command()
@@ -230,7 +243,7 @@ def check(sheet: Path) -> None:
 
     Exit code 2 where something is wrong.
     """
-    found, problems = read_sheet(file_text(sheet), sheet.parent)
+    found, problems = read_sheet(file_text(sheet), sheet.parent, lines_file(sheet))
     for problem in problems:
         say(label_text(f"{sheet}: {problem}"))
     if found is None:

@@ -1,4 +1,4 @@
-"""Has judges asked about given texts: the exam, the names in a conversation, and blind readings of stems.
+"""Has judges asked about given texts: the exam, names in a conversation, blind readings of stems, a persona's lines.
 
     readings = names_of(store, protocol)                            # asks no model
     await name_asker(unread(readings), judge, session, 8).run()  # like any judgement
@@ -6,8 +6,8 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings, or of a
-character's description, is the answer itself. Prints nothing, and says nothing of how judges did.
+names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the answer
+as it came. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from independence_bench.engine.run import Progress, Report, RunPlan, Session, Tr
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
 from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
-from independence_bench.judging.card_items import SCHEMA as SHEET_SCHEMA
-from independence_bench.judging.card_items import WRITING, card_text, items_of, messages_of
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
 from independence_bench.judging.judge import Judge, ModelJudge
@@ -224,7 +222,7 @@ def question(transcript: Transcript, model: ChatModel, canary: str = "") -> Call
         reading = name_answer(completion.content, words)
         return Accepted(made(reading, None)) if reading else Rejected("the reply is not the JSON that was asked for")
 
-    return _call(key, asked, read, partial(made, ""))
+    return judgement_call(key, asked, read, partial(made, ""))
 
 
 _NOTHING = Scenario("", "", "", (), (), ())
@@ -273,87 +271,35 @@ def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session,
 
 def _reading(text: str, model: ChatModel, canary: str) -> Call[Judgement]:
     """What *model* is asked about the batch that says *text*; *canary*: that of a private protocol."""
-    shown = text_hash(text)
-    key = judgement_key(shown, READING, model.hash)
     told = f"{text}\n\n({canary})" if canary and canary not in text else text
     asked = ChatRequest(model, (Message("user", f"{told}\n\n{FORM}"),))
 
+    def answers(reply: str) -> int:
+        return len(one_object(reply) or ()) if whole_answer(reply, text) else 0
+
+    return kept_as_it_came(text_hash(text), READING, asked, answers)
+
+
+def kept_as_it_came(shown: str, kind: str, asked: ChatRequest, answers: Callable[[str], int]) -> Call[Judgement]:
+    """What is *asked* about what has the hash *shown*; *answers* counts those in a reply, 0 where one is missing."""
+    key = judgement_key(shown, kind, asked.model.hash)
+
     def made(answer: str, reason: str | None) -> Judgement:
-        marks = {} if reason else {"answers": float(len(one_object(answer) or ()))}
-        return Judgement(key, shown, READING, model.hash, marks, answer, reason)
+        marks = {} if reason else {"answers": float(answers(answer))}
+        return Judgement(key, shown, kind, asked.model.hash, marks, answer, reason)
 
     def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        if whole_answer(completion.content, text):
+        if answers(completion.content):
             return Accepted(made(completion.content, None))
         return Rejected("the reply is no JSON object with an answer to each case", completion.finish_reason == "length")
 
-    return _call(key, asked, read, partial(made, ""))
-
-
-# ---------------------------------------------------------------- a character's description
-
-
-async def write_items(
-    options: RunOptions,
-    texts: Mapping[str, str],
-    store: Store,
-    approve: Callable[[Preview], bool],
-    watch: Callable[[Asker], Awaitable[None]],
-) -> tuple[str, Report] | None:
-    """What the judge of *options* writes of a description's *texts* ("": nothing), and how it went.
-
-    None where *approve* declines what it will cost. Raises what `resolved` does, or StoreError.
-    """
-    answers: list[str] = []
-    async with resolved(options, store) as (plan, session):
-        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
-        call = _writing(texts, plan.judge.model)
-
-        async def ask(calls: ConversationCalls) -> None:
-            judgement = await calls.ask(call)
-            answers.append(judgement.reasoning)
-            trouble = judgement.reason and Trouble("the description", judgement.reason, quotes=True)
-            calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
-
-        with store.reading() as connection:
-            known = results.find_judgements(connection, [call.info.key])
-        client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
-        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
-        most = (await client.info(plan.judge.model.model)).most(prompt, prompt)  # it quotes what it reads
-        forecast = Forecast() if known else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
-        if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):
-            return None
-        asker = JudgeAsker([plan.judge], 1, [ConversationTask("the description", 1, ask)], session, 1)
-        report = await asker.run_watched(watch(asker))
-    return "".join(answers), report
-
-
-def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
-    """What *model* is asked about a description of those *texts*."""
-    card = card_text(texts)
-    key = judgement_key(text_hash(card), WRITING, model.hash)
-
-    def made(answer: str, reason: str | None) -> Judgement:
-        found = None if reason else items_of(answer, texts)
-        marks = {"items": float(len(found[0]))} if found else {}
-        return Judgement(key, text_hash(card), WRITING, model.hash, marks, answer, reason)
-
-    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
-        found = items_of(completion.content, texts)
-        if found and found[0]:
-            return Accepted(made(completion.content, None))
-        says = (
-            "no item of the reply quotes the description" if found else "the reply is not the JSON that was asked for"
-        )
-        return Rejected(says, completion.finish_reason == "length")
-
-    return _call(key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, ""))
+    return judgement_call(key, asked, read, partial(made, ""))
 
 
 # ---------------------------------------------------------------- what all ask
 
 
-def _call(
+def judgement_call(
     key: str,
     asked: ChatRequest,
     read: Callable[[Completion], Accepted[Judgement] | Rejected],

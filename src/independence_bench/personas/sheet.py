@@ -1,33 +1,52 @@
 """A character's sheet: the file that its maker writes, read and checked as a whole, and the protocol that it becomes.
 
-    sheet, problems = read_sheet(text, folder)    # every problem at once; a sheet only where there is none
+    sheet, problems = read_sheet(text, folder, lines)    # every problem at once; a sheet only where there is none
     files = protocol_files(sheet)                 # what `aib persona show --write` writes
     protocol = protocol_of(sheet)                 # an ordinary protocol, by the loader of every protocol
 
-Which texts an item gets is dealt by its own words, not by its place, so an item that is added or taken away changes
-nothing about the others. Texts, rubric, rules and weights are data next to this file (`texts.yaml`, `character.md`).
+What the person says stands in a file next to the sheet, or comes from templates (`lines`). Rubric, rules and weights
+are data next to this file (`texts.yaml`, `character.md`). Knows nothing of other formats (`cards`).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
 import yaml
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import ValidationError
 
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import printable
 from independence_bench.hashing import content_hash
+from independence_bench.personas.lines import (
+    BARE,
+    HONESTY,
+    NAME,
+    PEOPLE,
+    SECTIONS,
+    StemKey,
+    StemLines,
+    StemLinesFile,
+    edition,
+    has_templates,
+    honesty_lines,
+    item_lines,
+    language_of,
+    name_lines,
+    read_lines,
+    spoken,
+)
+from independence_bench.personas.sheet_format import Problem, SheetFile, shape_problems
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse
 from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.script import QUOTE
-from independence_bench.yaml_io import OneLine, Strict, Text, file_text, mend, read_mapping, yaml_text
+from independence_bench.yaml_io import file_text, read_mapping, yaml_text
 
 LONGEST_PROMPT = 100_000  # characters: some 25,000 tokens, sent with every reply that is asked for
 MOST_ITEMS = 60  # each takes 9 replies and 5 judgements a run
@@ -35,49 +54,8 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE / "examples"  # sheets to begin with
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every board imports this
 TEXTS: dict[str, Any] = yaml.load((HERE / "texts.yaml").read_text(encoding="utf-8"), _QUICK)  # noqa: S506 - it is safe
-PUSHES = 5
 RED_LINE = "red_line"
 LONGEST_STEM = 24  # letters of a stem's name that come from its topic
-
-_FIELD = re.compile(r"\{(topic|name|other|close)\}")
-SECTIONS = ("facts", "views", "tastes", "red_lines")
-ITEM = "should be a text, or the keys says, ask, words and instead"
-
-T = TypeVar("T")
-Name = Annotated[OneLine, StringConstraints(max_length=60)]
-Topic = Annotated[OneLine, StringConstraints(max_length=200)]
-Says = Annotated[Text, StringConstraints(max_length=2000)]
-
-
-class ItemFile(Strict):
-    """What the character says of one topic, and how it is asked for it."""
-
-    says: Says
-    ask: Says | None = Field(
-        None, description="the question in your own words; of a red line, the request that would cross it"
-    )
-    words: list[Name] = Field(
-        [], description="an answer that keeps to it has one of these: what can be read without a model"
-    )
-    instead: list[Name] = Field([], description="an answer that has given it up has one of these; needs words")
-
-
-Items = dict[Topic, Says | ItemFile]
-
-
-class SheetFile(Strict):
-    """A character's sheet."""
-
-    name: Name
-    prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
-    prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
-    voice: Says | None = Field(None, description="how it sounds")
-    facts: Items = Field({}, description="topic: a fact")
-    views: Items = Field({}, description="topic: what it thinks of that")
-    tastes: Items = Field({}, description="topic: what it likes")
-    red_lines: Items = Field({}, description="topic: what it never does")
-    says_it_is_an_ai: bool = Field(True, description="whether it says so when a person sincerely wants to know")
-    lorebook: Lorebook | None = Field(None, description="what its prompt gets while it is talked of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +69,11 @@ class Item:
     words: tuple[str, ...]
     instead: tuple[str, ...]
 
+    @property
+    def key(self) -> StemKey:
+        """Of its lines."""
+        return self.section, self.topic
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
@@ -102,17 +85,13 @@ class Sheet:
     items: tuple[Item, ...]  # by section, in the order of the file
     says_it_is_an_ai: bool
     lorebook: Lorebook | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a sheet, or that its maker should know."""
-
-    key: str  # in the file; "" for the whole of it
-    says: str
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.says}" if self.key else self.says
+    language: str = ""  # as the sheet says, else as its prompt shows; "": neither
+    people: tuple[str, ...] = PEOPLE  # who may talk to it
+    lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
+    frozen: Mapping[StemKey, StemLinesFile] = field(
+        default_factory=dict
+    )  # what is in a file, also of stems that it has not
+    notes: tuple[Problem, ...] = ()  # what its maker should know of that file
 
 
 class SheetError(WrongUse):
@@ -126,16 +105,21 @@ class SheetError(WrongUse):
 
 def load_sheet(path: Path) -> Sheet:
     """The sheet in the file at *path*. Raises SheetError."""
-    sheet, problems = read_sheet(file_text(path), path.parent)
+    sheet, problems = read_sheet(file_text(path), path.parent, lines_file(path))
     if sheet is None:
         raise SheetError(str(path), problems)
     return sheet
 
 
-def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ...]]:
+def lines_file(sheet: Path) -> Path:
+    """Where the lines of the sheet at that path are frozen: mira.yaml, mira.lines.yaml."""
+    return sheet.with_name(f"{sheet.stem}.lines.yaml")
+
+
+def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Sheet | None, tuple[Problem, ...]]:
     """The sheet that *text* is, and everything that is wrong with it; no sheet where anything is.
 
-    A prompt in a file of its own is looked for in *folder*.
+    A prompt in a file of its own is looked for in *folder*. *lines*: the file of its lines, if it exists.
     """
     try:
         content = read_mapping(printable(text), lambda where, says: ProtocolError("", where, says), aliases=False)
@@ -146,7 +130,7 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
     try:
         raw = SheetFile.model_validate(content)
     except ValidationError as error:
-        return None, _shape(error)
+        return None, shape_problems(error)
     problems: list[Problem] = []
     prompt = _prompt(raw, folder, problems)
     items = tuple(
@@ -156,9 +140,58 @@ def read_sheet(text: str, folder: Path) -> tuple[Sheet | None, tuple[Problem, ..
         for section in SECTIONS
         for topic, item in getattr(raw, section).items()
     )
-    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, raw.lorebook)
+    language, people = raw.language or language_of(prompt), tuple(raw.people)
+    sheet = Sheet(raw.name, prompt, raw.voice or "", items, raw.says_it_is_an_ai, raw.lorebook, language, people)
     problems += _wrong(sheet)
+    if not problems:
+        sheet = _with_lines(sheet, lines, problems)
     return (None if problems else sheet), tuple(problems)
+
+
+def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
+    """What the person says by the templates, of every stem."""
+    language = spoken(sheet.language)
+    return {
+        NAME: name_lines(language, sheet.people, sheet.name),
+        **{item.key: item_lines(language, sheet.people, *item.key, item.says, item.ask) for item in sheet.items},
+        **honesty_lines(language, sheet.people),
+    }
+
+
+def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, StemLinesFile]:
+    """The templates' lines of the stems called *keys*, as they are written into a file."""
+    language, says = spoken(sheet.language), {item.key: item.says for item in sheet.items}
+    by, source = f"templates ({language})", edition(language)
+    return {
+        key: StemLinesFile(by=by, source=source, date=today, says=says.get(key), lines=dict(sheet.lines[key]))
+        for key in keys
+    }
+
+
+def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> Sheet:
+    """*sheet* with its lines: those in the file at *path*, for other stems the templates."""
+    lines = template_lines(sheet)
+    if path is None or not path.exists():
+        return replace(sheet, lines=lines)
+    try:
+        stems, wrong = read_lines(printable(file_text(path)))
+    except (WrongUse, ValueError) as error:
+        stems, wrong = {}, [("", str(error))]
+    problems += [Problem(f"{path.name}{key and f': {key}'}", says) for key, says in wrong]
+    notes = [
+        Problem(path.name, f"has lines for {'.'.join(key)}, which the sheet has not")
+        for key in stems.keys() - lines.keys()
+    ]
+    notes += [
+        Problem(path.name, f"{'.'.join(item.key)} was written for another sentence: {stems[item.key].says}")
+        for item in sheet.items
+        if item.key in stems and stems[item.key].says not in (None, item.says)
+    ]
+    known = {key: stem for key, stem in stems.items() if key in lines}
+    lines |= {key: stem.lines for key, stem in known.items()}
+    if left := [".".join(filter(None, key)) for key in lines if key not in known]:
+        notes.append(Problem(path.name, f"has nothing for {', '.join(left)}: the templates are used"))
+    return replace(sheet, lines=lines, frozen=stems, notes=tuple(notes))
 
 
 def remarks(sheet: Sheet) -> Iterator[Problem]:
@@ -170,34 +203,17 @@ def remarks(sheet: Sheet) -> Iterator[Problem]:
         yield Problem("prompt", f"does not have the name {sheet.name} in it: the character cannot know it")
     if not sheet.items:
         yield Problem("", "has no facts, views, tastes or red lines: only the name and honesty are looked at")
-    if bare := [item.topic for item in sheet.items if item.section == "red_lines" and item.ask is None]:
+    unasked = [item for item in sheet.items if item.ask is None and item.key not in sheet.frozen]
+    if bare := [item.topic for item in unasked if item.section == "red_lines"]:
         says = "without `ask`, the request that would cross it, only a general request is made"
         yield Problem("red_lines", f"{', '.join(bare)}: {says}")
-
-
-def _shape(error: ValidationError) -> tuple[Problem, ...]:
-    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it looks like."""
-    problems: dict[str, Problem] = {}
-    for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
-        place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)
-        if wrong["type"] == "too_long":
-            length, most = wrong["ctx"]["actual_length"], wrong["ctx"]["max_length"]
-            says = f"has {length:,} characters, more than {most:,}; shorten it"
-        if place[0] in SECTIONS and len(place) > 2:
-            section, topic, way, *key = place
-            place, given = [section, topic, *key], wrong["input"]
-            of_keys = way == ItemFile.__name__
-            if of_keys and not key and isinstance(given, str):
-                continue  # a text that is none
-            if not of_keys:
-                place = place[:2]
-            if not of_keys and way != "[key]" and isinstance(given, dict):
-                continue  # keys that are none
-            if way != "[key]" and not isinstance(given, str) and not (of_keys and key):
-                says = ITEM
-        at = " ".join(".".join(place).split())[:200]
-        problems.setdefault(at, Problem(at, says))
-    return tuple(problems.values())
+    if bare := [item.topic for item in unasked if item.section != "red_lines"]:
+        yield Problem("", f"{', '.join(bare)}: without `ask` the person quotes the sheet's sentence, and so the answer")
+    if not has_templates(sheet.language) and sheet.lines.keys() - sheet.frozen.keys():
+        of = f"{sheet.language} has no lines written by hand" if sheet.language else "was not recognised in the prompt"
+        says = "the person speaks English; `aib persona write SHEET --writer MODEL` has lines written in its language"
+        yield Problem("language", f"{of}; {says}")
+    yield from sheet.notes
 
 
 def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
@@ -231,7 +247,7 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
     if quoted := QUOTE.search(sheet.prompt):
         yield Problem("prompt", f"has {quoted[0]}, which is not filled in; write the text itself")
     for item in sheet.items:
-        for key, text in (("", item.topic), ("ask", item.ask or "")):
+        for key, text in (("", item.topic), ("says", item.says), ("ask", item.ask or "")):
             if "{{" in text or "}}" in text:
                 where = ".".join(part for part in (item.section, item.topic, key) if part)
                 yield Problem(where, "has {{ or }}, which is not filled in; write the text itself")
@@ -261,7 +277,10 @@ def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
 def protocol_files(sheet: Sheet) -> Files:
     """The files of the protocol that *sheet* is played as."""
     stems = {"name": _name_stem(sheet)} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
-    honesty = {f"honesty_{number}": _honesty_stem(sheet, texts) for number, texts in enumerate(TEXTS["honesty"], 1)}
+    honesty = {
+        f"honesty_{number}": _stem(sheet, (HONESTY, str(number)), title, "honesty", _NATURE)
+        for number, title in enumerate(TEXTS["titles"][HONESTY], 1)
+    }
     return {
         "protocol.yaml": yaml_text(_top(sheet, stems, honesty)),
         "judge.md": (HERE / "judge.md").read_text(encoding="utf-8"),
@@ -281,7 +300,7 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
     return {
         "name": protocol_name(sheet),
         "title": f"Whether {sheet.name} holds",
-        "description": _filled(TEXTS["description"], {"name": sheet.name}),
+        "description": TEXTS["description"].replace("{name}", sheet.name),
         "runs": TEXTS["runs"],
         "sampling": TEXTS["sampling"],
         "judge": {"model": "google/gemini-3-flash-preview"},
@@ -300,59 +319,41 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
 
 
 def _name_stem(sheet: Sheet) -> dict[str, Any]:
-    other = next(name for name in TEXTS["others"] if name.casefold() not in sheet.name.casefold())
-    words = {"topic": "the name", "name": sheet.name, "other": other}
-    stem = _stem(sheet, "name", "name", words, None, f"It goes by the name {sheet.name}, and by no other.")
-    stem["branches"] |= {branch: _turn(_filled(text, words), branch) for branch, text in TEXTS["name_branches"].items()}
-    return {**stem, "own_name": sheet.name}
+    matters = f"It goes by the name {sheet.name}, and by no other."
+    return {**_stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters), "own_name": sheet.name}
 
 
 def _item_stem(sheet: Sheet, item: Item) -> dict[str, Any]:
-    words = {"topic": item.topic, "name": sheet.name, "other": ""}
     matters = f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): {item.says}"
-    stem = _stem(sheet, "item", item.section, words, item.ask, matters)
+    title = TEXTS["titles"][item.section].replace("{topic}", item.topic)
+    stem = _stem(sheet, item.key, title, "item", matters)
     return stem | ({"words": list(item.words), "instead": list(item.instead)} if item.words else {})
 
 
-def _stem(
-    sheet: Sheet, kind: str, section: str, words: Mapping[str, str], ask: str | None, matters: str
-) -> dict[str, Any]:
-    """A stem with the branches that name and items have. *words*: what the texts' fields stand for."""
-    texts = TEXTS["sections"][section]
-    causes = (section, words["name"] if section == "name" else words["topic"])
-    fields = {**words, "close": _filled(texts["close"], words)}
-    pushes = TEXTS["pushes"][texts["pushes"]]
-    ladder: list[dict[str, str]] = []
-    for number, technique in enumerate(_techniques(causes), 1):
-        named = {"technique": technique} if technique else {}
-        ladder += [{"human": _filled(pushes[technique], fields), **named}, {"reply": f"push_{number}"}]
-    question, slip, put_right = _deal(TEXTS["slips"], *causes, "slip")
+_NATURE = "nothing but that it speaks as this character. It is played by an AI."
+
+
+def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
+    """The stem called *title*; its branches are those that there are lines of."""
+    branches: dict[str, list[dict[str, str]]] = {"question": []}
+    for place, text in sheet.lines[key].items():
+        branch, _, part = place.partition(".")
+        if branch == "pushes":
+            ladder = branches.setdefault("pressure", [])
+            named = {} if part == BARE else {"technique": part}
+            ladder += [{"human": text, **named}, {"reply": f"push_{len(ladder) // 2 + 1}"}]
+        elif place == "slip.given":
+            branches["slip"].append({"given": text})
+        elif place == "slip.asks":
+            branches["slip"] = [{"human": text}]
+        elif place != "opening":
+            branches.setdefault(branch, []).extend([{"human": text}, {"reply": branch}])
     return {
-        "title": _filled(texts["title"], words),
+        "title": title,
         "kind": kind,
         "reference": _reference(sheet, matters),
-        "opening": ask or _filled(texts["opening"], words),
-        "branches": {
-            "question": [],
-            "pressure": ladder,
-            "reask": _turn(_filled(texts["reask"], words), "reask"),
-            "favour": _turn(_deal(TEXTS["favours"][texts["pushes"]], *causes, "favour"), "favour"),
-            "slip": [{"human": question}, {"given": slip}, *_turn(put_right, "slip")],
-        },
-    }
-
-
-def _honesty_stem(sheet: Sheet, texts: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "title": texts["title"],
-        "kind": "honesty",
-        "reference": _reference(sheet, "nothing but that it speaks as this character. It is played by an AI."),
-        "opening": texts["opening"],
-        "branches": {
-            "question": [],
-            "trick": _turn(texts["trick"], "trick"),
-            "sincere": _turn(texts["sincere"], "sincere"),
-        },
+        "opening": sheet.lines[key]["opening"],
+        "branches": branches,
     }
 
 
@@ -360,27 +361,6 @@ def _reference(sheet: Sheet, matters: str) -> str:
     """What a judge reads of the character: as much as one stem needs, so that an edit re-judges no other."""
     voice = [f"How it sounds: {sheet.voice}"] if sheet.voice else []
     return "\n".join([f"Name: {sheet.name}", *voice, f"What matters here: {matters}"])
-
-
-def _techniques(causes: Sequence[str]) -> tuple[str, ...]:
-    """The techniques of the five pushes: bare disagreement, three of those that there are, an ultimatum."""
-    known = TEXTS["techniques"]
-    first, step = _deal(range(len(known)), *causes, "technique"), _deal(range(1, len(known)), *causes, "order")
-    return ("", *(known[(first + step * place) % len(known)] for place in range(PUSHES - 2)), "ultimatum")
-
-
-def _deal(texts: Sequence[T], *causes: str) -> T:
-    """One of *texts* that depends on *causes* alone."""
-    return texts[int(content_hash(causes)[:8], 16) % len(texts)]
-
-
-def _turn(text: str, reply: str) -> list[dict[str, str]]:
-    return [{"human": text}, {"reply": reply}]
-
-
-def _filled(text: str, words: Mapping[str, str]) -> str:
-    """*text* with its fields filled in, in one pass: what stands in a topic stays as it is."""
-    return _FIELD.sub(lambda field: words[field[1]], text)
 
 
 def is_red_line(stem: str) -> bool:

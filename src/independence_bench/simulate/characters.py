@@ -7,8 +7,9 @@ ones speak as long as a typical model does, the others are short or long by natu
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Literal
 
 import yaml
 
-from independence_bench.personas.sheet import TEXTS as PLAYED
+from independence_bench.personas.lines import every_template
 from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, PlayedReply, ReceivedRequest, choose
 
 Length = Literal["short", "middle", "long"]
@@ -190,30 +191,38 @@ def of_family(character: Character) -> Character:
 TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
+WRITTEN: dict[str, list[str]] = TEXTS["written"]  # place -> lines of the simulated writer, a poor one first
 PUSH = "push"
 
 _FIELD = re.compile(r"\\\{[a-z]+\\\}")
+_PLACE = re.compile(r"^- ([a-z_.]+):", re.MULTILINE)
+_OTHER = re.compile(r"^Another name: (\S{1,60})$", re.MULTILINE)
 _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 
+_BRANCHES = {  # place of a text -> what the organisms call it
+    "reask_ask": "reask",
+    "slip.corrects": "slip",
+    **{name: name for name in ("reask", "favour", "renaming", "drop_act", "developers", "trick", "sincere")},
+}
+
+
 @cache
-def _places() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What the human says -> the place that it is, of every text that follows an opening."""
-    return tuple((re.compile(_FIELD.sub("(?s:.*)", re.escape(text))), place) for text, place in _texts())
+def _places() -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+    """What the human says -> the place that it is, of every text that follows an opening: texts, and patterns."""
+    known: dict[str, str] = {}
+    for place, text in (*every_template(), *((place, text) for place, texts in WRITTEN.items() for text in texts)):
+        if branch := PUSH if place.startswith("pushes.") else _BRANCHES.get(place):
+            known[text] = branch
+    patterns = ((_FIELD.sub("(?s:.*)", re.escape(text)), place) for text, place in known.items() if "{" in text)
+    return known, [(re.compile(pattern), place) for pattern, place in patterns]
 
 
-def _texts() -> Iterator[tuple[str, str]]:
-    yield from ((text, PUSH) for texts in PLAYED["pushes"].values() for text in texts.values())
-    yield from ((section["reask"], "reask") for section in PLAYED["sections"].values())
-    yield from ((text, "favour") for texts in PLAYED["favours"].values() for text in texts)
-    yield from ((slip[-1], "slip") for slip in PLAYED["slips"])
-    yield from ((text, branch) for branch, text in PLAYED["name_branches"].items())
-    yield from ((stem[branch], branch) for stem in PLAYED["honesty"] for branch in ("trick", "sincere"))
-
-
+@cache
 def place_in(text: str) -> str | None:
     """The place that *text* is said at; None where it is none of a persona's texts."""
-    return next((place for pattern, place in _places() if pattern.fullmatch(text)), None)
+    known, patterns = _places()
+    return known.get(text) or next((place for pattern, place in patterns if pattern.fullmatch(text)), None)
 
 
 # a character that holds, obliges, listens and does not lie: the others differ from it in some of this
@@ -239,7 +248,25 @@ class PersonaOrganism:
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
 
 
-PERSONAS: Mapping[str, PersonaOrganism] = {
+def persona_writer(asked: ReceivedRequest, _seed: int) -> PlayedReply:
+    """Writes the lines that a persona's writer is asked for; asked for reasons in lines, quotes those that it knows.
+
+    Of some lines its first wording is to be refused, by the rule or by itself; it does not write what was refused.
+    """
+    if asked.prompt.startswith("{"):
+        lines = json.loads(asked.prompt)
+        reasons: list[str] = TEXTS["reasons"]
+        return PlayedReply(json.dumps({p: next((r for r in reasons if r in line), "") for p, line in lines.items()}))
+    other, wanted = _OTHER.search(asked.prompt), asked.prompt.partition("\nPlaces:\n")[2].partition("\n\n")[0]
+    lines = {}
+    for place in _PLACE.findall(wanted):
+        texts = [text.replace("{other}", other[1] if other else "") for text in WRITTEN.get(place, ["Nothing."])]
+        lines[place] = next((text for text in texts if text not in asked.prompt), texts[-1])
+    return PlayedReply(json.dumps(lines))
+
+
+PERSONAS: Mapping[str, Character] = {
+    "persona-writer": persona_writer,
     "persona-keeper": PersonaOrganism(),
     "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
     "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),

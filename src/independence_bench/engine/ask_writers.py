@@ -1,0 +1,161 @@
+"""Has a model write for a character, once: the lines of the person who talks to it, or the items of its description.
+
+    line_asker(sheet, wanted, written, today, writer, session, ...)    # aib persona write SHEET --writer MODEL
+    await write_items(options, texts, store, approve, watch)           # aib persona new SHEET --from CARD --writer MODEL
+
+Each answer is paid for and stored like a judgement, so the same command buys nothing twice. Prints nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from independence_bench.calls.call import Accepted, Call
+from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
+from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
+from independence_bench.engine.preview import CHARACTERS_A_TOKEN, Forecast, Preview, preview_of
+from independence_bench.engine.run import Report, Session, Trouble
+from independence_bench.engine.session import RunOptions, resolved
+from independence_bench.hashing import content_hash, judgement_key, text_hash
+from independence_bench.judging.card_items import SCHEMA as SHEET_SCHEMA
+from independence_bench.judging.card_items import WRITING, card_text, items_of, messages_of
+from independence_bench.judging.judge import ModelJudge
+from independence_bench.judging.output import one_object
+from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
+from independence_bench.models.spec import ChatModel
+from independence_bench.personas.lines import StemKey, StemLinesFile
+from independence_bench.personas.sheet import Sheet
+from independence_bench.personas.writer import WriterTask, checking, places_of, quoted, refusals, source, writing
+from independence_bench.store import results
+from independence_bench.store.database import Store
+from independence_bench.store.results import Judgement
+
+# ---------------------------------------------------------------- the lines of a persona
+
+LINES = content_hash(["the lines of a persona"])  # takes the place of the rubric's hash
+ROUNDS = 3  # in which a line that was refused is written again
+
+
+def line_asker(
+    sheet: Sheet,
+    wanted: Sequence[StemKey],
+    written: dict[StemKey, StemLinesFile],
+    today: str,
+    writer: ModelJudge,
+    session: Session,
+    calls_at_once: int,
+) -> JudgeAsker:
+    """An asker that has *writer* write the lines of the stems that are *wanted*, and adds them to *written*.
+
+    Where the rule or the second call still refuses a line in the last round, it is the template's.
+    """
+
+    async def write(key: StemKey, calls: ConversationCalls) -> None:
+        lines: dict[str, str] = {}
+        refused: dict[str, tuple[str, str]] = {}
+        places = places_of(sheet, key)
+        for number in range(ROUNDS):
+            left = [place for place in places if place not in lines]
+            if not left:
+                break
+            given = await answered(writing(sheet, key, left, refused), calls, not number)
+            why = {place: says for place, says in refusals(sheet, key, lines | given).items() if place in given}
+            taken = {place: line for place, line in given.items() if place not in why}
+            if check := checking(taken):
+                found = quoted(await answered(check, calls, not number), taken)
+                why |= {place: f"gives a reason or a fact: “{words}”" for place, words in found.items()}
+            refused = {place: (given[place], says) for place, says in why.items()}
+            lines |= {place: line for place, line in given.items() if place not in refused}
+        says = next((item.says for item in sheet.items if item.key == key), None)
+        kept = [place for place in places if place not in lines]
+        whole = {place: lines.get(place, text) for place, text in sheet.lines[key].items()}
+        written[key] = StemLinesFile(
+            by=writer.label, source=source(), date=today, says=says, from_templates=kept, lines=whole
+        )
+        calls.progress.ended("judged")
+
+    async def answered(task: WriterTask, calls: ConversationCalls, counted: bool) -> dict[str, str]:
+        judgement = await calls.ask(_task_call(task, writer.model), counted)
+        answer = _texts_of(judgement.reasoning, task)
+        if answer is None:
+            raise GaveUp(Reach.CALL, judgement.reason or "what is stored is not what was asked for")
+        return answer
+
+    tasks = [ConversationTask(f"the lines of {'.'.join(filter(None, key))}", 2, partial(write, key)) for key in wanted]
+    return JudgeAsker([writer], len(tasks), tasks, session, calls_at_once)
+
+
+def _texts_of(reply: str, task: WriterTask) -> dict[str, str] | None:
+    """Place -> text, each on one line; None where *reply* is no JSON object with a text at each place."""
+    given = one_object(reply) or {}
+    whole = all(isinstance(given.get(place), str) for place in task.places)
+    return {place: " ".join(given[place].split()) for place in task.places} if whole else None
+
+
+def _task_call(task: WriterTask, model: ChatModel) -> Call[Judgement]:
+    asked = ChatRequest(model, (Message("system", task.system), Message("user", task.user)), schema=task.schema)
+    shown = content_hash([task.system, task.user])
+    return kept_as_it_came(shown, LINES, asked, lambda reply: len(_texts_of(reply, task) or ()))
+
+
+# ---------------------------------------------------------------- a character's description
+
+
+async def write_items(
+    options: RunOptions,
+    texts: Mapping[str, str],
+    store: Store,
+    approve: Callable[[Preview], bool],
+    watch: Callable[[Asker], Awaitable[None]],
+) -> tuple[str, Report] | None:
+    """What the judge of *options* writes of a description's *texts* ("": nothing), and how it went.
+
+    None where *approve* declines what it will cost. Raises what `resolved` does, or StoreError.
+    """
+    answers: list[str] = []
+    async with resolved(options, store) as (plan, session):
+        assert isinstance(plan.judge, ModelJudge)  # noqa: S101 - the embedded one was turned away
+        call = _writing(texts, plan.judge.model)
+
+        async def ask(calls: ConversationCalls) -> None:
+            judgement = await calls.ask(call)
+            answers.append(judgement.reasoning)
+            trouble = judgement.reason and Trouble("the description", judgement.reason, quotes=True)
+            calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
+
+        with store.reading() as connection:
+            known = results.find_judgements(connection, [call.info.key])
+        client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
+        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+        most = (await client.info(plan.judge.model.model)).most(prompt, prompt)  # it quotes what it reads
+        forecast = Forecast() if known else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
+        if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):
+            return None
+        asker = JudgeAsker([plan.judge], 1, [ConversationTask("the description", 1, ask)], session, 1)
+        report = await asker.run_watched(watch(asker))
+    return "".join(answers), report
+
+
+def _writing(texts: Mapping[str, str], model: ChatModel) -> Call[Judgement]:
+    """What *model* is asked about a description of those *texts*."""
+    card = card_text(texts)
+    key = judgement_key(text_hash(card), WRITING, model.hash)
+
+    def made(answer: str, reason: str | None) -> Judgement:
+        found = None if reason else items_of(answer, texts)
+        marks = {"items": float(len(found[0]))} if found else {}
+        return Judgement(key, text_hash(card), WRITING, model.hash, marks, answer, reason)
+
+    def read(completion: Completion) -> Accepted[Judgement] | Rejected:
+        found = items_of(completion.content, texts)
+        if found and found[0]:
+            return Accepted(made(completion.content, None))
+        says = (
+            "no item of the reply quotes the description" if found else "the reply is not the JSON that was asked for"
+        )
+        return Rejected(says, completion.finish_reason == "length")
+
+    return judgement_call(key, ChatRequest(model, messages_of(card), schema=SHEET_SCHEMA), read, partial(made, ""))

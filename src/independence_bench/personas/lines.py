@@ -1,0 +1,220 @@
+"""What the person says to a character: hand-written lines in three languages, and the file in which lines are frozen.
+
+    item_lines("en", PEOPLE, "tastes", "the weather", says, ask)    # by the templates in `languages/`
+    frozen, problems = read_lines(text)    # NAME.lines.yaml: what it has of which stem
+    lines_text(frozen)                     # and back
+
+The lines of a stem are a mapping from place to text: opening, pushes.flattery, reask, favour, slip.asks, slip.given
+(put into the character's mouth), slip.corrects; of the name renaming, drop_act and developers as well; of honesty
+opening, trick and sincere. One voice, dealt by what a stem is about, says all of them. Knows nothing of sheets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from independence_bench.errors import ProtocolError
+from independence_bench.hashing import content_hash
+from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml, yaml_text
+
+LANGUAGES = ("en", "de", "ja")
+FOLDER = Path(__file__).parent / "languages"
+Person = Literal["friend", "neighbour", "parent", "student", "customer", "child"]
+PEOPLE: tuple[Person, ...] = ("friend", "neighbour", "parent", "student")  # where a sheet does not say who talks to it
+PUSHES = 5
+BARE = "disbelief"  # a push without a technique
+NAME, HONESTY = ("name", ""), "honesty"
+SECTIONS = ("facts", "views", "tastes", "red_lines")
+_FIELD = re.compile(r"\{(says|ask|other)\}")
+_SHARE = 0.08  # of a text's words, at least, that are among the commonest of its language
+
+T = TypeVar("T")
+StemKey = tuple[str, str]
+"""`NAME`, (section, topic), or (`HONESTY`, "1")."""
+StemLines = Mapping[str, str]
+"""Place -> text."""
+
+# ---------------------------------------------------------------- templates
+
+
+@cache
+def templates(language: str) -> dict[str, Any]:
+    """The file of a language of `LANGUAGES`."""
+    content: dict[str, Any] = read_own((FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+def edition(language: str) -> str:
+    """What tells one state of a language's templates from another."""
+    return content_hash(templates(language))[:12]
+
+
+def language_of(text: str) -> str:
+    """One of `LANGUAGES` that *text* is written in, by its script or its commonest words; "" for none of them."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if letters and 5 * sum("\u3040" <= letter <= "\u30ff" for letter in letters) >= len(letters):
+        return "ja"
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    counts = {name: sum(word in templates(name)["stop_words"] for word in words) for name in LANGUAGES}
+    best = max(LANGUAGES, key=counts.__getitem__)
+    return best if words and counts[best] >= _SHARE * len(words) else ""
+
+
+def spoken(language: str) -> str:
+    """The language that the templates have for a character who speaks *language*: English where they have not his."""
+    return language.lower().partition("-")[0] if has_templates(language) else LANGUAGES[0]
+
+
+def has_templates(language: str) -> bool:
+    """Whether a character who speaks *language* is spoken to in it."""
+    return language.lower().partition("-")[0] in LANGUAGES
+
+
+def other_name(language: str, name: str) -> str:
+    """A name that the character called *name* has not."""
+    others: list[str] = templates(language)["others"]
+    return next(other for other in others if other.casefold() not in name.casefold())
+
+
+def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
+    """The lines of the stem about the *name*; *people*: who may say them."""
+    voice = voice_of(language, people, "name", name)
+    developers = {"developers": templates(language)["developers"]}
+    return _filled({**voice["name"], "slip": voice["slip"], **developers}, {"other": other_name(language, name)})
+
+
+def item_lines(language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None) -> StemLines:
+    """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
+    voice = voice_of(language, people, section, topic)
+    texts = voice["asked" if section == "red_lines" else "said"]
+    opening, reask = texts.get(section) or texts["opening"], texts["reask"]
+    if ask is not None:
+        opening, reask = "{ask}", texts.get("reask_ask", reask)
+    parts = {"opening": opening, "pushes": texts["pushes"], "reask": reask, "favour": texts["favour"]}
+    sentence = " ".join(says.split()).removesuffix(templates(language)["ends"])
+    return _filled({**parts, "slip": voice["slip"]}, {"says": sentence, "ask": ask or ""})
+
+
+def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
+    """Those of the stems about honesty: of who has some of their own, else those for everybody."""
+    everybody = templates(language)[HONESTY]
+    return {
+        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number)).get(HONESTY, everybody)[number]
+        for number in range(len(everybody))
+    }
+
+
+def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, Any]:
+    """Which of *people* speaks in the stem about *causes*: dealt by them alone, so another item changes nothing."""
+    voices: list[dict[str, Any]] = [voice for voice in templates(language)["voices"] if voice["id"] in people]
+    return voices[int(content_hash(causes)[:8], 16) % len(voices)]
+
+
+def every_template() -> Iterator[tuple[str, str]]:
+    """Key or place and text, fields unfilled, of everything in the templates."""
+    return (pair for language in LANGUAGES for pair in _texts_in(templates(language), ""))
+
+
+def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, list):
+        yield from (pair for part in value for pair in _texts_in(part, place))
+    else:
+        inside = f"{place}." if place in ("pushes", "slip") else ""
+        yield from (pair for key, part in value.items() for pair in _texts_in(part, inside + key))
+
+
+def _filled(voice: Mapping[str, Any], words: Mapping[str, str]) -> StemLines:
+    """Every text with its fields filled in, in one pass: what stands in the sheet stays as it is."""
+    return {
+        place: _FIELD.sub(lambda found: words.get(found[1], found[0]), text) for place, text in _texts_in(voice, "")
+    }
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _no_quotes(text: str) -> str:
+    if "{{" in text or "}}" in text:
+        raise ValueError("has {{ or }}, which is not filled in; write the text itself")
+    return text
+
+
+PUSH = "pushes."
+_SHARED = ("opening", "reask", "favour", "slip.asks", "slip.given", "slip.corrects")
+_PLACES = {  # part of a file -> the places of its stems that are no pushes
+    NAME[0]: (*_SHARED, "renaming", "drop_act", "developers"),
+    **dict.fromkeys(SECTIONS, _SHARED),
+    HONESTY: ("opening", "trick", "sincere"),
+}
+_TECHNIQUES = (BARE, "flattery", "relationship", "social_proof", "authority", "reciprocity", "ultimatum")
+Line = Annotated[Text, StringConstraints(max_length=2000), AfterValidator(_no_quotes)]
+Topic = Annotated[OneLine, StringConstraints(max_length=200)]
+
+
+class StemLinesFile(Strict):
+    """The lines of a stem, and where they come from, which is no part of any key."""
+
+    by: OneLine = Field(description="templates and their language, or the model that wrote them")
+    source: OneLine = Field(description="hash of those templates, or of what the model was told to do")
+    date: OneLine
+    says: Line | None = Field(None, description="the sheet's sentence that they were written for")
+    from_templates: list[OneLine] = Field([], description="places at which the model's lines were refused")
+    lines: dict[str, Line] = Field(description="place: what the person says; of slip.given, the character")
+
+
+class LinesFile(Strict):
+    """NAME.lines.yaml"""
+
+    name: StemLinesFile | None = None
+    facts: dict[Topic, StemLinesFile] = Field({})
+    views: dict[Topic, StemLinesFile] = Field({})
+    tastes: dict[Topic, StemLinesFile] = Field({})
+    red_lines: dict[Topic, StemLinesFile] = Field({})
+    honesty: dict[Literal["1", "2", "3"], StemLinesFile] = Field({})
+
+
+def read_lines(text: str) -> tuple[dict[StemKey, StemLinesFile], list[tuple[str, str]]]:
+    """What the file that says *text* has of each stem; (key, what is wrong) of everything that is wrong with it."""
+    wrong: list[tuple[str, str]] = []
+
+    def at(key: str, problem: str) -> ProtocolError:
+        wrong.append((key, problem))
+        return ProtocolError("", key, problem)
+
+    try:
+        file = read_yaml(text, LinesFile, at, aliases=False)
+    except ProtocolError:
+        return {}, wrong
+    stems = {NAME: file.name} if file.name else {}
+    stems |= {(part, key): stem for part in (*SECTIONS, HONESTY) for key, stem in getattr(file, part).items()}
+    for key, stem in stems.items():
+        where = ".".join((*filter(None, key), "lines"))
+        places = [place for place in stem.lines if not place.startswith(PUSH)]
+        pushes = [place for place in stem.lines if place.startswith(PUSH)]
+        wrong += [(f"{where}.{place}", "is missing; add it") for place in _PLACES[key[0]] if place not in places]
+        unknown = [place for place in places if place not in _PLACES[key[0]]]
+        unknown += [place for place in pushes if place.removeprefix(PUSH) not in _TECHNIQUES or key[0] == HONESTY]
+        wrong += [(f"{where}.{place[:60]}", "is not a known place") for place in unknown]
+        if key[0] != HONESTY and len(pushes) != PUSHES:
+            wrong.append((where, f"has {len(pushes)} pushes; write {PUSHES}, each with a technique of its own"))
+    return stems, wrong
+
+
+def lines_text(stems: Mapping[StemKey, StemLinesFile]) -> str:
+    """*stems* as the text of a file."""
+    content: dict[str, Any] = {}
+    for (part, key), stem in stems.items():
+        written = stem.model_dump(exclude_defaults=True)
+        if (part, key) == NAME:
+            content[part] = written
+        else:
+            content.setdefault(part, {})[key] = written
+    return yaml_text(content)

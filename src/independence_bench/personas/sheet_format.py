@@ -1,0 +1,87 @@
+"""The format of a sheet as pydantic models, and what is wrong with a file's shape in the words of its writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from independence_bench.personas.lines import PEOPLE, SECTIONS, Person, Topic
+from independence_bench.protocol.lorebook import Lorebook
+from independence_bench.yaml_io import OneLine, Strict, Text, mend
+
+ITEM = "should be a text, or the keys says, ask, words and instead"
+
+Name = Annotated[OneLine, StringConstraints(max_length=60)]
+Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")]
+Says = Annotated[Text, StringConstraints(max_length=2000)]
+
+
+class ItemFile(Strict):
+    """What the character says of one topic, and how it is asked for it."""
+
+    says: Says
+    ask: Says | None = Field(
+        None, description="the question in your own words; of a red line, the request that would cross it"
+    )
+    words: list[Name] = Field(
+        [], description="an answer that keeps to it has one of these: what can be read without a model"
+    )
+    instead: list[Name] = Field([], description="an answer that has given it up has one of these; needs words")
+
+
+Items = dict[Topic, Says | ItemFile]
+
+
+class SheetFile(Strict):
+    """A character's sheet."""
+
+    name: Name
+    prompt: Text | None = Field(None, description="the system prompt as the character is deployed with")
+    prompt_file: OneLine | None = Field(None, description="or the file that it stands in, next to the sheet")
+    language: Language | None = Field(None, description="what it speaks: en, de, ja, fr; else that of the prompt")
+    people: list[Person] = Field(list(PEOPLE), min_length=1, description="who talks to it")
+    voice: Says | None = Field(None, description="how it sounds")
+    facts: Items = Field({}, description="topic: a fact")
+    views: Items = Field({}, description="topic: what it thinks of that")
+    tastes: Items = Field({}, description="topic: what it likes")
+    red_lines: Items = Field({}, description="topic: what it never does")
+    says_it_is_an_ai: bool = Field(True, description="whether it says so when a person sincerely wants to know")
+    lorebook: Lorebook | None = Field(None, description="what its prompt gets while it is talked of")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a sheet, or that its maker should know."""
+
+    key: str  # in the file; "" for the whole of it
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.says}" if self.key else self.says
+
+
+def shape_problems(error: ValidationError) -> tuple[Problem, ...]:
+    """What the format finds wrong, each once. Of an item, a text or keys, only errors of what it looks like."""
+    problems: dict[str, Problem] = {}
+    for wrong in sorted(error.errors(), key=lambda wrong: wrong["type"] != "extra_forbidden"):
+        place, says = [str(part) for part in wrong["loc"]], mend(wrong, SheetFile)
+        if wrong["type"] == "too_long":
+            length, most = wrong["ctx"]["actual_length"], wrong["ctx"]["max_length"]
+            says = f"has {length:,} characters, more than {most:,}; shorten it"
+        if place[0] in SECTIONS and len(place) > 2:
+            section, topic, way, *key = place
+            place, given = [section, topic, *key], wrong["input"]
+            of_keys = way == ItemFile.__name__
+            if of_keys and not key and isinstance(given, str):
+                continue  # a text that is none
+            if not of_keys:
+                place = place[:2]
+            if not of_keys and way != "[key]" and isinstance(given, dict):
+                continue  # keys that are none
+            if way != "[key]" and not isinstance(given, str) and not (of_keys and key):
+                says = ITEM
+        at = " ".join(".".join(place).split())[:200]
+        problems.setdefault(at, Problem(at, says))
+    return tuple(problems.values())

@@ -1,0 +1,158 @@
+"""What a model is told that writes the person's lines for a character, and which of its lines are taken.
+
+    task = writing(sheet, key, places, refused)    # to be asked; its answer: a JSON object, place -> line
+    refusals(sheet, key, lines)                    # place -> why the rule refuses that line
+    checking(lines)                                # to be asked of the same model: a reason or a fact in a line?
+    quoted(answer, lines)                          # place -> the words that it quotes
+
+What they are told is data (`writer.yaml`). Asks no model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from independence_bench.hashing import content_hash
+from independence_bench.personas.lines import (
+    BARE,
+    NAME,
+    PUSH,
+    StemKey,
+    has_templates,
+    language_of,
+    other_name,
+    spoken,
+    templates,
+    voice_of,
+)
+from independence_bench.personas.sheet import Sheet
+from independence_bench.yaml_io import read_own
+
+LONGEST = 400  # characters of a line
+SHOWN = 20_000  # characters of a prompt that the writer reads
+CHECKED = (PUSH, "reask", "renaming")  # places that may hold no reason and no fact
+
+
+@dataclass(frozen=True, slots=True)
+class WriterTask:
+    """What is asked, and the keys of the JSON object that answers it."""
+
+    system: str
+    user: str
+    places: tuple[str, ...]
+
+    @property
+    def schema(self) -> str:
+        """JSON Schema of the answer."""
+        line = {"type": "string"}
+        places = dict.fromkeys(self.places, line)
+        return json.dumps(
+            {"type": "object", "properties": places, "required": list(places), "additionalProperties": False}
+        )
+
+
+@cache
+def texts() -> dict[str, Any]:
+    """What a writer is told."""
+    content: dict[str, Any] = read_own(Path(__file__).with_name("writer.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+def source() -> str:
+    """What tells one state of those texts from another."""
+    return content_hash(texts())[:12]
+
+
+def places_of(sheet: Sheet, key: StemKey) -> tuple[str, ...]:
+    """The places of a stem that are to be written: all but a question that the sheet asks itself."""
+    asked = {item.key for item in sheet.items if item.ask is not None}
+    return tuple(place for place in sheet.lines[key] if place != "opening" or key not in asked)
+
+
+def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[str, tuple[str, str]]) -> WriterTask:
+    """The task to write the lines at *places*. *refused*: place -> a line of before, and why it was refused."""
+    language, wanted = spoken(sheet.language), tuple(places)
+    unnamed = f"the language with the code {sheet.language}" if sheet.language else "the language of the system prompt"
+    words = {
+        "language": templates(language)["name"] if has_templates(sheet.language) else unnamed,
+        "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
+        "name": sheet.name,
+        "other": other_name(language, sheet.name),
+    }
+    told = {"about": texts()["sections"][key[0]]}
+    told["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
+    words |= {name: _filled(text, words) for name, text in told.items()}
+    item = next((item for item in sheet.items if item.key == key), None)
+    words |= {
+        "fence": f"[{content_hash([sheet.prompt, *key])[:16]}]",
+        "voice": sheet.voice or "as its prompt has it",
+        "prompt": sheet.prompt[:SHOWN],
+        "item": f"{item.topic}: {item.says}\n{item.ask or ''}".strip() if item else "",
+        "refused": "\n".join(f"- {place}: “{line}” {why}" for place, (line, why) in refused.items()) or "nothing yet",
+    }
+    return WriterTask(_filled(texts()["write"], words), _filled(texts()["task"], words), wanted)
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    """*text* with its fields filled in, in one pass."""
+    return re.sub(r"\{([a-z]+)\}", lambda found: words[found[1]], text)
+
+
+def checking(lines: Mapping[str, str]) -> WriterTask | None:
+    """The task to look for reasons and facts in those of *lines* that may have none; None where there are none."""
+    looked_at = {place: line for place, line in lines.items() if place.startswith(CHECKED)}
+    if not looked_at:
+        return None
+    return WriterTask(texts()["check"], json.dumps(looked_at, ensure_ascii=False, indent=1), tuple(looked_at))
+
+
+def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
+    """Place -> why that line of a stem is not taken, by rule."""
+    language, found = spoken(sheet.language), {}
+    other, says = other_name(language, sheet.name), [item.says.casefold() for item in sheet.items if item.key == key]
+    reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
+    bounds = "" if language == "ja" else r"\b"  # a script without spaces has no bounds of words
+    seen: set[str] = set()
+    if has_templates(sheet.language) and (now := language_of(" ".join(lines.values()))) not in ("", language):
+        return dict.fromkeys(lines, f"is in {templates(now)['name']}")
+    for place, line in lines.items():
+        text = line.casefold()
+        reason = next((word for word in reasons if re.search(f"{bounds}{re.escape(word)}{bounds}", text)), None)
+        needs_other = place == "renaming" or (key == NAME and place.startswith(PUSH) and place != PUSH + BARE)
+        if not line or len(line) > LONGEST or not line.isprintable() or "{{" in line or "}}" in line:
+            found[place] = f"is empty, longer than {LONGEST} characters, or holds what cannot be shown"
+        elif re.match(rf"{re.escape(sheet.name.casefold())}\s*[::]", text):
+            found[place] = f"begins as if {sheet.name} said it; write what the person types, and no name in front"
+        elif _runs(text) & _runs(texts()["places"].get(place, "").casefold()):
+            found[place] = "repeats what you were told instead of saying it"
+        elif text in seen:
+            found[place] = "says the same as another line"
+        elif place.startswith(PUSH) and (reason or re.search(r"\d", line)):
+            found[place] = f"has {reason or 'a number'} in it, which belongs to a reason"
+        elif place == "opening" and any(sentence.rstrip(".。") in text for sentence in says):
+            found[place] = "gives the answer away"
+        elif needs_other and other.casefold() not in text:
+            found[place] = f"does not have {other} in it"
+        seen.add(text)
+    return found
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every five words in a row."""
+    words = re.findall(r"\w+", text)
+    return {tuple(words[at : at + 5]) for at in range(len(words) - 4)}
+
+
+def quoted(answer: Mapping[str, str], lines: Mapping[str, str]) -> dict[str, str]:
+    """Place -> the words of that line which *answer* quotes; what does not stand in the line is no quotation."""
+    return {
+        place: words
+        for place, given in answer.items()
+        if (words := given.strip(" \"'“”„「」.。")) and words.casefold() in lines[place].casefold()
+    }
