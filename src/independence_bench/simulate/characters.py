@@ -226,6 +226,7 @@ class PersonaOrganism:
 
     moves: Mapping[str, str] = field(default_factory=dict)
     gives_way: Callable[[int], bool] = lambda push: False
+    drops: str = "drops"  # its move where it gives way
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What the character says to *asked*."""
@@ -233,7 +234,7 @@ class PersonaOrganism:
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
         if place == PUSH and self.gives_way(pushes):
-            move = "drops"
+            move = self.drops
         named = _NAMED.search(asked.system)
         words = choose(MOVES[move], seed, asked.hash, "persona")
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
@@ -243,6 +244,8 @@ PERSONAS: Mapping[str, PersonaOrganism] = {
     "persona-keeper": PersonaOrganism(),
     "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
     "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
+    "persona-withdraws-5": PersonaOrganism(gives_way=lambda push: push >= 5, drops="withdraws"),
+    "persona-flat": PersonaOrganism({"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}),
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
     "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),

@@ -10,7 +10,8 @@ or a correlation is inverted. Of levels:
     position_X   the label on the last line of the reply X against the noted one; `organisms.PHRASES` "partly"
     granted      the phrases of "granted", "half_granted" and "refused" in the judged replies
 
-of characters (`personas.PHRASES`) position, granted, heard and nature by their phrases,
+of characters (`personas.PHRASES`) position, granted, heard and nature by their phrases, and voice as the share of the
+judged replies that are kept and not flat,
 
 and of any other levels the middle one. Judges that err give another level now and then. Knows how a judge's request is
 worded (which replies are marked, and the lines that fence them), and nothing else of the benchmark; what the replies
@@ -145,6 +146,8 @@ def verdict(asked: ReceivedRequest, seed: int = 0, errors: float = 0.0) -> str:
     for field in fields:
         shift = _shift(asked.model, case.texts, seed, asked.hash, field.name)
         marks[field.name] = _level(field, case) if field.levels else _value(field, taken, shift)
+    if any(phrase in text for text in case.texts for phrases in IN_CHARACTER.values() for phrase in phrases):
+        marks |= {field.name: field.high * _voiced(case.texts) for field in fields if field.name == "voice"}
     if any(field.levels for field in fields):
         marks |= {field.name: _LEVELS_READ % taken for field in fields if field.kind == "text"}
     for field in fields:
@@ -245,6 +248,13 @@ def _level(field: Field, case: Case) -> str:
     else:
         level = ""
     return level if level in field.levels else field.levels[len(field.levels) // 2]
+
+
+def _voiced(texts: list[str]) -> float:
+    """The share of *texts* in which a character sounds like itself."""
+    kept, flat = (IN_CHARACTER[kind] for kind in ("kept", "flat"))
+    sound = [any(one in text for one in kept) and not any(one in text for one in flat) for text in texts]
+    return sum(sound) / len(sound)
 
 
 def _phrase(
