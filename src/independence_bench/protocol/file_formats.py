@@ -133,13 +133,6 @@ class CoverageFile(Strict):
     each: float = Field(gt=0, le=1, description="of each experiment")
 
 
-class StyleFile(Strict):
-    """How far the style of all its replies counts: the score is multiplied by 1 - weight * (1 - the mark's mean)."""
-
-    mark: Name = Field(description="with a scale, of every branch; its high end is the best")
-    weight: float = Field(gt=0, le=1)
-
-
 class ScoreFile(Strict):
     """How the branches of a stem become one number: the factor's value times the weighted sum of the terms."""
 
@@ -153,7 +146,7 @@ class ScoreFile(Strict):
     factor: Branch
     terms: list[TermFile] = Field(min_length=1)
     coverage: CoverageFile | None = Field(None, description="of stems with options")
-    style: StyleFile | None = Field(None, description="of stems without options")
+    style: dict[Name, Annotated[float, Field(gt=0, le=1)]] = Field({}, max_length=1, description="a scale: weight")
 
 
 class KindFile(Strict):
