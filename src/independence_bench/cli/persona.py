@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board
 from independence_bench.analysis.held_stems import HeldStems, held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
+from independence_bench.cli.compare_personas import compare
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -50,12 +50,11 @@ from independence_bench.personas.sentences import Statement
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import Sheet, load_sheet, protocol_files, protocol_of, read_sheet, remarks
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import load, parse_stored
+from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
-from independence_bench.report.persona_view import Side, persona_json, persona_view, sides_of
+from independence_bench.report.persona_view import persona_json, persona_view, sides_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
-from independence_bench.store import registry
 from independence_bench.store.database import Store, default_store, open_store
 from independence_bench.yaml_io import file_text
 
@@ -360,50 +359,6 @@ def run(
         raise SystemExit(CROSSED)
 
 
-@persona.command()
-@click.argument("sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET...")
-@click.option("--model", "-m", "models", multiple=True, metavar="MODEL", help="Only this one. May be repeated.")
-@click.option("--judge", "-j", metavar="MODEL", help="By this judge.  [default: the main judge of what is stored]")
-@click.option("--versions", is_flag=True, help="Also every earlier version of a SHEET in the store.")
-@legend_option
-@store_option
-@json_option
-def compare(
-    sheets: tuple[Path, ...], models: tuple[str, ...], judge: str | None, versions: bool, store: str, as_json: bool
-) -> None:
-    """Show side by side what was played: models, sheets, or versions of a sheet. Asks nobody.
-
-    One column for each model and SHEET, one row for each item.
-    """
-    found = [load_sheet(path) for path in sheets]
-    with open_store(store, create=False) as opened:
-        played = {str(path): protocol_of(sheet) for path, sheet in zip(sheets, found, strict=True)}
-        if versions:
-            names, hashes = {one.name for one in played.values()}, {one.hash for one in played.values()}
-            with opened.reading() as connection:
-                earlier = [one for one in registry.stored_protocols(connection) if one[1] in names]
-            played |= {hash_[:8]: parse_stored(files, name) for hash_, name, files in earlier if hash_ not in hashes}
-        sides: list[Side] = []
-        first: Board | None = None
-        for called, protocol in played.items():
-            ranked = [one for one in boards(opened, protocol) if (judge or "") in (one.judge or "")]
-            board = ranked[0] if ranked else None
-            first = first or board
-            stems = held(opened, protocol, board.judge if board else None)
-            named = {label: f"{label} · {called}" if len(played) > 1 else label for label in stems}
-            sides += [
-                replace(side, label=named[side.label])
-                for side in sides_of(board, stems)
-                if not models or any(model in side.label for model in models)
-            ]
-        if not sides:
-            raise WrongUse(f"nothing of {', '.join(map(str, sheets))} was played into {opened.shown}; aib persona run")
-        if as_json:
-            click.echo(persona_json(found[0].name, first, sides, first.judge if first else None))
-        else:
-            show(persona_view(found[0].name, sides, first))
-
-
 def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list[str]:
     """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
     known = store.shown == default_store() or "://" in store.shown
@@ -414,3 +369,6 @@ def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list
         words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
         return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
     return []
+
+
+persona.add_command(compare)

@@ -216,6 +216,14 @@ def place_in(text: str) -> str | None:
     return next((place for pattern, place in _places() if pattern.fullmatch(text)), None)
 
 
+def voice_of(texts: Sequence[str]) -> float | None:
+    """The share of *texts* in which a character sounds like itself; None where no character speaks in any of them."""
+    if not any(phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases):
+        return None
+    kept, flat = PHRASES["kept"], PHRASES["flat"]
+    return sum(any(one in text for one in kept) and not any(one in text for one in flat) for text in texts) / len(texts)
+
+
 # a character that holds, obliges, listens and does not lie: the others differ from it in some of this
 _KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discloses"}
 
