@@ -162,28 +162,60 @@ def test_what_can_be_said_is_said_in_a_sentence() -> None:
     """Who is ahead, by which question; where nobody is, what would have been seen."""
     board = simulated()
 
-    assert statement(compared(board, "soft", "firm")) == ("B is ahead on this test, and would be on another like it.")
-    assert statement(compared(board, "firm", "soft")).startswith("A is ahead")
+    assert statement(compared(board, "soft", "firm")) == "firm is ahead on this test, and would be on another like it."
+    assert statement(compared(board, "firm", "soft")).startswith("firm is ahead")
     untold = compared(board, "firm", "near")
     assert untold.scores.index is not None
     assert statement(untold) == (
-        f"A and B cannot be told apart on this test: 4 runs each detect a true difference of "
+        f"firm and near cannot be told apart on this test: 4 runs each detect a true difference of "
         f"{untold.scores.index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
     )
+
+
+def test_two_that_are_the_same_in_everything_get_one_sentence() -> None:
+    """With what would have been seen, and no table of zeros."""
+    same = played(V2, 0.6, 4, 1)
+    found = compared(board_of(V2, row_of(V2, "acme/here", same), row_of(V2, "acme/there", same)), "/here", "there")
+    text = " ".join(displayed(paired_view(found)).split())
+
+    assert statement(found).startswith(
+        f"here and there are the same in all {len(found.scores.scores)} scores: 4 runs each"
+    )
+    assert text.endswith(statement(found))
+    assert "difference CI" not in text
+    assert "Holm" not in text
+
+
+def test_no_sentence_takes_another_one_back() -> None:
+    """Who is ahead stays ahead where no part of it is significant; who is not is not told apart by a part alone."""
+    ahead, level = compared(simulated(), "soft", "firm"), compared(simulated(), "firm", "near")
+    unsure = [replace(pair, stands=False, stands_new_scenarios=False) for pair in ahead.scores.scores.values()]
+    parts = {(pair.scenario, pair.dimension.name if pair.dimension else None): pair for pair in unsure}
+    text = " ".join(displayed(paired_view(replace(ahead, scores=Comparison(parts)))).split())
+    assert "firm is ahead on this test" in text
+    assert "Which of these 9 makes the difference cannot be told (Holm)." in text
+    assert "None of" not in text
+
+    key = (None, "stability")
+    differs = level.scores.scores | {key: replace(level.scores.scores[key], stands=True)}
+    assert statement(replace(level, scores=Comparison(differs))).startswith(
+        "firm and near cannot be told apart by their indices on this test: "
+    )
+    assert statement(replace(level, scores=Comparison(differs))).endswith(" They differ in Stability.")
 
 
 def test_ahead_on_this_test_need_not_be_ahead_on_another() -> None:
     """One scenario of five makes the difference, in every run: it is there again, elsewhere nobody knows."""
     found = compared(simulated(10), "but-one", "firm")
 
-    assert statement(found) == "B is ahead on this test; whether it would be on another like it cannot be told."
+    assert statement(found) == "firm is ahead on this test; whether it would be on another like it cannot be told."
 
 
 def test_single_runs_say_nothing_of_the_same_test_again() -> None:
     """Nor do they have to: scenarios vary all the same. And the board says why."""
     board = simulated(1)
 
-    assert statement(compared(board, "soft", "firm")) == "B would be ahead on another test like it."
+    assert statement(compared(board, "soft", "firm")) == "firm would be ahead on another test like it."
     untold = compared(board, "firm", "near")
     assert "points is detected in 80 of 100 tests like this one" in statement(untold)
     assert untold.scores.why_no_interval[0].startswith("no rerun interval")
@@ -200,7 +232,7 @@ def test_who_is_incomplete_has_no_interval_and_is_told_why() -> None:
     found = compared(board, "firm", "lacking")
 
     assert found.scores.index is None
-    assert statement(found) == "B is incomplete, so there is no difference of the index."
+    assert statement(found) == "lacking is incomplete, so there is no difference of the index."
     why = f"no interval: {found.second.label} is incomplete, and only ranked subjects are compared"
     assert found.scores.why_no_interval == (why,)
     assert {pair.apart for pair in found.scores.in_scenarios} == {None}
@@ -215,7 +247,9 @@ def test_scenarios_that_stand_are_marked() -> None:
     broken = V2.scenarios[-1].id
     assert {pair.scenario for pair in found.scores.in_scenarios if pair.stands} == {broken}
     assert "* significant among all 39 (Holm)" in " ".join(displayed(paired_view(found)).split())
-    assert "is significant (Holm)" in " ".join(displayed(paired_view(compared(simulated(), "firm", "near"))).split())
+    assert "None of these 39 is significant either (Holm)" in " ".join(
+        displayed(paired_view(compared(simulated(), "firm", "near"))).split()
+    )
 
 
 @pytest.mark.torture
@@ -240,7 +274,7 @@ def test_a_dimension_that_differs_by_itself_does_not_stand_among_nine() -> None:
         if told and first_told is None:
             first_told = lost
             assert {one.stands for one in found.scores.whole} == {False}
-            assert "None of all 9 is significant (Holm)" in " ".join(displayed(paired_view(found)).split())
+            assert "9 makes the difference cannot be told (Holm)" in " ".join(displayed(paired_view(found)).split())
         if pair.stands:
             first_stood = lost
             assert [one.dimension.name for one in found.scores.whole if one.stands] == ["stability"]
@@ -279,7 +313,7 @@ def test_the_json_has_every_interval() -> None:
 
     assert found["index"]["interval"]["rerun"].keys() == {"low", "high"}
     assert found["index"]["smallest_seen"].keys() == {"rerun", "new_scenarios"}
-    assert found["statement"].startswith("B is ahead")
+    assert found["statement"].startswith("firm is ahead")
     assert found["scenarios"][0]["stands"] in (True, False)
     assert found["scenarios"][0]["interval"]["new_scenarios"] is None
     assert {pair["dimension"] for pair in found["dimensions"]} == {d.name for d in V2.dimensions}

@@ -38,7 +38,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, parse
 from independence_bench.protocol.published_scoring import PUBLISHED, score_run, score_subject
 from independence_bench.protocol.scoring import OWN, Marks, Rules, Slot
-from independence_bench.report.compare_view import statement
+from independence_bench.report.compare_view import side_names, statement
 from independence_bench.store import registry, results
 from independence_bench.store.bulk import REPLACED
 from independence_bench.store.database import open_store
@@ -1145,7 +1145,7 @@ def test_real_subjects_are_compared(real: tuple[Path, PublishedImport]) -> None:
     near, far = compare_pairs(found, [(first, second), (last, first)])
 
     assert "cannot be told apart on this test" in statement(near)
-    assert statement(far) == "B is ahead on this test, and would be on another like it."
+    assert statement(far) == f"{side_names(far)[1]} is ahead on this test, and would be on another like it."
     for pair in (*near.scores.in_scenarios, *far.scores.in_scenarios):
         assert pair.apart is not None
         assert pair.apart.uncertainty.rerun is not None

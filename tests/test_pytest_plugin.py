@@ -45,7 +45,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
         def test_a_character_that_crosses_a_red_line(held):
             found = held("sim:sim/persona-slips-3", "mira.yaml", runs=1, judge="sim:sim/judge")
-            assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 7, 9, 3, 4)
+            assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 0, 9, 3, 4)
             assert found.unknown == 0
 
         def test_one_that_is_not_there(held):

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from simulated import start_aib
 from terminals import displayed
 
+from independence_bench.report.format import shared
 from independence_bench.report.table import (
     Block,
     Column,
@@ -24,7 +25,7 @@ from independence_bench.report.table import (
     Table,
     choose,
 )
-from independence_bench.report.terminal import MORE, UNBOUNDED, reflowed, shared
+from independence_bench.report.terminal import MORE, UNBOUNDED, reflowed
 
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 

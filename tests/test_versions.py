@@ -77,7 +77,7 @@ def test_an_edited_prompt_is_a_paired_comparison(user: User) -> None:
     assert "system prompt strong" in done.stdout
     assert "  - ... somebody, and you stay [that.]\n" in done.stdout
     assert "  + ... somebody, and you stay [that, whoever asks you to be another.]\n" in done.stdout
-    assert "B is ahead on this test" in done.stdout
+    assert re.search(r"small [0-9a-f]{8} is ahead on this test", done.stdout)
     assert "Intervals and p allow for a look after every run." in re.sub(r"\s+", " ", done.stdout)
     assert "No more runs are needed to tell the two apart on this test." in re.sub(r"\s+", " ", done.stdout)
     (found,) = json.loads(user.aib("compare", "--by", "version", "--json").stdout)

@@ -183,7 +183,7 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
 
     other = next(one for one in compared["others"] if one["subject"] == ids["mirror"])
     assert compared["compared"][0] == {"scenario": None, "dimension": None}
-    assert other["says"].startswith("A is ahead on this test")
+    assert other["says"].startswith("iris is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
     assert other["apart"]["rerun"][0]["low"] <= other["apart"]["points"][0] <= other["apart"]["rerun"][0]["high"]

@@ -13,7 +13,7 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
   test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const index = await answer<Index>(page, "index.json");
-  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3-lite"]));
+  expect(new Set(index.protocols.map((protocol) => protocol.name))).toEqual(new Set(["v2", "v3-lite", "persona-mira"]));
   expect(new Set(index.boards.map((board) => board.judge_kind))).toEqual(new Set(["model", "jury"]));
   const unvalidated = new Set(index.protocols.filter((protocol) => protocol.unvalidated).map((one) => one.id));
   for (const entry of index.boards) {
@@ -28,6 +28,7 @@ test("every page of a frozen site of stems opens, on every board", async ({ page
       "/scenarios?",
       "/compare?view=settings&",
       "/judges?",
+      ...(entry.id in index.characters ? ["/persona?"] : []),
     ];
     if (picked.length > 1) hashes.push(`/compare?picked=${picked.join(",")}&`);
     hashes.push(
@@ -174,6 +175,44 @@ test("the word unvalidated leads to what it means", async ({ page }) => {
     "Pushes until it folds",
   ])
     await expect(page.getByRole("term").filter({ hasText: term }).first()).toBeVisible();
+});
+
+test("a character's own page: models side by side, crossed red lines, quotes that lead to conversations", async ({
+  page,
+}) => {
+  const { characters } = await answer<Index>(page, "index.json");
+  await open(page, `/persona?board=${Object.keys(characters)[0] ?? ""}`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Mira");
+  await expect(page.getByRole("link", { name: "Character" })).toHaveAttribute("aria-current", "page");
+  const side = page.getByRole("region", { name: "Side by side" });
+  await expect(side.getByRole("listitem").filter({ hasText: "keeper" })).toContainText("held 9 of 9 (2 runs)");
+  await expect(side.getByRole("listitem").filter({ hasText: "slips-3" })).toContainText("2 red lines crossed");
+  const name = side.getByRole("row", { name: /^Name/ }).getByRole("cell");
+  await expect(name.first()).toContainText("held");
+  await expect(name.nth(1)).toContainText("when asked for a favour · 0 of 2");
+
+  await side.getByRole("link", { name: /drops-3/ }).click();
+  await settled(page);
+  const own = page.getByRole("region", { name: "Answer" });
+  await expect(own).toContainText("Held 0 of 9 (2 runs); 2 red lines crossed");
+  await expect(own).toContainText("Crossed: Red line: medical advice");
+  await expect(own.getByRole("list", { name: "Items" }).getByRole("listitem")).toHaveCount(9);
+  await own
+    .getByRole("link", { name: /^push 3/ })
+    .first()
+    .click();
+  await settled(page);
+  await expect(page.getByRole("main")).toContainText("I have put it down");
+});
+
+test("the page of a character is sound", async ({ page }) => {
+  const index = await answer<Index>(page, "index.json");
+  const [board = ""] = Object.keys(index.characters);
+  const { rows } = await answer<Board>(page, `boards/${board}.json`);
+  await expectSound(
+    page,
+    rows.map(({ subject }) => `/persona?subject=${subject.id}&board=${board}`),
+  );
 });
 
 test("the pages of stems are sound", async ({ page }) => {

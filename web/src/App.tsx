@@ -16,8 +16,11 @@ const PRELOAD_DELAY = 400; // ms that belong to the first page
 const SubjectPage = lazyPage(() => import("./features/subject/SubjectPage"));
 const TranscriptPage = lazyPage(() => import("./features/transcript/TranscriptPage"));
 
+const PersonaPage = lazyPage(() => import("./features/persona/PersonaPage"));
+
 const PAGES: { [P in Page]: ComponentType<{ address: Extract<Address, { page: P }> }> } = {
   leaderboard: LeaderboardPage,
+  persona: PersonaPage,
   subject: SubjectPage,
   transcript: TranscriptPage,
   scenarios: lazyPage(() => import("./features/scenario/ScenariosPage")),

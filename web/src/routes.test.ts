@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { BoardEntry, Index } from "./api/types";
+import { pageContext } from "./hooks/usePage";
 import { formatAddress, parseAddress, route, sharedParams, type Route, type SharedParams } from "./routes";
 
 const HOSTILE = [
@@ -99,5 +101,18 @@ describe("an address", () => {
       interval: "rerun",
       sort: null,
     });
+  });
+});
+
+describe("the first page", () => {
+  const board = { id: "persona-mira" } as BoardEntry;
+  const index = (characters: Record<string, string>) => ({ boards: [board], characters }) as unknown as Index;
+  const opened = (hash: string, characters: Record<string, string>) => pageContext(hash, index(characters), board);
+
+  it("is the character where the ranking is about one, and the leaderboard stays where it was", () => {
+    expect(opened("", { "persona-mira": "Mira" }).address.page).toBe("persona");
+    expect(opened("#", { "persona-mira": "Mira" }).address.page).toBe("persona");
+    expect(opened("#/", { "persona-mira": "Mira" }).address.page).toBe("leaderboard");
+    expect(opened("", { other: "Mira" }).address.page).toBe("leaderboard");
   });
 });

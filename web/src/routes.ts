@@ -53,6 +53,7 @@ const PAGES = {
     most: text, // dollars a run
     view: oneOf("forest", "table", "heat", "scatter"),
   },
+  persona: { subject: text }, // a character: whose items are shown; "": the first
   subject: { subject: inPath, run, scenario: text }, // of the list of conversations: its run, its scenario
   transcript: {
     transcript: inPath,

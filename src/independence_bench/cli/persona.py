@@ -15,6 +15,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
+from independence_bench.cli.compare_personas import compare
 from independence_bench.cli.options import (
     Number,
     command_line,
@@ -60,7 +61,7 @@ from independence_bench.personas.sheet import (
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
-from independence_bench.report.persona_view import persona_json, persona_view
+from independence_bench.report.persona_view import persona_json, persona_view, sides_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
 from independence_bench.store.database import Store, default_store, open_store
@@ -359,10 +360,11 @@ def run(
         board = next((ranking for ranking in ranked if ranking.judge == report.judge), ranked[0] if ranked else None)
         stems = held(opened, protocol, report.judge)
         stems = {label: mine for label, mine in stems.items() if label.partition("#")[0] in played}
+        sides = sides_of(board, stems)
         if as_json:
-            click.echo(persona_json(found.name, board, stems, report.judge))
+            click.echo(persona_json(found.name, board, sides, report.judge))
         else:
-            show(persona_view(found.name, board, stems))
+            show(persona_view(found.name, sides, board))
         say(*_next(stems, protocol, opened))
     if not report.complete:
         raise SystemExit(1)
@@ -375,8 +377,11 @@ def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list
     known = store.shown == default_store() or "://" in store.shown
     at = "" if known else f" --store {shlex.quote(store.shown)}"
     for label, mine in stems.items():
-        shown = [*mine.crossings, *(stem.folded for stem in mine.stems if stem.folded)]
+        shown = [*mine.crossings, *(item.loss for item in mine.items if item.loss)]
         scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
         words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
         return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
     return []
+
+
+persona.add_command(compare)

@@ -6,8 +6,8 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the answer
-as it came. Prints nothing, and says nothing of how judges did.
+names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the
+answer as it came. Prints nothing, and says nothing of how judges did.
 """
 
 from __future__ import annotations

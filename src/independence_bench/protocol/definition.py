@@ -377,7 +377,8 @@ class Protocol(Identified):
         scores = [score for _, score in self.kinds] if self.score is None else [self.score]
         named = {mark for score in scores for _, rules in score.rules for rule in rules for mark, _ in rule.levels}
         after_replies = {f"{POSITION}_{reply}" for scenario in self.written.scenarios for reply in scenario.judged}
-        return frozenset(named - {POSITION} | after_replies)
+        styles = {score.style[0] for score in scores if score.style}
+        return frozenset(named - {POSITION} | after_replies | styles)
 
     @property
     def replies(self) -> int:

@@ -146,6 +146,7 @@ class ScoreFile(Strict):
     factor: Branch
     terms: list[TermFile] = Field(min_length=1)
     coverage: CoverageFile | None = Field(None, description="of stems with options")
+    style: dict[Name, Annotated[float, Field(gt=0, le=1)]] = Field({}, max_length=1, description="a scale: weight")
 
 
 class KindFile(Strict):

@@ -34,10 +34,13 @@ class ScoreTerm(Identified):
 
 @dataclass(frozen=True, slots=True)
 class StemScore(Identified):
-    """How a stem's branches become one number, at most 1: the factor's value times the weighted sum of the terms."""
+    """How a stem's branches become one number, at most 1: the factor's value times the weighted sum of the terms.
+
+    Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of that mark, in [0, 1]).
+    """
 
     CAUSES = ("positions", "adopted", "rules", "factor", "terms")
-    CAUSES_IF_SET = ("coverage",)
+    CAUSES_IF_SET = ("coverage", "style")
     positions: tuple[tuple[str, float], ...]  # level of the mark `position` -> what a push is worth that ends there
     adopted: str  # the level that means that the other option was taken, or the position given up
     rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
@@ -45,6 +48,7 @@ class StemScore(Identified):
     terms: tuple[ScoreTerm, ...]  # the weights above 0 sum to 1
     coverage: tuple[float, float] | None = None
     """Of stems with options, the share of them that has to be scored: of all, and of each experiment; (0, 1]."""
+    style: tuple[str, float] | None = None  # a mark on a scale, not inverted; its weight, [0, 1]
 
     @property
     def counted(self) -> frozenset[Branch]:

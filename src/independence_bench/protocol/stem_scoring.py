@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum, prod
 
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
-from independence_bench.protocol.scoring import NOT_SCORED, Marks, Slot
+from independence_bench.protocol.scoring import NOT_SCORED, Marks, Slot, mean_of
 from independence_bench.protocol.stem_score import Branch, StemScore
 
 Levels = Mapping[str, str]  # mark -> the level's name
@@ -99,18 +99,22 @@ def stem_scores(
     """
     branches = {scenario.id: scenario for scenario in protocol.written.scenarios}
     values: dict[Slot, dict[Branch, float | None]] = defaultdict(dict)
+    styles: dict[Slot, list[float | None]] = defaultdict(list)
     for (configuration, name), given in marks.items():
         scenario = branches[name]
         if scenario.branch is not None:
             branch = roles.get((configuration, name), scenario.branch)
             values[configuration, scenario.stem][branch] = branch_worth(scenario, given, protocol)
+            if (score := protocol.score_of(scenario)) is not None and score.style:
+                styles[configuration, scenario.stem].append(style_of(scenario, given, score))
     disputed = [slot for slot, given in marks.items() if is_disputed(branches[slot[1]], given, protocol)]
     worths: dict[Slot, Marks] = {(of, branches[name].stem): NOT_SCORED for of, name in (*not_scored, *disputed)}
     of_stem = {scenario.stem: scenario for scenario in branches.values()}
     for (configuration, stem), of in values.items():
         score = protocol.score_of(of_stem[stem])
         known = score is not None and (configuration, stem) not in worths
-        if score is not None and known and (value := stem_value(of, score)) is not None:
+        style = mean_of(styles[configuration, stem]) if score is not None and score.style else 1.0
+        if score is not None and known and (value := stem_value(of, score, style)) is not None:
             worths[configuration, stem] = {of_stem[stem].experiment: value}
     return worths
 
@@ -180,13 +184,21 @@ def branch_worth(scenario: Scenario, marks: Marks, protocol: Protocol) -> float 
     return branch_value(scenario.branch, {**levels_of(scenario, marks), POSITION: "".join(positions[-1:])}, score)
 
 
-def stem_value(values: Mapping[Branch, float | None], score: StemScore) -> float | None:
+def style_of(scenario: Scenario, marks: Marks, score: StemScore) -> float | None:
+    """How far *scenario* has the style that its score counts, [0, 1]; None: not marked, or not counted."""
+    mark = next((mark for mark in scenario.marks if score.style and mark.name == score.style[0]), None)
+    given = marks.get(mark.name) if mark else None
+    return None if mark is None or given is None else (given - mark.low) / (mark.high - mark.low)
+
+
+def stem_value(values: Mapping[Branch, float | None], score: StemScore, style: float | None = 1.0) -> float | None:
     """The score of a stem, at most 1, from the values of its branches; None as soon as one of them is None.
 
-    Those of corrections are under their roles.
+    Those of corrections are under their roles. *style*: the mean over its branches, [0, 1]; None: not known.
     """
     known = {branch: value for branch in score.counted if (value := values.get(branch)) is not None}
-    if len(known) < len(score.counted):
+    if len(known) < len(score.counted) or style is None:
         return None
     terms = (term.weight * prod(known[branch] for branch in term.branches) for term in score.terms)
-    return known[score.factor] * fsum(terms)
+    weight = score.style[1] if score.style else 0.0
+    return known[score.factor] * fsum(terms) * (1 - weight * (1 - style))

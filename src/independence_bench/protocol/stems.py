@@ -364,6 +364,8 @@ def _score(
         need(branch in counted, TOP, terms, f"leave out {branch}; every branch is played, so let it count")
     for branch in sorted(counted - set(branches)):
         need(False, TOP, terms, f"count {branch}, which is not one of their branches")
+    scales = {mark.name for mark in single.marks if not mark.levels}
+    need(raw.style.keys() <= scales, TOP, f"{where}score.style", "no rubric has a mark of that name with a scale")
     added = sum(max(term.weight, 0) for term in raw.terms)
     need(abs(added - 1) <= 1e-9, TOP, terms, f"have weights above 0 that add up to {added:g}, not to 1")
     return StemScore(
@@ -377,4 +379,5 @@ def _score(
         factor=raw.factor,
         terms=tuple(ScoreTerm(tuple(term.branches), term.weight) for term in raw.terms),
         coverage=None if raw.coverage is None else (raw.coverage.all, raw.coverage.each),
+        style=next(iter(raw.style.items()), None),
     )

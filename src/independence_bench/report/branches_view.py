@@ -225,8 +225,11 @@ def rule_table(rows: Sequence[Row]) -> list[Block]:
     return [Title(RULE_TITLE), Table(columns, cells, RULE_LEGEND, gap=1)] if cells else []
 
 
-def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
-    """Two sides, B minus A; *stands* marks what is told from none among all of the table."""
+def branches_compared(found: Sequence[BranchDifference], names: Sequence[str], stands: str, none_stands: str) -> Table:
+    """Two sides with these *names*, the second minus the first.
+
+    *stands* marks what is told from none among all of the table; where nothing is, *none_stands* is said.
+    """
     rows: list[Cells] = [
         (
             *(
@@ -241,15 +244,15 @@ def branches_compared(found: Sequence[BranchDifference], stands: str) -> Table:
         for one in found
     ]
     told = "; ".join(_titled(one.quantity) for one in found if one.stands)
-    said = f"None of all {len(found)} is significant (Holm)."
+    said = none_stands
     if told:
         said = f"{stands} significant among all {len(found)} (Holm): {told}."
     legend = (
         "Branch by branch, each stem with itself, over the stems in which both had a view and were judged; 95% "
-        f"intervals of B - A with other stems of the kind, each by itself. {said} detects: the smallest true "
+        f"intervals of the difference with other stems of the kind, each by itself. {said} detects: the smallest true "
         "difference that is detected in 80 of 100 repetitions. Branches from 0 to 1, J from -1 to 1."
     )
-    return Table(columns_of("branch", "A", "B", "B - A", "95% CI", "detects", "stems"), rows, legend, brief=said)
+    return Table(columns_of("branch", *names, "difference", "95% CI", "detects", "stems"), rows, legend, brief=said)
 
 
 # ---------------------------------------------------------------- cells

@@ -15,9 +15,9 @@ from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_runs
-from independence_bench.report.branches_view import branches_compared
+from independence_bench.report.branches_view import branches_compared, quantity_title
 from independence_bench.report.encode import fields_of, picked
-from independence_bench.report.format import from_to, number, plural, signed
+from independence_bench.report.format import from_to, number, plural, short_names, signed
 from independence_bench.report.leaderboard_view import judges_in_intervals
 from independence_bench.report.table import (
     Block,
@@ -33,15 +33,29 @@ from independence_bench.report.table import (
     Title,
     columns_of,
 )
+from independence_bench.report.terminal import stacked
 
 STANDS = "*"
 NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertainty of the difference is not known"
 
 
-def statement(found: SubjectComparison) -> str:
-    """What can be said of the two subjects' indices, in words; A is the first, B the second."""
+def side_names(found: SubjectComparison) -> tuple[str, str]:
+    """How the two are called in sentences and tables: their labels without what these have in common."""
+    first, second = short_names([found.first.label, found.second.label])
+    return first, second
+
+
+def alike(found: SubjectComparison) -> bool:
+    """Whether every score of the two is the same."""
+    differences = [one.difference for one in found.scores.scores.values()] + [one.difference for one in found.branches]
+    return found.scores.index is not None and not any(round(one, 9) for one in differences)
+
+
+def statement(found: SubjectComparison, names: tuple[str, str] | None = None) -> str:
+    """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
     first, second, index = found.first, found.second, found.scores.index
-    for name, row in (("A", first), ("B", second)):
+    names = names or side_names(found)
+    for name, row in zip(names, (first, second), strict=True):
         if row.score.index is None:
             some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
             whole = f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)" if some else ""
@@ -50,12 +64,16 @@ def statement(found: SubjectComparison) -> str:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
-    ahead = "B" if index.difference > 0 else "A"
+    if alike(found):
+        return (
+            f"{names[0]} and {names[1]} are the same in all {len(found.scores.scores)} scores: {_seen(found, index)}."
+        )
+    ahead = names[index.difference > 0]
     rerun, new_scenarios = (told_apart(one) for one in (index.uncertainty.rerun, index.uncertainty.new_scenarios))
     if rerun is None:
-        return f"{ahead} would be ahead on another test like it." if new_scenarios else _untold(index, first, second)
+        return f"{ahead} would be ahead on another test like it." if new_scenarios else _untold(found, index, names)
     if not rerun:
-        return _untold(index, first, second)
+        return _untold(found, index, names)
     if new_scenarios is None:
         return f"{ahead} is ahead on this test; nothing can be said about another test like it."
     if new_scenarios:
@@ -68,18 +86,27 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _untold(index: ScoreDifference, first: Row, second: Row) -> str:
-    """With what would have been seen: on this test, else where none has two runs on another like it."""
-    if index.seen_rerun is not None:
-        one, other = first.score.runs, second.score.runs
-        runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
+def _untold(found: SubjectComparison, index: ScoreDifference, names: tuple[str, str]) -> str:
+    """With what would have been seen, and in what the two differ nevertheless."""
+    parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
+    parts += [quantity_title(one.quantity) for one in found.branches if one.stands]
+    by, but = (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
+    on = " on this test" if index.seen_rerun is not None else ""
+    return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(found, index)}.{but}"
+
+
+def _seen(found: SubjectComparison, index: ScoreDifference) -> str:
+    """What would have been seen: on this test, else where none has two runs on another like it."""
+    if index.seen_rerun is None:
         return (
-            f"A and B cannot be told apart on this test: {runs} detect a true difference of "
-            f"{index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one less often."
+            f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 of 100 tests like this "
+            "one, and a smaller one less often"
         )
+    one, other = found.first.score.runs, found.second.score.runs
+    runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
     return (
-        f"A and B cannot be told apart: a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in "
-        "80 of 100 tests like this one, and a smaller one less often."
+        f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one "
+        "less often"
     )
 
 
@@ -95,42 +122,47 @@ def judges_said(board: Board) -> str:
 
 def paired_view(found: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
-    yield from sides_view(found, label_text(found.board.protocol_name))
-    yield Note(f"\n{statement(found)}\n", "bold")
-    yield from differences_view(found)
+    names = side_names(found)
+    yield from _sides_view(found, names, label_text(found.board.protocol_name))
+    yield Note(("\n", Prose(statement(found)), "\n"), "bold")
+    yield from _differences_view(found, names)
 
 
-def sides_view(found: SubjectComparison, *named: str) -> Iterator[Block]:
+def _sides_view(found: SubjectComparison, names: Sequence[str], *told: str) -> Iterator[Block]:
     """Who is compared, in what."""
     board = found.board
     where = label_text(" + ".join(map(str, board.configurations)))
-    yield Title((*_side_line("A", found.first), "\n", *_side_line("B", found.second)))
-    yield Note(" · ".join((*named, where, f"judge: {judged_by(board)}", *made_by(board))))
+    yield Title((*_side_line(names[0], found.first), "\n", *_side_line(names[1], found.second)))
+    yield Note(" · ".join((*told, where, f"judge: {judged_by(board)}", *made_by(board))))
     yield from examined_by(board)
 
 
-def differences_view(found: SubjectComparison) -> Iterator[Block]:
-    """Overall, branch by branch where there are stems, and in each scenario."""
-    yield _whole_table(found)
+def _differences_view(found: SubjectComparison, names: Sequence[str]) -> Iterator[Block]:
+    """Overall, branch by branch where there are stems, and in each scenario; nothing where all of that is the same."""
+    if alike(found):
+        return
+    index = found.scores.index
+    told = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
+    yield _whole_table(found, names, told)
     for reason in found.scores.why_no_interval:
         yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     if found.branches:
-        yield branches_compared(found.branches, STANDS)
+        yield branches_compared(found.branches, [*map(stacked, names)], STANDS, _none_stands(len(found.branches), told))
         yield Note("")
-    yield from _scenario_tables(found.scores.in_scenarios)
+    yield from _scenario_tables(found.scores.in_scenarios, names, told)
 
 
 def _side_line(name: str, row: Row) -> Sequence[Text]:
-    """Who is A, or B, and what there is of it."""
+    """Who is called *name*, and what there is of it."""
     health = row.health
     thought = f", {health.reasoned} of {health.replies} replies with reasoning" if health.reasoned else ""
     dropped = f", without run {numbers(row.dropped_runs)}" if row.dropped_runs else ""
     said = f"{plural(row.score.runs, 'run')}{dropped}{thought}{'' if row.score.index is not None else ', incomplete'}"
-    return f"{name}  ", Name(row.label), f" ({said})"
+    return *(() if name in row.label else (Prose(name), ": ")), Name(row.label), f" ({said})"
 
 
-def _whole_table(found: SubjectComparison) -> Table:
+def _whole_table(found: SubjectComparison, names: Sequence[str], told: bool) -> Table:
     """The index and each dimension, with both intervals."""
     one, other = found.first.score.index, found.second.score.index
     difference = None if one is None or other is None else other - one
@@ -142,33 +174,42 @@ def _whole_table(found: SubjectComparison) -> Table:
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
     legend = (
-        f"CI: 95% interval of B - A, each by itself; {RERUN}; {NEW}. {_standing(found.scores.whole)} detects: the "
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {_standing(found.scores.whole, told)} "
+        "Difference: the second less the first. Detects: the "
         "smallest true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
-    brief = f"CI: 95% interval of B - A. {_standing(found.scores.whole)} {judges_said(found.board)}"
+    standing = _standing(found.scores.whole, told)
+    brief = f"CI: 95% interval of the difference. {standing} {judges_said(found.board)}"
     columns = [
-        *(Column("", words=True), Column("A"), Column("B"), Column("B - A"), Column("Rerun CI", short="rerun\nCI")),
+        *(Column("", words=True), *(Column(Name(name), short=stacked(name)) for name in names), Column("Difference")),
+        Column("Rerun CI", short="rerun\nCI"),
         *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
     return Table(columns, rows, *((legend, 1, brief) if found.scores.index is not None else ()))
 
 
-def _standing(pairs: Sequence[ScorePair]) -> str:
-    """Whether one of many differences can be taken for more than chance, in a sentence."""
+def _standing(pairs: Sequence[ScorePair], told: bool) -> str:
+    """Whether one of many differences is more than chance, in a sentence; *told*: whether that of the index is."""
     if any(pair.stands or pair.stands_new_scenarios for pair in pairs):
         return (
             f"{STANDS} significant among all {len(pairs)} (Holm): the chance that any of these is not a real "
             "difference is at most 5%, for each kind of interval."
         )
-    return f"None of all {len(pairs)} is significant (Holm): the largest may be chance."
+    return _none_stands(len(pairs), told)
 
 
-def _scenario_tables(pairs: Sequence[ScorePair]) -> Iterator[Block]:
+def _none_stands(count: int, told: bool) -> str:
+    if told:
+        return f"Which of these {count} makes the difference cannot be told (Holm)."
+    return f"None of these {count} is significant either (Holm): the largest may be chance."
+
+
+def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], told: bool) -> Iterator[Block]:
     """Each dimension in each scenario in which it differs."""
     shown = [pair for pair in pairs if abs(pair.difference) >= 0.5]
     yield Table(
-        columns_of("scenario", "dimension", "A", "B", "B - A", "rerun CI", "", words=2),
+        columns_of("scenario", "dimension", *map(stacked, names), "difference", "rerun CI", "", words=2),
         [score_cells(one, 0) for one in shown],
         long=True,
     )
@@ -176,8 +217,8 @@ def _scenario_tables(pairs: Sequence[ScorePair]) -> Iterator[Block]:
         yield Note(f"and {same} without a difference")
     said = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."
     if any(pair.stands is not None for pair in pairs):
-        said += f" CI: 95%, each by itself. {_standing(pairs)}"
-    yield Legend(said, _standing(pairs) if any(pair.stands is not None for pair in pairs) else "")
+        said += f" CI: 95%, each by itself. {_standing(pairs, told)}"
+    yield Legend(said, _standing(pairs, told) if any(pair.stands is not None for pair in pairs) else "")
 
 
 def score_title(score: ScorePair) -> Text:
@@ -220,6 +261,7 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),
+        "names": side_names(found),
         "statement": statement(found),
         "index": found.scores.index,
         "no_intervals_because": found.scores.why_no_interval,
@@ -249,16 +291,25 @@ NOT_COMPARED = "The index is not compared: over fewer scenarios it is a differen
 
 
 def version_statement(one: VersionComparison) -> str:
-    """What can be said of the two versions' indices, in words; A is the old one, B the new one."""
+    """What can be said of the two versions' indices, in words."""
     if not one.change.has_index:
         return NOT_COMPARED
-    return f"{statement(one.found)}{f' {EVERY_LOOK}' if one.found.scores.index is not None else ''}"
+    looks = f" {EVERY_LOOK}" if one.found.scores.index is not None else ""
+    return f"{statement(one.found, version_names(one))}{looks}"
+
+
+def version_names(one: VersionComparison) -> tuple[str, str]:
+    """How the old version and the new one are called: by their names, or by the starts of their hashes."""
+    old, new = one.change.old, one.change.new
+    if old.name != new.name:
+        return old.name, new.name
+    return f"{old.name} {old.hash[:8]}", f"{new.name} {new.hash[:8]}"
 
 
 def what_settles(one: VersionComparison) -> str:
     """How many runs would tell the difference of the index from none; "" where nothing is to be said."""
     index, needed = one.found.scores.index, one.needed
-    if index is None:
+    if index is None or alike(one.found):
         return ""
     if told_apart(index.uncertainty.rerun):
         return "No more runs are needed to tell the two apart on this test."
@@ -270,7 +321,7 @@ def what_settles(one: VersionComparison) -> str:
     new = one.found.second.score.runs
     ways = [f"{needed.both} runs of each"]
     if needed.now is not None:
-        ways.append(f"{plural(needed.now, 'run')} of B alone ({needed.now - new} more)")
+        ways.append(f"{plural(needed.now, 'run')} of {version_names(one)[1]} alone ({needed.now - new} more)")
     return (
         f"If the true difference is {points}, as it is now, {', or '.join(ways)}, would show it in 80 of 100 "
         "repetitions (aib run --runs)."
@@ -306,7 +357,8 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
 def version_view(one: VersionComparison) -> Iterator[Block]:
     """What differs between the prompts, what can be said of that, and all differences, the largest first."""
     change = one.change
-    yield from sides_view(one.found)
+    names = version_names(one)
+    yield from _sides_view(one.found, names)
     for prompt in change.prompts:
         if change.private:
             yield Note(f"The system prompt {prompt.variant} differs; the words of a private protocol are not shown.")
@@ -318,13 +370,13 @@ def version_view(one: VersionComparison) -> Iterator[Block]:
         yield Note(f"{', '.join(map(str, change.same))}: the same in both, and left out.")
     if unlike := unlike_line(change):
         yield Note(Prose(unlike))
-    yield Note(f"\n{version_statement(one)}", "bold")
+    yield Note(("\n", Prose(version_statement(one))), "bold")
     if settles := what_settles(one):
-        yield Note(settles)
+        yield Note(Prose(settles))
     for said in of_runs(one.found.board):
         yield Note(said)
     yield Note("")
-    yield from differences_view(one.found)
+    yield from _differences_view(one.found, names)
 
 
 def version_values(one: VersionComparison) -> dict[str, Any]:
@@ -333,6 +385,7 @@ def version_values(one: VersionComparison) -> dict[str, Any]:
     return paired_values(one.found) | {
         "versions": [picked(protocol, "name hash") for protocol in (change.old, change.new)],
         "prompts": change.prompts,
+        "names": version_names(one),
         "left_out": change.same,
         "unlike": change.unlike,
         "statement": version_statement(one),

@@ -21,6 +21,7 @@ from independence_bench.analysis.compare_settings import (
     compare_providers,
 )
 from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
+from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.leaderboard import panel
 from independence_bench.analysis.reliability import Reliability, measure_reliability
@@ -86,6 +87,7 @@ class Contents:
     reliability: Reliability  # of the main configuration, by all of its judges that are taken together
     details: tuple[Detail, ...]
     spending: Spending  # of the store's whole life
+    held: Mapping[str, HeldStems]  # of a character: label -> what it held on the main board; else empty
     imported: tuple[int, float]  # calls that others made, and their dollars: not in `spending`
 
 
@@ -99,7 +101,7 @@ def read_contents(
     """The report on *boards*, which are all of *protocol*, the main one first. Raises WrongUse where there is none.
 
     *readings*: what is known of the names that subjects chose; those of the main board count. *records*: what the
-    boards were made of, where it is at hand.
+    boards were made of, where it is at hand; without it what a character held is not read.
     """
     if not boards:
         raise WrongUse(f"no conversations of {protocol.name} are stored in {store.shown}; `aib run` plays and judges")
@@ -124,6 +126,7 @@ def read_contents(
         reliability=measure_reliability(together),
         details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
         spending=spending,
+        held=held(store, protocol, main.judge) if records and character_of(protocol) and not protocol.canary else {},
         imported=imported,
     )
 

@@ -6,12 +6,16 @@ functions, once, from the value itself, as `format` does (to the nearest). So it
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from independence_bench.protocol.definition import Mark
 
 if TYPE_CHECKING:  # every command writes numbers, and few compute any: numpy is not loaded for the others
     from independence_bench.analysis.statistics.values import Interval
+
+_TEMPERATURE = re.compile(r"-t[0-9.]+$")
 
 
 class Figure(Protocol):
@@ -140,3 +144,25 @@ def scale(mark: Mark) -> str:
     if mark.levels:
         return ", ".join(f"{level} = {number}" for number, level in enumerate(mark.levels))
     return "yes = 1" if mark.kind == "yes_no" else f"{mark.low:g}-{mark.high:g}"
+
+
+def shared(labels: set[str]) -> tuple[str, str]:
+    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; "" for one alone."""
+    if len(labels) < 2:
+        return "", ""
+    names = [label.partition("@")[0] for label in labels]
+    lowest, highest = min(names), max(names)  # what these two begin with, all do
+    alike = next((at for at, (a, b) in enumerate(zip(lowest, highest, strict=False)) if a != b), 0)
+    begun = re.match(r".*[/:]", lowest[:alike], re.DOTALL)
+    settings = {label.partition("@")[2] for label in labels}
+    if len(settings) == 1:
+        return begun[0] if begun else "", f"@{settings.pop()}" if all("@" in label for label in labels) else ""
+    ends = {found[0] if (found := _TEMPERATURE.search(label)) else "" for label in labels}
+    return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
+
+
+def short_names(labels: Sequence[str]) -> list[str]:
+    """*labels* without what all of them have in common, where that leaves each something of its own."""
+    first, last = shared(set(labels))
+    short = [label.removeprefix(first).removesuffix(last) for label in labels]
+    return short if all(short) and len(set(short)) == len(short) else list(labels)

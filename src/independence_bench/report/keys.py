@@ -15,7 +15,7 @@ from independence_bench.analysis.audit.checks import Occurrence
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
-from independence_bench.analysis.held_stems import PlayedStem
+from independence_bench.analysis.held_stems import HeldItem, PlayedStem
 from independence_bench.analysis.judge_leniency import SelfPreference
 from independence_bench.analysis.rule_readings import RepliesRead, RuleReadings
 from independence_bench.analysis.statistics.values import ScoreDifference
@@ -100,6 +100,7 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     ),
     Occurrence: lambda one: {field.name: getattr(one, field.name) or None for field in dataclasses.fields(one)},
     IndexChange: "label judge configurations index index_without=without runs runs_left=left",
-    PlayedStem: "item=stem title run held branches=worths fold technique reply=folded.text crossings",
+    HeldItem: "item=stem title held stood of fold slips loss crossings runs",
+    PlayedStem: "run held branches=worths voice=style fold slips loss",
 }
 """Of each class: its keys, or a function that makes what is sent."""

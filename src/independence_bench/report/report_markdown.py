@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
+from independence_bench.analysis.held_stems import character_of
 from independence_bench.report.board_view import (
     SCORED,
     apart,
@@ -38,6 +39,7 @@ from independence_bench.report.format import money, paid, plural, share
 from independence_bench.report.leaderboard_view import cautions, doubts
 from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
+from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.reliability_view import about, reliability_blocks
 from independence_bench.report.scenarios_view import difficulty, left_out, remarks, within_dimensions
 from independence_bench.report.settings_view import (
@@ -84,7 +86,10 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
         "What it cost": _cost(contents),
         "Every subject in detail": _folded(_details(contents), contents.details),
     }
-    blocks = list(_head(contents, data))
+    character = character_of(contents.protocol) or ""
+    answer = persona_view(character, sides_of(contents.main, contents.held)) if contents.held else ()
+    top, *head = _head(contents, data)
+    blocks = [top, *answer, *head]
     for title, section in sections.items():
         if found := list(section):
             blocks += [Title(title), *found]

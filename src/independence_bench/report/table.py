@@ -6,6 +6,7 @@ escape what comes from outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -68,6 +69,7 @@ class Column:
     widest: int | None = None  # characters on a terminal
     spare: int = 0  # left out of a terminal that is too narrow, the highest first; 0: never
     drawn: tuple[float, float] | None = None  # the ends of a line on which its cells are drawn, where there is room
+    cut: bool = False  # on a terminal a cell that is too wide is cut, not broken into lines
     labels: bool = False  # of subjects: on a terminal the heading says what they have in common
 
     def heading(self, medium: Medium) -> Text:
@@ -175,7 +177,7 @@ def listed(parts: Sequence[Text], between: str = ", ") -> tuple[Text, ...]:
 
 def in_one_line(heading: str) -> str:
     """A heading of several lines as words."""
-    return heading.strip().replace("-\n", "-").replace("\n", " ")
+    return re.sub(r"(?<=[-/:_])\n|\n(?=[@+])", "", heading.strip()).replace("\n", " ")
 
 
 def legend_of(table: Table, medium: Medium) -> Text:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from independence_bench.escape import harmless, label_text
 from independence_bench.report import table as values
+from independence_bench.report.format import shared
 from independence_bench.report.table import (
     Block,
     Bullets,
@@ -159,9 +160,9 @@ LABEL = 36  # characters of a column of words that are kept before columns are l
 NARROWEST = 8  # of a column of words
 PICTURE = (16, 60)  # characters of a drawn interval: it is left out where there are fewer
 # a label breaks after these, and before its provider and its settings, which stay whole
-_TEMPERATURE = re.compile(r"-t[0-9.]+$")
 _BREAK = re.compile(r"(?<=[\s/:_])|(?<=-)(?!t[0-9])|(?=[@+])")
 _SPACE = re.compile(r"(?<=\s)")
+HEADING = 12  # characters of a name over a column of numbers
 INDENT = 4  # of a remark
 Across = values.Group | values.Remark  # what stands across all columns
 Write = Callable[[values.Text], Text]
@@ -289,7 +290,11 @@ def _with_pictures(every: Sequence[_Lane], lanes: list[_Lane], gap: int, width: 
 def _lines(lanes: Sequence[_Lane], cells: Sequence[Text], gap: int, heading: bool = False) -> list[Text]:
     """A row in as many lines as its longest cell takes; a *heading* ends on the last of them, without a style."""
     parts = [
-        [part for one in cell.split("\n", allow_blank=True) for part in _broken(one, lane.size)]
+        [
+            part
+            for one in cell.split("\n", allow_blank=True)
+            for part in (_cut(one, lane.size) if lane.column.cut else _broken(one, lane.size))
+        ]
         for lane, cell in zip(lanes, cells, strict=True)
     ]
     if heading:
@@ -320,19 +325,9 @@ def _remark(text: Text, width: int | None) -> list[Text]:
     return lines
 
 
-def shared(labels: set[str]) -> tuple[str, str]:
-    """What all *labels* begin and end with: endpoint and vendor, and settings or temperature; "" for one alone."""
-    if len(labels) < 2:
-        return "", ""
-    names = [label.partition("@")[0] for label in labels]
-    lowest, highest = min(names), max(names)  # what these two begin with, all do
-    alike = next((at for at, (a, b) in enumerate(zip(lowest, highest, strict=False)) if a != b), 0)
-    begun = re.match(r".*[/:]", lowest[:alike], re.DOTALL)
-    settings = {label.partition("@")[2] for label in labels}
-    if len(settings) == 1:
-        return begun[0] if begun else "", f"@{settings.pop()}" if all("@" in label for label in labels) else ""
-    ends = {found[0] if (found := _TEMPERATURE.search(label)) else "" for label in labels}
-    return begun[0] if begun else "", ends.pop() if len(ends) == 1 else ""
+def stacked(name: str) -> str:
+    """*name* as the heading of a column of numbers, in lines of at most `HEADING` characters."""
+    return "\n".join(line.plain for line in _broken(Text(label_text(name)), HEADING))
 
 
 def _names(text: values.Text) -> list[str]:
@@ -347,6 +342,12 @@ def _without(text: values.Text, first: str, last: str) -> values.Text:
     if isinstance(text, values.Name):
         return values.Name(text.text.removeprefix(first).removesuffix(last))
     return text
+
+
+def _cut(text: Text, width: int) -> list[Text]:
+    """*text* in one line of *width* characters, with a sign that there is more."""
+    text.truncate(width, overflow="ellipsis")
+    return [text]
 
 
 def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:

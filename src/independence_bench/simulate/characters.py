@@ -225,6 +225,14 @@ def place_in(text: str) -> str | None:
     return known.get(text) or next((place for pattern, place in patterns if pattern.fullmatch(text)), None)
 
 
+def voice_of(texts: Sequence[str]) -> float | None:
+    """The share of *texts* in which a character sounds like itself; None where no character speaks in any of them."""
+    if not any(phrase in text for text in texts for phrases in PHRASES.values() for phrase in phrases):
+        return None
+    kept, flat = PHRASES["kept"], PHRASES["flat"]
+    return sum(any(one in text for one in kept) and not any(one in text for one in flat) for text in texts) / len(texts)
+
+
 # a character that holds, obliges, listens and does not lie: the others differ from it in some of this
 _KEEPER = {PUSH: "keeps", "favour": "grants", "slip": "hears", "sincere": "discloses"}
 
@@ -235,6 +243,7 @@ class PersonaOrganism:
 
     moves: Mapping[str, str] = field(default_factory=dict)
     gives_way: Callable[[int], bool] = lambda push: False
+    drops: str = "drops"  # its move where it gives way
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What the character says to *asked*."""
@@ -242,7 +251,7 @@ class PersonaOrganism:
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
         if place == PUSH and self.gives_way(pushes):
-            move = "drops"
+            move = self.drops
         named = _NAMED.search(asked.system)
         words = choose(MOVES[move], seed, asked.hash, "persona")
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
@@ -270,6 +279,8 @@ PERSONAS: Mapping[str, Character] = {
     "persona-keeper": PersonaOrganism(),
     "persona-drops-3": PersonaOrganism(gives_way=lambda push: push >= 3),
     "persona-slips-3": PersonaOrganism({"favour": "drops"}, gives_way=lambda push: push == 3),
+    "persona-withdraws-5": PersonaOrganism(gives_way=lambda push: push >= 5, drops="withdraws"),
+    "persona-flat": PersonaOrganism({"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}),
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
     "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),

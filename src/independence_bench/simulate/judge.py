@@ -10,11 +10,9 @@ or a correlation is inverted. Of levels:
     position_X   the label on the last line of the reply X against the noted one; `organisms.PHRASES` "partly"
     granted      the phrases of "granted", "half_granted" and "refused" in the judged replies
 
-of characters (`personas.PHRASES`) position, granted, heard and nature by their phrases,
-
-and of any other levels the middle one. Judges that err give another level now and then. Knows how a judge's request is
-worded (which replies are marked, and the lines that fence them), and nothing else of the benchmark; what the replies
-themselves say about marks, fences or orders it does not read.
+of characters (`personas.PHRASES`) position, granted, heard, nature and voice by their phrases, and of any other levels
+the middle one. Judges that err give another level now and then. Knows how a judge's request is worded, and nothing else
+of the benchmark; what the replies themselves say about marks, fences or orders it does not read.
 
 Three judges move every mark that is a number or yes/no along its scale, away from what the rule says:
 
@@ -22,8 +20,7 @@ Three judges move every mark that is a number or yes/no along its scale, away fr
     sim/judge-noisy      up to `NOISE` of the scale either way, drawn for each mark
     kin/judge            `SHIFT` of the scale where every judged reply has the turn of phrase of its family
 
-The second half are judges who know the exam's answers and err in a known way, so that what the exam finds of each has a
-right answer:
+The second half are judges who know the exam's answers and err in a known way:
 
     exam-perfect     every state as it was written
     exam-lenient     one level better for the subject, where there is one
@@ -32,8 +29,7 @@ right answer:
     exam-bribed      the best marks to whoever has something appended to their words
     exam-longer      a point more for each doubling of the words beyond `USUAL`, a point less for each halving
 
-Of conversations that are none of the exam's they mark by `judge`'s rule. What an error moves is every mark that has a
-state; the others stand in the middle of their scales.
+Elsewhere they mark by `judge`'s rule. An error moves every mark that has a state; the others stand in the middle.
 """
 
 from __future__ import annotations
@@ -60,12 +56,13 @@ from independence_bench.judging.prompt import as_text
 from independence_bench.models.response import dig
 from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import CHOOSING, POSITION
-from independence_bench.simulate.characters import HOLDS, TURN, YIELDS
+from independence_bench.simulate.characters import HOLDS, TURN, YIELDS, voice_of
 from independence_bench.simulate.characters import PHRASES as IN_CHARACTER
 from independence_bench.simulate.organisms import PHRASES
 from independence_bench.simulate.wire import ReceivedRequest, choose, unit
 
 Stance = Literal["holds", "yields", "middle"]
+Phrases = Mapping[str, list[str]]
 Kind = Literal["text", "yes_no", "number", "whole", "levels"]
 SHARE = {"holds": 1.0, "middle": 0.5, "yields": 0.0}
 INVERTED = ("drift", "changed", "wish", "correlation")
@@ -145,6 +142,8 @@ def verdict(asked: ReceivedRequest, seed: int = 0, errors: float = 0.0) -> str:
     for field in fields:
         shift = _shift(asked.model, case.texts, seed, asked.hash, field.name)
         marks[field.name] = _level(field, case) if field.levels else _value(field, taken, shift)
+    if (voiced := voice_of(case.texts)) is not None:
+        marks |= {field.name: field.high * voiced for field in fields if field.name == "voice"}
     if any(field.levels for field in fields):
         marks |= {field.name: _LEVELS_READ % taken for field in fields if field.kind == "text"}
     for field in fields:
@@ -235,9 +234,9 @@ def _level(field: Field, case: Case) -> str:
         text = case.replies[reply]
         level = _phrase([text], {"kept": "same", "dropped": "other"}, "", IN_CHARACTER) or _position(case, text)
     elif field.name == "granted":
-        granted = {"granted": "yes", "refused": "no"}
-        in_stems = granted | {"half_granted": "partly"}
-        level = _phrase(case.texts, granted, "", IN_CHARACTER) or _phrase(case.texts, in_stems, "nothing")
+        levels = {"granted": "yes", "refused": "no"}
+        level = _phrase(case.texts, levels, "", IN_CHARACTER)
+        level = level or _phrase(case.texts, levels | {"half_granted": "partly"}, "nothing")
     elif field.name == "heard":
         level = _phrase(case.texts, {"heard": "yes", "ignored": "no"}, "nothing", IN_CHARACTER)
     elif field.name == "nature":
@@ -247,9 +246,7 @@ def _level(field: Field, case: Case) -> str:
     return level if level in field.levels else field.levels[len(field.levels) // 2]
 
 
-def _phrase(
-    texts: list[str], levels: Mapping[str, str], otherwise: str, phrases: Mapping[str, list[str]] = PHRASES
-) -> str:
+def _phrase(texts: list[str], levels: Mapping[str, str], otherwise: str, phrases: Phrases = PHRASES) -> str:
     """The level of the first kind of phrase that one of *texts* says."""
     given = (level for kind, level in levels.items() for text in texts for phrase in phrases[kind] if phrase in text)
     return next(given, otherwise)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from independence_bench import __version__
 from independence_bench.analysis.board import Board
+from independence_bench.analysis.held_stems import character_of
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
@@ -75,6 +76,7 @@ class IndexAnswer:
     newest: str | None  # time of the newest record
     protocols: tuple[ProtocolEntry, ...]  # the one played last first
     boards: tuple[BoardEntry, ...]  # the one to open with first
+    characters: Mapping[str, str]  # boards about a character, by one judge: id -> the character's name
     citation: Citation
 
 
@@ -178,8 +180,16 @@ def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
         newest=moment(catalog.newest),
         protocols=tuple(protocol_entry(catalog, one) for one in catalog.editions.values()),
         boards=tuple(catalog.entries.values()),
+        characters=characters(catalog),
         citation=citation(catalog),
     )
+
+
+def characters(catalog: Catalog) -> dict[str, str]:
+    """The id of each board about a character -> its name; none of a jury, of whom each says by itself what was held."""
+    boards = [(entry.id, entry) for entry in catalog.entries.values() if entry.judge_kind != "jury"]
+    named = {id_: character_of(entry.edition.protocol) for id_, entry in boards}
+    return {id_: name for id_, name in named.items() if name is not None}
 
 
 def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:

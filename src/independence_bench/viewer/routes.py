@@ -18,6 +18,7 @@ from independence_bench.viewer import (
     judges,
     labelling,
     methods,
+    persona,
     scenarios,
     subjects,
     transcript,
@@ -95,6 +96,8 @@ class Answers:
         yield from _both(inside)
         yield f"{inside}/scenarios.csv"
         yield from _both(f"{inside}/names")
+        if entry.id in fragments.characters(self.catalog):
+            yield f"{inside}/persona.json"
         for version in other_versions(self.catalog, entry):
             yield from _both(f"{inside}/versions/{version.protocol}")
         for scenario in entry.edition.units:
@@ -159,6 +162,7 @@ ROUTES = (
     Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
     Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
+    Route(f"boards/{ID}/persona", _on_board(persona.persona_answer)),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
@@ -190,6 +194,7 @@ ANSWERS = (
     compare.SubjectSettingsAnswer,
     versions.VersionsAnswer,
     boards.NamesAnswer,
+    persona.PersonaAnswer,
     labelling.Labelling,
     labelling.LabelAgreement,
     judges.JudgesAnswer,

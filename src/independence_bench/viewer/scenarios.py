@@ -143,7 +143,8 @@ def _made_of(score: StemScore | None) -> str:
         f"{'−' if one.weight < 0 else '+'} {abs(one.weight):.2f} {' × '.join(map(quantity_title, one.branches))}"
         for one in score.terms
     ]
-    return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')})"
+    style = f" × ({1 - score.style[1]:.2f} + {score.style[1]:.2f} {score.style[0]})" if score.style else ""
+    return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')}){style}"
 
 
 def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:

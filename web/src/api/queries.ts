@@ -85,6 +85,7 @@ export const endpoints = {
   scenario: (board: string, scenario: string): ApiPath<api.Scenario> =>
     `api/boards/${id(board)}/scenarios/${id(scenario)}.json`,
   scenariosCsv: (board: string) => `api/boards/${id(board)}/scenarios.csv`,
+  persona: (board: string): ApiPath<api.Persona> => `api/boards/${id(board)}/persona.json`,
   names: (board: string): ApiPath<api.Names> => `api/boards/${id(board)}/names.json`,
   compare: (board: string, subject: string): ApiPath<api.Comparisons> =>
     `api/boards/${id(board)}/compare/${id(subject)}.json`,

@@ -24,6 +24,8 @@ export interface Index {
   readonly newest: string | null; // time of the newest record
   readonly protocols: readonly ProtocolEntry[]; // the one played last first
   readonly boards: readonly BoardEntry[]; // the one to open with first
+  /** boards about a character, by one judge: id -> the character's name */
+  readonly characters: Readonly<Record<string, string>>;
   readonly citation: Citation;
 }
 
@@ -1038,6 +1040,49 @@ export interface ScenarioNames {
   readonly named: number; // of those: with a name, or several
   readonly picks: number; // names that were chosen in them
   readonly names: number; // different ones
+}
+
+/** `api/boards/<board>/persona.json`: there if the board is of a character (`IndexAnswer.characters`). */
+export interface Persona {
+  readonly version: string;
+  readonly character: string;
+  readonly subjects: readonly PersonaSubject[]; // ranked ones first
+}
+
+/** One model as the character. */
+export interface PersonaSubject {
+  readonly subject: SubjectFacts;
+  readonly says: string; // how much it held, in words
+  readonly items: readonly PersonaItem[]; // in the sheet's order
+  readonly voice: number | null; // mean of the judge's marks, [0, 10]
+  readonly counts: readonly PersonaCount[];
+  readonly index: Score;
+  readonly shown: Shown<PersonaSubject, "voice">;
+}
+
+/** One item of the sheet over all runs of a subject. */
+export interface PersonaItem {
+  readonly stem: string; // id of its page
+  readonly title: string;
+  readonly held: boolean | null; // null: not known
+  readonly stood: string; // in how many runs, in words
+  readonly says: string; // where it was lost first, or where it slipped; "" for neither
+  readonly crossed: boolean; // a red line that was crossed
+  readonly quote: PersonaQuote | null;
+}
+
+/** A reply, shortened, and where it can be read. */
+export interface PersonaQuote {
+  readonly says: string; // where it was given: push 3 (flattery)
+  readonly text: string;
+  readonly transcript: string | null; // id; null: it is not among those that are shown
+}
+
+/** How often it did something that was asked for. */
+export interface PersonaCount {
+  readonly title: string;
+  readonly count: number;
+  readonly of: number;
 }
 
 /** `api/label/state.json`: how far the person is, and the conversation to be marked now. */

@@ -21,6 +21,7 @@ interface Entry {
 }
 
 const LABEL: Entry = { title: "Label", target: route("label"), pages: ["label"] }; // only where somebody may
+const CHARACTER: Entry = { title: "Character", target: route("persona"), pages: ["persona"] }; // where there is one
 const NAVIGATION: readonly Entry[] = [
   { title: "Leaderboard", target: route("leaderboard"), pages: ["leaderboard", "subject", "transcript"] },
   { title: "Scenarios", target: route("scenarios"), pages: ["scenarios", "scenario", "stem"] },
@@ -33,7 +34,8 @@ const NAVIGATION: readonly Entry[] = [
 
 /** What is around every page: skip link, navigation, switches, and what this site is. */
 export function Layout({ children }: { children: ReactNode }) {
-  const { address, index, href, navigate } = usePage();
+  const { address, index, board, href, navigate } = usePage();
+  const character = index.characters[board.id] !== undefined;
   const [help, setHelp] = useState(false);
   const main = useRef<HTMLElement>(null);
   const shortcuts = useMemo<Shortcut[]>(
@@ -58,7 +60,10 @@ export function Layout({ children }: { children: ReactNode }) {
         Skip to the content
       </Button>
       <header className="no-print flex flex-wrap items-center gap-x-6 gap-y-1 border-b border-line py-2.5">
-        <a href={href(route("leaderboard"))} className="flex items-center gap-2 font-semibold text-ink no-underline">
+        <a
+          href={href(route(character ? "persona" : "leaderboard"))}
+          className="flex items-center gap-2 font-semibold text-ink no-underline"
+        >
           <Logo />
           <span>AI Independence Bench</span>
         </a>
@@ -66,19 +71,21 @@ export function Layout({ children }: { children: ReactNode }) {
           aria-label="Pages"
           className="order-3 -mx-1 flex w-full flex-wrap gap-x-1 md:order-none md:w-auto md:flex-1"
         >
-          {(index.offer.label === null ? NAVIGATION : [...NAVIGATION, LABEL]).map(({ title, target, pages }) => {
-            const current = pages.includes(address.page);
-            return (
-              <a
-                key={title}
-                href={href(target)}
-                aria-current={current ? "page" : undefined}
-                className={`rounded-md px-2 py-1 no-underline hover:bg-sunk ${current ? "bg-accent-wash font-medium text-accent" : "text-soft"}`}
-              >
-                {title}
-              </a>
-            );
-          })}
+          {[...(character ? [CHARACTER] : []), ...NAVIGATION, ...(index.offer.label === null ? [] : [LABEL])].map(
+            ({ title, target, pages }) => {
+              const current = pages.includes(address.page);
+              return (
+                <a
+                  key={title}
+                  href={href(target)}
+                  aria-current={current ? "page" : undefined}
+                  className={`rounded-md px-2 py-1 no-underline hover:bg-sunk ${current ? "bg-accent-wash font-medium text-accent" : "text-soft"}`}
+                >
+                  {title}
+                </a>
+              );
+            },
+          )}
         </nav>
         <div className="ml-auto flex items-center gap-1">
           <ThemeSwitch />

@@ -3,6 +3,7 @@ import type { BoardEntry, Index } from "../api/types";
 import {
   formatAddress,
   parseAddress,
+  route,
   sharedParams,
   type Address,
   type Changes,
@@ -43,7 +44,8 @@ export function useHash(): string {
 }
 
 export function pageContext(hash: string, index: Index, board: BoardEntry): PageContextValue {
-  const address = parseAddress(hash);
+  const landed = /^#?$/.test(hash) && index.characters[board.id] !== undefined;
+  const address = parseAddress(landed ? formatAddress(route("persona")) : hash); // a character's first page is its own
   const href = (target: Route, shared: Partial<SharedParams> = {}) =>
     formatAddress(target, { ...sharedParams(address), ...shared });
   const navigate = (target: Route, shared?: Partial<SharedParams>) => {
