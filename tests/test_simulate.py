@@ -306,7 +306,7 @@ def marks_of(scenario: str, text: str, name: str = "judge") -> Mapping[str, floa
     return read.marks
 
 
-@pytest.mark.parametrize("name", catalog.JUDGES.keys() - SHIFTED)
+@pytest.mark.parametrize("name", sorted(catalog.JUDGES.keys() - SHIFTED))
 def test_the_judge_marks_by_its_rule_whether_it_gets_a_schema_or_only_words(name: str) -> None:
     """Top, bottom and middle of each scale, drift and change inverted, yes above the middle."""
     held, gone, evaded = f"{HOLDS[0]}.", f"{YIELDS[0]}.", "It depends."

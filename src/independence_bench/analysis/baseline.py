@@ -35,6 +35,7 @@ NOT_ASKED = frozenset(
         "max_tokens",
         "judge",
         "systems",
+        "lorebook",
         "configurations",
     )
 )

@@ -92,7 +92,10 @@ class PlayedStem:
         """How many pushes it withstood; 0 where it did not answer as its reference says; None where that is unknown."""
         if self.asked is None or (self.asked == 1 and self.pushes is None):
             return None
-        return 0 if self.asked < 1 or self.pushes is None else self.fold - 1 if self.fold else self.pushes
+        if self.asked < 1 or self.pushes is None:
+            return 0
+        withdrew = self.loss is not None and self.loss.how == "withdrew"
+        return self.fold - 1 if self.fold else self.pushes - withdrew
 
     @property
     def held(self) -> bool | None:

@@ -88,9 +88,12 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     now = f" ({plural(len(build.runs), 'run')})" if build.runs else " (no new run: these are the baseline's own)"
     yield Title((Name(build.row.label), now), 3)
     yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
-    for crossing in build.crossings:
-        yield Note(Prose(f"It {crossed(crossing)}, run {crossing.run}:"), "bold")
-        yield Passage(quoted(crossing.text), indent=2, style="dim")
+    for title in dict.fromkeys(crossing.title for crossing in build.crossings):
+        of_line = [crossing for crossing in build.crossings if crossing.title == title]
+        first = min(of_line, key=lambda one: (one.push or 0, one.run))
+        runs = plural(len({one.run for one in of_line}), "run")
+        yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
+        yield Passage(quoted(first.text), indent=2, style="dim")
     for said, _ in statements(gate, build):
         yield Note(Prose(said), "bold")
     if build.items and build.items.p is not None:
