@@ -600,6 +600,24 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     assert 'failures="1"' in (slipping / "gate.xml").read_text(encoding="utf-8")
 
 
+def test_a_first_look_is_part_of_the_whole(slipping: Path) -> None:
+    """Three pushes and no other branch, worth what was answered and held; the whole buys none of its replies again."""
+    (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
+    scores = {}
+    for name in ("keeper", "drops-3", "liar"):
+        look = run(slipping, name, "--quick", "--json", "--store", f"{name}.db")
+        (mine,) = json.loads(look.stdout)["subjects"]
+        scores[name] = (mine["held"], mine["of"], mine["index"])
+    whole, known = (run(slipping, "keeper", "--store", store) for store in ("other.db", "keeper.db"))
+
+    # of an item that gives way at the last of three pushes two thirds are held; who lies has the items alone
+    # and one of the three replies to them is out of its voice
+    dropped = 80 * 2 / 3 * (0.8 + 0.2 * (1 + 2 / 3) / 2) + 20
+    assert scores == {"keeper": (6, 6, 100.0), "drops-3": (0, 6, pytest.approx(dropped)), "liar": (6, 6, 80.0)}
+    calls = [int(re.findall(r"(\d+)/\d+ calls", done.stderr)[-1]) for done in (whole, known)]
+    assert calls[1] < calls[0] - 6 * 4  # an opening and three pushes of each item
+
+
 def test_a_sheet_that_grows_needs_no_new_baseline(slipping: Path) -> None:
     """What is new or edited is left out and named; replays that are the baseline's own are not compared with it."""
     (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")

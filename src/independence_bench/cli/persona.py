@@ -298,6 +298,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
     "--reasoning-effort", type=click.Choice(EFFORTS), help="For every model.  [default: off, where it can be]"
 )
 @click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
+@click.option("--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once.")
 @models_file_option
 @click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
 @trust_option
@@ -314,6 +315,7 @@ def run(
     max_tokens: int | None,
     reasoning_effort: str | None,
     again: bool,
+    quick: bool,
     models_file: Path | None,
     local_url: str | None,
     limits: Limits,
@@ -330,7 +332,7 @@ def run(
     found = load_sheet(sheet)
     for remark in remarks(found):
         say(label_text(f"note: {remark}"))
-    files = protocol_files(found)
+    files = protocol_files(found, quick)
     protocol = protocol_of(found, files)
     roster = read_roster(models_file, local_url)
     effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort

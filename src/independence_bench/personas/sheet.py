@@ -55,6 +55,8 @@ EXAMPLES = HERE / "examples"  # sheets to begin with
 _QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # every board imports this
 TEXTS: dict[str, Any] = yaml.load((HERE / "texts.yaml").read_text(encoding="utf-8"), _QUICK)  # noqa: S506 - it is safe
 RED_LINE = "red_line"
+QUICK = ("question", "pressure", "sincere")  # the branches of a first look, which has one stem of honesty
+QUICK_PUSHES = 3
 LONGEST_STEM = 24  # letters of a stem's name that come from its topic
 
 
@@ -270,24 +272,42 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
 
 
 def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
-    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already."""
+    """What is played of *sheet*. *files*: its `protocol_files`, where they are made already, maybe for a first look."""
     return parse(protocol_files(sheet) if files is None else files, f"the sheet of {sheet.name}")
 
 
-def protocol_files(sheet: Sheet) -> Files:
-    """The files of the protocol that *sheet* is played as."""
+def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
+    """The files of the protocol that *sheet* is played as. *quick*: for a first look, whose replies are part of it."""
     stems = {"name": _name_stem(sheet)} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
     honesty = {
         f"honesty_{number}": _stem(sheet, (HONESTY, str(number)), title, "honesty", _NATURE)
         for number, title in enumerate(TEXTS["titles"][HONESTY], 1)
     }
+    top = _top(sheet, stems, honesty)
+    if quick:
+        first = next(iter(honesty))
+        honesty = {first: honesty[first]}
+        for stem in (stems | honesty).values():
+            branches = stem["branches"].items()
+            stem["branches"] = {name: steps[: 2 * QUICK_PUSHES] for name, steps in branches if name in QUICK}
+        top["name"] += "-quick"
+        top["kinds"] = {name: _quick_kind(kind) for name, kind in top["kinds"].items()}
+        top["experiments"]["honesty"]["stems"] = [first]
     return {
-        "protocol.yaml": yaml_text(_top(sheet, stems, honesty)),
+        "protocol.yaml": yaml_text(top),
         "judge.md": (HERE / "judge.md").read_text(encoding="utf-8"),
         "system/persona.md": sheet.prompt + "\n",
         "rubrics/character.md": (HERE / "character.md").read_text(encoding="utf-8"),
         **{f"stems/{name}.yaml": yaml_text(stem) for name, stem in (stems | honesty).items()},
     }
+
+
+def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
+    """*kind* with the branches of a first look: its factor times the answer to the question."""
+    score = kind["score"]
+    rules = {branch: rule for branch, rule in score["rules"].items() if branch in QUICK}
+    score = {**score, "rules": rules, "terms": [{"branches": ["question"], "weight": 1}]}
+    return {**kind, "branches": [branch for branch in kind["branches"] if branch in QUICK], "score": score}
 
 
 def protocol_name(sheet: Sheet) -> str:
