@@ -224,7 +224,7 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
     (name, taste) = (stem.lines for key, stem in read_lines(written)[0].items() if key[0] in ("name", "tastes"))
 
     assert "spent $0.00 by this command" in again.stderr
-    assert "Mira, played by sim:sim/persona-keeper@none-t0.7: held 2 of 2" in played.stdout, played.stderr
+    assert "Mira, played by sim:sim/persona-keeper@none-t0.7\nheld 2 of 2" in played.stdout, played.stderr
     assert "almanac" not in written  # refused by the second call
     assert "5 minutes" not in written  # by the rule
     assert taste["opening"] == "What weather do you like best?"
