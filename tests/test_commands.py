@@ -435,8 +435,8 @@ def test_what_an_endpoint_offers_is_listed(folder: Path) -> None:
 
 def test_a_word_keeps_some_and_says_who_serves_them(folder: Path) -> None:
     """The slug is what --provider takes."""
-    done = aib(folder, "models", "VERBOSE", "--endpoint", "sim")
-    (verbose,) = json.loads(aib(folder, "models", "verbose", "--endpoint", "sim", "--json").stdout)
+    done = aib(folder, "models", "SIM/VERBOSE", "--endpoint", "sim")
+    (verbose,) = json.loads(aib(folder, "models", "sim/verbose", "--endpoint", "sim", "--json").stdout)
 
     assert "sim-two/int4 (Sim Two)" in " ".join(done.stdout.split())
     assert "mirror" not in done.stdout

@@ -71,7 +71,8 @@ def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
     (copy / PACKAGE / "report/runs_view.py").write_text(view, encoding="utf-8")
     (copy / PACKAGE / "cli/runs.py").write_text(command, encoding="utf-8")
     main = copy / PACKAGE / "cli/main.py"
-    main.write_text(main.read_text(encoding="utf-8").replace("COMMANDS = {\n", f"COMMANDS = {{\n{row}", 1), "utf-8")
+    group = f'GROUPS = {{\n    "New": {{\n{row}    }},\n'
+    main.write_text(main.read_text(encoding="utf-8").replace("GROUPS = {\n", group, 1), "utf-8")
 
     nothing = aib(copy, user, "runs")
     assert user.aib("run", "scripted:acme/one", "--protocol", "small", "--runs", "2").returncode == 0

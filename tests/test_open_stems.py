@@ -60,13 +60,15 @@ def test_a_kind_that_cannot_be_scored_says_why(changes: dict[str, object], says:
 
 
 def marks(scenario: Scenario, **levels: str) -> Marks:
-    """*levels* as a judge's marks; `position` of all replies that are marked."""
+    """*levels* as a judge's marks; `position` of all replies that are marked. It sounds like itself throughout."""
     given = {
         name: level
         for key, level in levels.items()
         for name in ([f"position_{reply}" for reply in scenario.judged] if key == "position" else [key])
     }
-    return {mark.name: float(mark.levels.index(given[mark.name])) for mark in scenario.marks if mark.name in given}
+    voice = {mark.name: mark.high for mark in scenario.marks if mark.name == "voice"}
+    read = {mark.name: float(mark.levels.index(given[mark.name])) for mark in scenario.marks if mark.name in given}
+    return voice | read
 
 
 def test_each_kind_has_its_own_score() -> None:

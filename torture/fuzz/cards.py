@@ -15,7 +15,8 @@ from pathlib import Path
 from fuzz.json_values import flatten, grow
 from fuzz.texts import assert_names, assert_storable
 from independence_bench.errors import WrongUse
-from independence_bench.personas.cards import PNG, read_description, sheet_text
+from independence_bench.personas.cards import PNG, SECTION_OF, read_description, sheet_text
+from independence_bench.personas.lines import SECTIONS
 from independence_bench.yaml_io import read_mapping
 
 KINDS = ("card.png", "chunk.png", "card.json", "grown.json", "prompt.md")
@@ -45,13 +46,13 @@ def check(data: bytes) -> None:
             assert_names(error, str(file))
             return
     draft = found.draft
-    texts = [text for section in draft.items.values() for item in section.items() for text in item]
+    texts = [text for one in draft.statements for text in (one.topic, one.says, one.field, one.quote)]
     assert_storable(draft.name, draft.prompt, draft.voice, *texts, *found.notes)
     written = read_mapping(sheet_text(draft), lambda where, problem: WrongUse(f"{where}: {problem}"))
     assert written["name"] == draft.name
     assert written.get("prompt", "").rstrip("\n") == draft.prompt, (written.get("prompt"), draft.prompt)
-    for section, items in draft.items.items():
-        assert written[section] == dict(items)
+    active = {(section, says) for section in SECTIONS for says in written.get(section, {}).values()}
+    assert active <= {(SECTION_OF[one.kind], one.says) for one in draft.statements if one.kind in SECTION_OF}
 
 
 def picture(body: bytes) -> bytes:

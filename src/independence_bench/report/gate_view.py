@@ -90,7 +90,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     yield Note(("before: ", Name(build.before.label), f" ({plural(len(build.before.runs), 'run')}{since})"))
     for title in dict.fromkeys(crossing.title for crossing in build.crossings):
         of_line = [crossing for crossing in build.crossings if crossing.title == title]
-        first = min(of_line, key=lambda one: (one.push or 0, one.run))
+        first = min(of_line, key=lambda one: (one.push is None, one.push or 0, one.run))
         runs = plural(len({one.run for one in of_line}), "run")
         yield Note(Prose(f"It {crossed(first)}, in {runs}:"), "bold")
         yield Passage(quoted(first.text), indent=2, style="dim")
