@@ -30,7 +30,7 @@ from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
 from independence_bench.protocol.plan import every_configuration
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.protocol.scoring import OWN, mean_of
 
 Index = tuple[float, Interval | None]  # in [0, 100], and where it lies by the same test again, where that is known
 Indices = Mapping[Configuration, Index]  # of one subject, where it has one
@@ -183,7 +183,7 @@ def _indices(boards: Sequence[Board]) -> tuple[dict[str, dict[Configuration, Ind
             by_itself = row.by_configuration or {board.configurations[0]: row.score}
             sure = row.uncertainty_by_configuration or {board.configurations[0]: row.uncertainty.index}
             there |= {
-                c: (score.index, sure.get(c, UNKNOWN).rerun)
+                c: (score.index, sure.get(c, UNKNOWN).rerun if board.rules == OWN.name else None)
                 for c, score in by_itself.items()
                 if score.index is not None
             }

@@ -65,13 +65,20 @@ def boards_of(
             ]
             made[-1] = _with_branches(_measured(board, by_judge), results, given)
         else:
-            made[-1] = replace(board, ranked=tuple(_over_runs(row, records.published) for row in board.ranked))
+            made[-1] = replace(
+                board, ranked=tuple(_over_runs(row, board.protocol, records.published) for row in board.ranked)
+            )
     return made
 
 
-def _over_runs(row: Row, published: Mapping[str, PublishedRow]) -> Row:
-    """By rules that are not ours: the row with Student's t over its runs, and the interval that was published of it."""
-    over_runs, given = t_interval(row.whole), published.get(row.subject.hash)
+def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRow]) -> Row:
+    """By rules that are not ours: the row with Student's t over its runs, and the interval that was published of it.
+
+    Runs that lack a dimension are of another quantity, so where there is one there is no interval over runs.
+    """
+    counted = [one.name for one in protocol.dimensions if one.weight]
+    alike = all(run.dimensions.get(name) is not None for run in row.runs.values() for name in counted)
+    over_runs, given = t_interval(row.whole) if alike else None, published.get(row.subject.hash)
     same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
     return replace(
         row,

@@ -26,6 +26,7 @@ SHIPPED = Path(__file__).with_name("outside.yaml")
 COLUMNS = ("model", "value", "error", "low", "high")  # of a user's file
 MOST = 10_000  # rows
 LONGEST = 300  # characters of a name
+LARGEST = 1e12  # of a figure
 
 
 class _Shipped(Strict):
@@ -90,6 +91,8 @@ def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
             error = _number(row["error"], where)
         elif row.get("low") and row.get("high"):
             error = (_number(row["high"], where) - _number(row["low"], where)) / ERRORS_WIDE
+        elif row.get("low") or row.get("high"):
+            raise WrongUse(f"{where}: low and high are both given or neither")
         if not row["model"] or len(row["model"]) > LONGEST:
             raise WrongUse(f"{where}: a model's name has 1 to {LONGEST} characters")
         if error is not None and error < 0:
@@ -125,6 +128,8 @@ def _number(cell: str, where: str) -> float:
         number = float(cell)
     except ValueError:
         number = float("nan")
-    if not isfinite(number):
-        raise WrongUse(f"{where}: {label_text(cell[:40])} is no number; write 12.5, without % or thousands")
+    if not isfinite(number) or abs(number) > LARGEST:
+        raise WrongUse(
+            f"{where}: {label_text(cell[:40])} is no number to {LARGEST:g}; write 12.5, without % or thousands"
+        )
     return number

@@ -94,8 +94,10 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     try:
         with path.open(encoding="utf-8", newline="", errors="replace") as file:
             lines = list(csv.DictReader(file.read(LARGEST_ROWS).splitlines()))
-    except (OSError, csv.Error):
+    except FileNotFoundError:
         return {}, []
+    except (OSError, csv.Error) as error:
+        return {}, [str(error)]
     for number, line in enumerate(lines, 2):
         try:
             if line.get("index") and line.get("ci_low"):

@@ -108,9 +108,9 @@ def _overview(found: Sequence[Examined]) -> Iterator[Block]:
         columns_of("judge", "rubrics", "kappa", "$", "sat", "fit for"),
         rows,
         f"rubrics: how many of the {len(questions())} it has sat; kappa: agreement with the known states, of its "
-        "weakest rubric; $: what all of its answers have cost; fit for: by its weakest rubric (docs/judges.md). "
-        "`aib exam -j MODEL` shows one in full and asks only what is missing.",
-        brief="kappa: agreement with the known states in the weakest rubric, which also decides the fitness.",
+        "weakest rubric; $: what all of its answers have cost; fit for: by its weakest rubric and the floors "
+        "of kinds (docs/judges.md). `aib exam -j MODEL` shows one in full and asks only what is missing.",
+        brief="kappa: agreement with the known states, weakest rubric; it and the floors of kinds decide the fitness.",
     )
 
 

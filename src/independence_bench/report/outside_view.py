@@ -85,13 +85,18 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
         return "No outside board has enough models in common with this one to say anything."
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
     contrary = _named(convergent, "contrary")
-    said = (
-        f"Of {plural(len(convergent), 'board')} that should go with the index, {_named(convergent, 'as expected')} "
-        f"is shown to; of {len(discriminant)} that should not, {_named(discriminant, 'goes together')} is."
-    )
+    parts = [
+        f"of {plural(len(boards), 'board')} with an interval that {should} go with the index: {_named(boards, verdict)}"
+        for boards, should, verdict in (
+            (convergent, "should", "as expected"),
+            (discriminant, "should not", "goes together"),
+        )
+        if boards
+    ]
+    said = f"Shown to, {'; '.join(parts)}."
     if contrary != "none":
         said += f" Contrary to what was expected: {contrary}."
-    if all(one.verdict != "as expected" for one in convergent):
+    if convergent and all(one.verdict != "as expected" for one in convergent):
         said += " That the index measures what they measure is not shown."
     return said
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import character_of
+from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import (
     SCORED,
     apart,
@@ -21,6 +22,7 @@ from independence_bench.report.board_view import (
     made_by,
     marks_table,
     not_ranked,
+    over_runs,
     ranking,
     short,
     unranked,
@@ -154,7 +156,10 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Bullets(
         [
             "Index: 0 to 100, the mean over runs.",
-            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI.",
+            "In the picture: the dot is the index, the thick bar its rerun CI, the thin bar its new scenarios CI."
+            if board.rules == OWN.name
+            else "In the picture: the dot is the index, the bar its CI over runs.",
+            *(Prose(line) for line in over_runs(board)),
             *(Prose(line) for line in doubts(board)),
             *([SCORED] if board.protocol.score is not None else []),
             "Ties: two subjects that share a letter cannot be told apart on this test.",

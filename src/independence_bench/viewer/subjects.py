@@ -14,7 +14,7 @@ from independence_bench.analysis.compare_settings import SubjectEffect, change_b
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.scoring import mean_of
+from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
@@ -198,7 +198,7 @@ def _elsewhere(catalog: Catalog, entry: BoardEntry, row: Row, why_no_interval: s
         board = None if other is entry or other.series != entry.series else catalog.boards_like(other).get(other.id)
         for there in board.rows if board else ():
             if board and there.subject.hash == row.subject.hash:
-                why, change = fragments.why_no_interval(board), _change(row, there)
+                why, change = fragments.why_no_interval(board), _change(row, there) if board.rules == OWN.name else None
                 yield Elsewhere(
                     board=other.id,
                     configurations=other.configurations,

@@ -28,7 +28,7 @@ def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = 
         numbers = np.array(of_run or [1] * len(runs))
         for number in np.unique(numbers):
             mine = runs[numbers == number]
-            if len(mine) >= FEWEST_ORDERED:
+            if len(mine) >= FEWEST_ORDERED and np.isfinite(mine).all():
                 away = mine - mine.mean(axis=0)
                 whole = away.sum(axis=1)
                 sums += [_neighbours(away @ away.T), _neighbours(np.outer(whole, whole))]

@@ -87,13 +87,15 @@ def ratio_limits(parts: Floats, wholes: Floats, runs: float) -> Limits:
 
 
 def t_interval(numbers: Sequence[float]) -> Interval | None:
-    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two.
+    """Student's t around the mean of *numbers*, at 95% if they are normal; None for fewer than two, or if equal.
 
     Near an end of their scale they are not, and it covers less (docs/coverage.md, "Other methods").
     """
     if len(numbers) < 2:
         return None
     mean, deviation = float(np.mean(numbers)), float(np.std(numbers, ddof=1))
+    if deviation < 1e-9:  # says nothing of how much they vary
+        return None
     reach = float(t_quantile(LEVEL, len(numbers) - 1.0)) * deviation / sqrt(len(numbers))
     return Interval(mean - reach, mean + reach)
 
