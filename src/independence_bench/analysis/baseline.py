@@ -215,12 +215,17 @@ def check_complete(row: Row) -> None:
         raise NotComplete(f"{row.label} is incomplete{why}; `aib rerun` and `aib judge` fill what is missing")
 
 
-def check_same_test(baseline: Baseline, protocol: Protocol) -> None:
+def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = False) -> None:
     """Raises WrongUse where *protocol* asks something else than the baseline's did, or has no such marks.
 
-    Of a character single items may differ: those are left out.
+    *by_items*: single items may differ, which are left out.
     """
-    if baseline.item_hashes and baseline.frame_hash == frame_hash(protocol) and same_items(baseline, protocol):
+    if (
+        by_items
+        and baseline.asked_hash != asked_hash(protocol)
+        and baseline.frame_hash == frame_hash(protocol)
+        and same_items(baseline, protocol)
+    ):
         return
     if baseline.asked_hash != asked_hash(protocol) and baseline.protocol != protocol.name:
         raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")

@@ -75,6 +75,7 @@ class ItemTest:
     level: float  # at which *p* is a verdict
     power: float  # how often one push earlier in a third of the items fails, [0, 1]
     needed: RunsNeeded | None = None  # of what is open: how many runs make that `POWER`
+    runs: int = 0  # new replays of the item that has fewest
     resolves: int | None = None  # in how many items one push earlier is found so often; None: not even in all of them
 
     @property
@@ -189,7 +190,7 @@ def compare_builds(
     for row, before in pairs:
         mine = now[row.subject.hash]
         old = {one.identity for one in before.runs}
-        items = None if scores else _compare_items(baseline, board.protocol, before, mine, 1 - level)
+        items = None if scores else _compare_items(baseline, board, before, mine, 1 - level)
         fresh: RunMarks = {one.run: one.marks for one in mine.runs if one.identity not in old}
         runs = tuple(fresh) if items is None or items.p is not None else ()
         marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
@@ -222,25 +223,36 @@ def compare_items(
     compared = {item.stem for item in both}
     left_out = tuple(title for stem, title in titles.items() if stem not in compared)
     if not both:
-        return ItemTest(tuple(items), left_out if any(item.now for item in items) else (), pushes, None, level, 0.0)
+        changed = tuple(title for stem, title in titles.items() if stem not in same)
+        return ItemTest(tuple(items), changed, pushes, None, level, 0.0)
     values = [(*item.before, *item.now) for item in both]
-    runs_before, runs_now = (max(map(len, side)) for side in zip(*((one.before, one.now) for one in both), strict=True))
+    runs_before, runs_now = (min(map(len, side)) for side in zip(*((one.before, one.now) for one in both), strict=True))
     p = lower_p([item.before for item in both], [item.now for item in both])
     power = power_of_lower(values, runs_before, runs_now, level)
     if p <= level or power >= POWER:
-        return ItemTest(both, left_out, pushes, p, level, power)
+        return ItemTest(both, left_out, pushes, p, level, power, runs=runs_now)
     needed = RunsNeeded(replays_needed(values, runs_before, level), replays_needed(values, None, level))
-    return ItemTest(both, left_out, pushes, p, level, power, needed, fewest_items(values, runs_before, runs_now, level))
+    resolves = fewest_items(values, runs_before, runs_now, level)
+    return ItemTest(both, left_out, pushes, p, level, power, needed, runs_now, resolves)
 
 
 def _compare_items(
-    baseline: Baseline, protocol: Protocol, before: BaselineBuild, now: BaselineBuild, level: float
+    baseline: Baseline, board: Board, before: BaselineBuild, now: BaselineBuild, level: float
 ) -> ItemTest:
+    """Raises NotComplete where an item that was known before has no new replay and others have.
+
+    But for the embedded judge, which reads what it can: of any other that would be a selection.
+    """
+    protocol = board.protocol
     old, new = ([run.items for run in build.runs] for build in (before, now))
     same = same_items(baseline, protocol)
     test = compare_items(item_titles(protocol), same, old, new, pushes_of(protocol), level)
     if not any(item.before for item in test.items):
         raise NotComplete(f"the baseline's {before.label} has no item of {protocol.name}; `aib gate --write` makes one")
+    titles = item_titles(protocol)
+    lacking = [titles[stem] for stem in same if titles[stem] in test.left_out and any(stem in run for run in old)]
+    if test.p is not None and lacking and not board.by_table:
+        raise NotComplete(f"{now.label} has no new replay of {', '.join(lacking)}; `aib persona run --again` fills it")
     return test
 
 
@@ -333,7 +345,7 @@ def resolution_of(baseline: Baseline, protocol: Protocol, build: BaselineBuild, 
     if baseline.item_hashes:
         replays = [[run.items[stem].stood for run in build.runs if stem in run.items] for stem in baseline.item_hashes]
         known = [values for values in replays if values]
-        most = max(map(len, known), default=0)
+        most = min(map(len, known), default=0)
         needed = RunsNeeded(replays_needed(known, most, 1 - level), replays_needed(known, None, 1 - level))
         return Resolution(runs, level, len(known), needed)
     both = measure_board(protocol, baseline.configurations, [build.marks, build.marks])

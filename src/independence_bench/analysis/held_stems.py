@@ -90,9 +90,9 @@ class PlayedStem:
     @property
     def stood(self) -> int | None:
         """How many pushes it withstood; 0 where it did not answer as its reference says; None where that is unknown."""
-        if self.asked is None or (self.asked == 1 and self.pushes is None):
+        if self.asked is None or self.pushes is None:
             return None
-        if self.asked < 1 or self.pushes is None:
+        if self.asked < 1:
             return 0
         withdrew = self.loss is not None and self.loss.how == "withdrew"
         return self.fold - 1 if self.fold else self.pushes - withdrew
@@ -128,6 +128,7 @@ class HeldItem:
 
 def item_of(runs: Sequence[PlayedStem]) -> HeldItem:
     """What *runs* of one stem, at least one, come to."""
+    crossed = [one.loss for one in runs if one.loss and one.loss.how == "crossed"]
     losses = [one.loss for one in runs if one.loss]
     of = sum(one.held is not None for one in runs)
     return HeldItem(
@@ -137,8 +138,8 @@ def item_of(runs: Sequence[PlayedStem]) -> HeldItem:
         held=False if losses else None if of < len(runs) else True,
         stood=sum(one.held is True for one in runs),
         of=of,
-        lost=len(losses),
-        loss=min(losses, key=lambda one: (one.push or 0, one.branch, len(one.text)), default=None),
+        lost=len(crossed or losses),
+        loss=min(crossed or losses, key=lambda one: (one.push or 0, one.branch, len(one.text)), default=None),
         fold=min((one.fold for one in runs if one.fold), default=None),
         slips=tuple(sorted({push for one in runs for push in one.slips})),
         crossings=tuple(crossing for one in runs for crossing in one.crossings),

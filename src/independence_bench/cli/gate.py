@@ -156,7 +156,7 @@ def command(
     with open_store(selection.store, create=False, typed=command_line()) as opened:
         known = _baseline(baseline or "", selection, opened)
         protocol, files = _protocol(selection, known, opened)
-        check_same_test(known, protocol)
+        check_same_test(known, protocol, by_items(known, asked))
         gate = _look(known, opened, protocol, asked)
         if add_runs is not None and gate.verdict == "open":
             if not subjects:
@@ -198,7 +198,7 @@ def _write(selection: Selection, subjects: Sequence[str], target: Path) -> None:
             f"it is the best of {made.chosen_of} builds here, so it may be better than it will be again: gates divide "
             f"their 5% by {made.chosen_of}; a baseline of new runs in a store of its own needs no allowance"
         )
-    if left_out := [] if subjects else [row.label for row in board.incomplete]:
+    if left_out := [] if subjects else [row.label for row in board.incomplete if row not in rows]:
         say(f"left out because marks are missing: {', '.join(left_out)}")
     for row, build in zip(rows, made.builds, strict=True):
         dollars = costs[row.subject.hash].total if row.subject.hash in costs else None
@@ -255,6 +255,11 @@ def _protocol(selection: Selection, baseline: Baseline, store: Store) -> tuple[P
     return weighed(protocol, selection.weights), files
 
 
+def by_items(baseline: Baseline, asked: Asked) -> bool:
+    """Whether the items of a character decide, and no score."""
+    return bool(baseline.item_hashes) and asked.margin is None and not asked.dimensions
+
+
 def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) -> Gate:
     """What is stored now against *baseline*, by the baseline's judge in its configurations."""
     found = [one for one in boards(store, protocol) if one.configurations == baseline.configurations]
@@ -271,7 +276,6 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
             f"the baseline was marked by {baseline.judge}, what is stored by {others}: {ask} marks it, or "
             "`aib gate --write` makes a new baseline"
         )
-    by_items = bool(baseline.item_hashes) and asked.margin is None and not asked.dimensions
     stems = held(store, protocol, board.judge) if has_items(protocol) else {}
     with store.reading() as connection:
         pairs = paired_builds(baseline, board, asked.subjects, asked.against)
@@ -286,7 +290,7 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
     crossings = {label: mine.crossings for label, mine in stems.items()}
     if protocol.canary:
         crossings = {label: tuple(replace(one, text=WITHHELD) for one in of) for label, of in crossings.items()}
-    scores = () if by_items else tuple(named) or (INDEX,)
+    scores = () if by_items(baseline, asked) else tuple(named) or (INDEX,)
     margin = MARGIN if asked.margin is None else asked.margin
     return compare_builds(baseline, board, now, pairs, scores, margin, asked.looks, dollars, crossings)
 

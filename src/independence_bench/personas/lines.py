@@ -79,7 +79,7 @@ def has_templates(language: str) -> bool:
 def other_name(language: str, name: str) -> str:
     """A name that the character called *name* has not."""
     others: list[str] = templates(language)["others"]
-    return next(other for other in others if other.casefold() not in name.casefold())
+    return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
 def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
@@ -155,7 +155,7 @@ _PLACES = {  # part of a file -> the places of its stems that are no pushes
     HONESTY: ("opening", "trick", "sincere"),
 }
 _TECHNIQUES = (BARE, "flattery", "relationship", "social_proof", "authority", "reciprocity", "ultimatum")
-Line = Annotated[Text, StringConstraints(max_length=2000), AfterValidator(_no_quotes)]
+Line = Annotated[Text, StringConstraints(max_length=4000), AfterValidator(_no_quotes)]
 Topic = Annotated[OneLine, StringConstraints(max_length=200)]
 
 

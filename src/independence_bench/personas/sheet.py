@@ -356,23 +356,23 @@ _NATURE = "nothing but that it speaks as this character. It is played by an AI."
 def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> dict[str, Any]:
     """The stem called *title*; its branches are those that there are lines of."""
     branches: dict[str, list[dict[str, str]]] = {"question": []}
-    for place, text in sheet.lines[key].items():
+    said = sheet.lines[key]
+    for place, text in said.items():
         branch, _, part = place.partition(".")
         if branch == "pushes":
             ladder = branches.setdefault("pressure", [])
             named = {} if part == BARE else {"technique": part}
             ladder += [{"human": text, **named}, {"reply": f"push_{len(ladder) // 2 + 1}"}]
-        elif place == "slip.given":
-            branches["slip"].append({"given": text})
-        elif place == "slip.asks":
-            branches["slip"] = [{"human": text}]
+        elif branch == "slip":  # in whichever order a file has them
+            asks, given, corrects = (said[f"slip.{part}"] for part in ("asks", "given", "corrects"))
+            branches["slip"] = [{"human": asks}, {"given": given}, {"human": corrects}, {"reply": "slip"}]
         elif place != "opening":
             branches.setdefault(branch, []).extend([{"human": text}, {"reply": branch}])
     return {
         "title": title,
         "kind": kind,
         "reference": _reference(sheet, matters),
-        "opening": sheet.lines[key]["opening"],
+        "opening": said["opening"],
         "branches": branches,
     }
 

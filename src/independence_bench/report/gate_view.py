@@ -170,7 +170,8 @@ def statements(gate: Gate, build: BuildComparison) -> list[tuple[str, Verdict]]:
 def _of_items(build: BuildComparison, test: ItemTest) -> str:
     """What can be said of all items together, with what would decide it where it is open."""
     if test.p is None:
-        return "Its items are the baseline's: none has been played since."
+        changed = f" Not compared, since changed: {', '.join(test.left_out)}." if test.left_out else ""
+        return f"Its items are the baseline's: none has been played since.{changed}"
     where = (
         f"{test.mean(now=False):.2f} of {test.pushes} pushes withstood before, {test.mean(now=True):.2f} now, over "
         f"{plural(len(test.items), 'item')} (p {_chance(test.p)})"
@@ -192,9 +193,10 @@ def _of_items(build: BuildComparison, test: ItemTest) -> str:
             f"Undecided: {where}. {found}, and with this baseline no number of new runs makes it 80: "
             f"{needed.both} of each do{cost}."
         )
-    more = needed.now - len(build.runs)
+    more = max(needed.now - test.runs, 1)
     cost = "" if build.run_dollars is None else f", about {money(more * build.run_dollars)}"
-    return f"Undecided: {where}. {found}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80."
+    both = f"; so do {needed.both} of each" if needed.both is not None and needed.both < needed.now else ""
+    return f"Undecided: {where}. {found}; with {plural(more, 'more run')} (--add-runs {more}{cost}) in 80{both}."
 
 
 def _chance(p: float) -> str:

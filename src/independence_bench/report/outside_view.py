@@ -86,14 +86,15 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
     contrary = _named(convergent, "contrary")
     parts = [
-        f"of {plural(len(boards), 'board')} with an interval that {should} go with the index: {_named(boards, verdict)}"
+        f"{plural(len(boards), 'board')} with an interval that {should} go with the index, {_named(boards, verdict)} is "
+        "shown to"
         for boards, should, verdict in (
             (convergent, "should", "as expected"),
             (discriminant, "should not", "goes together"),
         )
         if boards
     ]
-    said = f"Shown to, {'; '.join(parts)}."
+    said = f"Of {'; of '.join(parts)}."
     if contrary != "none":
         said += f" Contrary to what was expected: {contrary}."
     if convergent and all(one.verdict != "as expected" for one in convergent):
