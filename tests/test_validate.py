@@ -294,6 +294,6 @@ def test_what_may_be_concluded(board: Board) -> None:
     )
     assert outside_statement([read("below 0", 0.1, 0.9), read("near 0", -0.9, -0.4)]) == (
         "Of 1 board with an interval that should go with the index, none is shown to; of 1 board with an interval "
-        "that should not go with the index, 1 (theirs) is shown to. Contrary to what was expected: 1 (theirs). That the "
-        "index measures what they measure is not shown."
+        "that should not go with the index, 1 (theirs) is shown to. Contrary to what was expected: 1 (theirs). That "
+        "the index measures what they measure is not shown."
     )

@@ -11,9 +11,10 @@ test("what a judge made of a question, beside another judge, and only those mark
   await expect(page.getByRole("table", { name: "Two judges, paired" }).locator("tbody tr")).toHaveCount(1);
 
   const questions = page.getByRole("region", { name: "Questions" });
-  await expect(questions.getByText("60 questions")).toBeVisible();
+  const all = (await questions.getByText(/^\d+ questions$/).textContent()) ?? "";
+  expect(parseInt(all)).toBeGreaterThan(60);
   await page.getByRole("button", { name: "marked wrongly" }).click();
-  await expect(questions.getByText("60 questions")).toHaveCount(0);
+  await expect(questions.getByText(all, { exact: true })).toHaveCount(0);
   const first = questions.getByRole("listitem").first();
   await expect(first).toContainText("✗"); // by the one that sees nothing
   await first.locator("summary").click();

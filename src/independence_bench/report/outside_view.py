@@ -86,8 +86,8 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
     contrary = _named(convergent, "contrary")
     parts = [
-        f"{plural(len(boards), 'board')} with an interval that {should} go with the index, {_named(boards, verdict)} is "
-        "shown to"
+        f"{plural(len(boards), 'board')} with an interval that {should} go with the index, {_named(boards, verdict)} "
+        "is shown to"
         for boards, should, verdict in (
             (convergent, "should", "as expected"),
             (discriminant, "should not", "goes together"),
