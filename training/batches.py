@@ -6,9 +6,11 @@ A batch is BATCH.md, its answer BATCH.answers.json, as the reader gave it. What 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from independence_bench.cli.options import permissions
 from independence_bench.judging.output import one_object
@@ -30,6 +32,20 @@ def arguments(about: str | None, tasks: Sequence[str], readers: int, usual: Path
     if given.task == "ask" and not given.model:
         parser.error("name who reads: --model [ENDPOINT:]MODEL")
     return given
+
+
+def answers_in(folder: Path) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """(cases in their order, the reader's object) of each batch of FOLDER/key.json that has an answer.
+
+    ValueError for an answer that is no JSON object.
+    """
+    for batch, cases in json.loads((folder / "key.json").read_text("utf-8")).items():
+        path = folder / f"{batch}.answers.json"
+        if path.exists():
+            given = one_object(path.read_text("utf-8"))
+            if given is None:
+                raise ValueError(f"{path} is no JSON object")
+            yield cases, given
 
 
 async def ask(waiting: Sequence[Path], model: str, models_file: Path | None, form: str) -> None:

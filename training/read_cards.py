@@ -23,9 +23,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from batches import arguments, ask
+from batches import answers_in, arguments, ask
 
-from independence_bench.judging.output import one_object
 from independence_bench.personas.cards import Description, read_description
 
 FOLDER = Path(__file__).parent / "cards"
@@ -94,14 +93,7 @@ def write_batches(out: Path, readers: int) -> None:
 def readings(folder: Path) -> dict[str, list[list[Mark]]]:
     """Card -> the marks of each of its readers. ValueError for an answer that is no object of lists."""
     found: dict[str, list[list[Mark]]] = defaultdict(list)
-    key = json.loads((folder / "key.json").read_text("utf-8")) if (folder / "key.json").exists() else {}
-    for batch, names in key.items():
-        path = folder / f"{batch}.answers.json"
-        if not path.exists():
-            continue
-        given = one_object(path.read_text("utf-8"))
-        if given is None:
-            raise ValueError(f"{path} is no JSON object")
+    for names, given in answers_in(folder) if (folder / "key.json").exists() else ():
         for number, name in enumerate(names, 1):
             pairs = [
                 pair for pair in given.get(str(number), []) if len(pair) == 2 and all(isinstance(x, str) for x in pair)

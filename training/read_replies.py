@@ -21,12 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from batches import arguments, ask
+from batches import answers_in, arguments, ask
 from pilot.readings import played_protocol
 
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.hashing import content_hash
-from independence_bench.judging.output import one_object
 from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.offer import Offer, read_aspect, read_option
 from independence_bench.protocol.script import Fork, Ladder, Says, Script
@@ -131,13 +130,7 @@ def write_batches(out: Path, readers: int) -> None:
 def readings(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Case -> (name, aspect) by each of its readers, in lower case. ValueError for an answer that is no object."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for batch, cases in json.loads((folder / "key.json").read_text("utf-8")).items():
-        path = folder / f"{batch}.answers.json"
-        if not path.exists():
-            continue
-        given = one_object(path.read_text("utf-8"))
-        if given is None:
-            raise ValueError(f"{path} is no JSON object")
+    for cases, given in answers_in(folder):
         for number, case in enumerate(cases, 1):
             if str(number) in given:
                 name, _, aspect = str(given[str(number)]).lower().partition("|")
