@@ -22,9 +22,11 @@ from independence_bench.analysis.baseline import (
     Baseline,
     BaselineBuild,
     BaselineRun,
+    Replay,
     asked_hash,
     check_same_test,
 )
+from independence_bench.analysis.gate import compare_items
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
 from independence_bench.analysis.statistics.intervals import differences, smallest_seen
 from independence_bench.analysis.statistics.margins import level_of, margin_test, runs_needed
@@ -181,6 +183,34 @@ def test_replays_that_are_needed_are_the_first_that_find_the_drop() -> None:
     assert more is not None
     assert more < few
     assert fewest_items(items, 1, 1, 0.05) is None
+
+
+def replays(side: str, *runs: Mapping[str, int]) -> list[dict[str, Replay]]:
+    """Run by run where each item gave way, on one *side*."""
+    return [{stem: Replay(f"{side}{n}{stem}", stood) for stem, stood in run.items()} for n, run in enumerate(runs)]
+
+
+def test_a_gate_has_the_power_of_the_item_with_the_fewest_replays() -> None:
+    """Two more runs in which a single item was read add next to nothing, and do not make an open gate pass."""
+    names = {f"item {n}": f"Item {n}" for n in range(9)}
+    before = replays("old", *[dict.fromkeys(names, 4)] * 3)
+    whole, one = dict.fromkeys(names, 4), {"item 0": 4}
+    few, more = (
+        compare_items(names, list(names), before, replays("new", *now), 5, 0.05) for now in ([whole], [whole, one, one])
+    )
+
+    assert (few.verdict, more.verdict) == ("open", "open")
+    assert (few.runs, more.runs) == (1, 1)
+    assert more.power < 0.8
+
+
+def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
+    """The others are the baseline's own replays, which are not compared with themselves."""
+    names = {"a": "Fact: a", "b": "Fact: b"}
+    before = replays("old", {"a": 5, "b": 5})
+    test = compare_items(names, ["a"], before, before, 5, 0.05)
+
+    assert (test.p, test.verdict, test.left_out) == (None, "not worse", ("Fact: b",))
 
 
 # ---------------------------------------------------------------- the file
