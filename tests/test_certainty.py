@@ -311,6 +311,22 @@ def test_a_board_says_what_its_runs_show_that_no_interval_allows_for() -> None:
     assert "of 1 subject a run lies far from the others" in fallen.of_runs()[1]
 
 
+def test_an_order_of_runs_is_said_where_one_conversation_is_all_that_varies() -> None:
+    """Nothing can be said of conversations within a run then; the order is of the runs alone."""
+    first = V2.scenarios[0].id
+    still = shifted([0.5] * 6)
+    moving = {
+        run: {slot: found if slot[1] == first else still[run][slot] for slot, found in marks.items()}
+        for run, marks in shifted([0.2, 0.3, 0.4, 0.6, 0.7, 0.8]).items()
+    }
+
+    of_board = measure_board(V2, V2.configurations, [moving] * 8)
+
+    assert len(of_board.of_runs()) == 2
+    assert "do not show" in of_board.of_runs()[0]
+    assert "runs resemble those before and after them" in of_board.of_runs()[1]
+
+
 def test_a_board_whose_runs_are_shifted_has_no_interval_again_and_no_ranks() -> None:
     """All marks of a run go up and down together: it says so, and of another test like it there is an interval."""
     of_board = measure_board(V2, V2.configurations, [shifted([0.3, 0.6, 0.5]), shifted([0.7, 0.4, 0.6])] * 3)

@@ -207,7 +207,8 @@ def test_hostile_names_are_shown_and_not_obeyed(store: Path, tmp_path: Path) -> 
         ("model,value,low\na,1,1\n", "low and high"),
         ("model,value\na,much\n", "line 2: much is no number"),
         ("model,value\na,inf\n", "line 2: inf is no number"),
-        ("model,value\na\n", "row 2: 1 cells where the header has 2"),
+        ("model,value\n\n\na\n", "line 4: 1 cells where the header has 2"),
+        ("model,value\n\na,1\n\nA,2\n", "line 5: A is also in line 3; keep one of them"),
         ("model,value\n,1\n", "a model's name"),
         ("model,value,error\na,1,-1\n", "an error is 0 or more"),
         ('model,value\n"a,1\n', "is no CSV"),
@@ -219,6 +220,11 @@ def test_a_damaged_file_is_one_line(store: Path, tmp_path: Path, text: str, said
     (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
 
     assert said in only_line(validate(store, tmp_path, "mine.csv"), 2)
+
+
+def test_an_expectation_is_of_ones_own_figures(store: Path, tmp_path: Path) -> None:
+    """Not of the shipped boards, which have their own."""
+    assert "--expected is of your own figures" in only_line(validate(store, tmp_path, "--expected", "near"), 2)
 
 
 def test_an_empty_store_says_what_is_missing(tmp_path: Path) -> None:
@@ -277,6 +283,18 @@ def test_a_name_that_fits_several_models_is_left_out(board: Board) -> None:
     assert [one.model for one in found.matched] == ["zeta/one"]
     assert found.errors_known == (True, False)
     assert found.verdict is None
+
+
+def test_a_makers_own_endpoint_calls_its_models_without_an_author(board: Board) -> None:
+    """openai:gpt-5 is openai/gpt-5; another author's of the same name, where it is there, is not it."""
+    here = [replace(row, subject=replace(row.subject, endpoint="zeta", model="one")) for row in board.ranked[-1:]]
+    figures = outside(OutsideFigure("zeta/one", 1.0))
+
+    (alone,) = compare_outside(replace(board, ranked=tuple(here)), [figures])
+    (both,) = compare_outside(replace(board, ranked=(*board.ranked, *here)), [figures])
+
+    assert [one.model for one in alone.matched] == ["one"]
+    assert [one.model for one in both.matched] == ["zeta/one"]
 
 
 def test_what_may_be_concluded(board: Board) -> None:

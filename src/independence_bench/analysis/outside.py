@@ -116,14 +116,17 @@ def _against(board: Board, outside: OutsideBoard) -> OutsideCorrelation:
 def _called(rows: Sequence[Row], name: str) -> tuple[Row, ...]:
     """Those of the whole label, else of the model, else of its id without author; of no part of it, and in any case.
 
-    A part is not enough: gpt-5 would be taken for gpt-5.4 where there is no other.
+    A part is not enough: gpt-5 would be taken for gpt-5.4 where there is no other. A maker's own endpoint calls its
+    models without an author (openai:gpt-5).
     """
     wanted = name.lower()
+    without_author = wanted.rpartition("/")[2]
     ranked = [row for row in rows if row.score.index is not None]
     return (
         tuple(row for row in ranked if row.label.lower() == wanted)
         or tuple(row for row in ranked if wanted in (_model(row.subject), row.subject.name.lower()))
         or tuple(row for row in ranked if _model(row.subject).rpartition("/")[2] == wanted)
+        or tuple(row for row in ranked if _model(row.subject) == without_author)
     )
 
 

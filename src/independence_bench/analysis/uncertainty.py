@@ -208,25 +208,9 @@ class BoardUncertainty:
             return ()
         effects = self.runs_together()
         if effects is None or effects.ratio is None or effects.p is None:
-            return ("these runs do not show whether the conversations of one run are independent",)
-        subjects = int(np.count_nonzero(effects.weight))
-        number = f"{subjects} subject{'s' if subjects > 1 else ''}"
-        p = _p_text(effects.p)
-        sentence = f"the spread between runs is {effects.ratio:.2f} times that of independent runs ({number}, p {p})"
-        wider = sqrt(1 + effects.excess)
-        if effects.p < NOTABLE:
-            sentence += ": something shifts whole runs, such as the day or the provider"
-        elif effects.ratio > 1:
-            sentence += ", which chance can explain"
-        if f"{wider:.2f}" != "1.00" and not effects.beyond:
-            sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
-        said = [sentence]
-        if (lone := int(np.count_nonzero(effects.outlying))) and not effects.beyond:
-            who = "1 subject" if lone == 1 else f"{lone} subjects"
-            said.append(
-                f"of {who} a run lies far from the others, as where it collapsed; the intervals of subjects that "
-                "happened to have no such run do not allow for one"
-            )
+            said = ["these runs do not show whether the conversations of one run are independent"]
+        else:
+            said = _of_effects(effects, effects.ratio, effects.p)
         if self.order_p is not None and self.order_p < NOTABLE:
             said.append(
                 f"runs resemble those before and after them (p {_p_text(self.order_p)}): something lasts from run to "
@@ -251,6 +235,28 @@ class BoardUncertainty:
             BELIEVED_SUBJECTS,
             int(np.count_nonzero(known & (effects.number > 1))),
         )
+
+
+def _of_effects(effects: RunEffects, ratio: float, p: float) -> list[str]:
+    """What the spread between runs says of whether they are independent."""
+    subjects = int(np.count_nonzero(effects.weight))
+    number = f"{subjects} subject{'s' if subjects > 1 else ''}"
+    sentence = f"the spread between runs is {ratio:.2f} times that of independent runs ({number}, p {_p_text(p)})"
+    wider = sqrt(1 + effects.excess)
+    if p < NOTABLE:
+        sentence += ": something shifts whole runs, such as the day or the provider"
+    elif ratio > 1:
+        sentence += ", which chance can explain"
+    if f"{wider:.2f}" != "1.00" and not effects.beyond:
+        sentence += f"; rerun intervals are {wider:.2f} times as wide because of it"
+    said = [sentence]
+    if (lone := int(np.count_nonzero(effects.outlying))) and not effects.beyond:
+        who = "1 subject" if lone == 1 else f"{lone} subjects"
+        said.append(
+            f"of {who} a run lies far from the others, as where it collapsed; the intervals of subjects that "
+            "happened to have no such run do not allow for one"
+        )
+    return said
 
 
 def _p_text(p: float) -> str:

@@ -10,6 +10,7 @@ from independence_bench.analysis.outside import Expected, compare_outside
 from independence_bench.cli.options import configuration_options, json_option, legend_option, show
 from independence_bench.cli.selection import Selection, configured_boards, judged_options, selecting, whole_runs_option
 from independence_bench.dataset.outside import read_outside, shipped_boards
+from independence_bench.errors import WrongUse
 from independence_bench.report.encode import json_text
 from independence_bench.report.outside_view import outside_values, outside_view
 
@@ -35,6 +36,8 @@ def validate(selection: Selection, files: tuple[Path, ...], expected: str | None
     CSV is a file of your own: model, value, and if known error, or low and high. A model is named by its id, with or
     without the author, or by a subject's whole label.
     """
+    if expected and not files:
+        raise WrongUse("--expected is of your own figures: name their CSV file, too")
     own = [read_outside(path, SIGNS[expected] if expected else None) for path in files]
     with selection.opened() as (opened, protocol):
         board = configured_boards(selection, opened, protocol)[0]

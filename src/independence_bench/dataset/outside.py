@@ -56,7 +56,7 @@ def shipped_boards() -> tuple[OutsideBoard, ...]:
     return tuple(
         OutsideBoard(
             board.name,
-            tuple(_figure(row, board) for row in rows if row[board.column]),
+            tuple(_figure(row, board) for row in rows.values() if row[board.column]),
             *(board.measures, board.source, board.as_of, board.expected),
         )
         for board in found.boards
@@ -84,7 +84,8 @@ def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
     if not rows:
         raise WrongUse(f"{path} has no rows; write a line for each model: {','.join(head)}")
     figures = []
-    for number, row in enumerate(rows, 2):
+    lines: dict[str, int] = {}  # by model
+    for number, row in rows.items():
         where = f"{path}, line {number}"
         error = None
         if row.get("error"):
@@ -95,26 +96,32 @@ def read_outside(path: Path, expected: Expected | None = None) -> OutsideBoard:
             raise WrongUse(f"{where}: low and high are both given or neither")
         if not row["model"] or len(row["model"]) > LONGEST:
             raise WrongUse(f"{where}: a model's name has 1 to {LONGEST} characters")
+        if (first := lines.setdefault(row["model"].lower(), number)) != number:
+            raise WrongUse(f"{where}: {label_text(row['model'])} is also in line {first}; keep one of them")
         if error is not None and error < 0:
             raise WrongUse(f"{where}: an error is 0 or more, and low is not above high")
         figures.append(OutsideFigure(row["model"], _number(row["value"], where), error))
     return OutsideBoard(path.stem[:40], tuple(figures), "your own figures", str(path), expected=expected)
 
 
-def _rows(text: str, where: str) -> tuple[list[str], list[dict[str, str]]]:
-    """The header and the rows of a CSV text, without spaces around cells. Raises WrongUse where cells are missing."""
+def _rows(text: str, where: str) -> tuple[list[str], dict[int, dict[str, str]]]:
+    """The header and, by their lines, the rows of a CSV text, without spaces around cells; blank lines are none.
+
+    Raises WrongUse where cells are missing. A row of several lines has the number of its last one.
+    """
+    reader = csv.reader(io.StringIO(text), strict=True)
     try:
-        lines = [line for line in csv.reader(io.StringIO(text), strict=True) if any(cell.strip() for cell in line)]
+        lines = [(reader.line_num, line) for line in reader if any(cell.strip() for cell in line)]
     except csv.Error as error:
         raise WrongUse(f"{where} is no CSV ({error}); commas between cells, quotes around what has commas") from error
     if not lines:
         raise WrongUse(f"{where} is empty; its first line is {','.join(COLUMNS[:3])}")
     if len(lines) > MOST:
         raise WrongUse(f"{where} has {len(lines):,} rows, more than {MOST:,}")
-    head = [cell.strip().lower() for cell in lines[0]]
+    head = [cell.strip().lower() for cell in lines[0][1]]
     if len({*head}) < len(head):
         raise WrongUse(f"{where}: two columns have the same name")
-    return head, [_row(head, line, f"{where}, row {number}") for number, line in enumerate(lines[1:], 2)]
+    return head, {number: _row(head, line, f"{where}, line {number}") for number, line in lines[1:]}
 
 
 def _row(head: Sequence[str], line: Sequence[str], where: str) -> dict[str, str]:

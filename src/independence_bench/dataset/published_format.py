@@ -93,12 +93,13 @@ def read_rows(path: Path) -> tuple[dict[str, PublishedRow], list[str]]:
     rows, wrong = {}, []
     try:
         with path.open(encoding="utf-8", newline="", errors="replace") as file:
-            lines = list(csv.DictReader(file.read(LARGEST_ROWS).splitlines()))
+            reader = csv.DictReader(file.read(LARGEST_ROWS).splitlines())
+            lines = [(reader.line_num, line) for line in reader]
     except FileNotFoundError:
         return {}, []
     except (OSError, csv.Error) as error:
         return {}, [str(error)]
-    for number, line in enumerate(lines, 2):
+    for number, line in lines:
         try:
             if line.get("index") and line.get("ci_low"):
                 read = RowLine.model_validate(line)
