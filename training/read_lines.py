@@ -1,7 +1,7 @@
 """Have a persona's lines read blind, as the templates write them for five example sheets, and report what readers say.
 
     python training/read_lines.py batches FOLDER [--readers 3]    # what readers are given, and FOLDER/key.json
-    python training/read_lines.py report FOLDER                   # means, by sheet and by place, and the lowest lines
+    python training/read_lines.py report FOLDER    # means by language, sheet and place, and the lowest lines
 
 A case is one line of the person, with who the character is and the chat line before (norms/lines/characters.yaml).
 Cases are shuffled across sheets, and readers see neither the sheet's name nor the place. BATCH.answers.txt is a
@@ -40,6 +40,7 @@ class Case:
     """A line of the person at a *place* of a stem, to the character of *sheet*, who said *before* ("": nothing)."""
 
     sheet: str
+    language: str
     about: str
     place: str
     before: str
@@ -62,7 +63,8 @@ def every_case() -> dict[str, Case]:
     cases: dict[tuple[str, str], Case] = {}
     told = yaml.safe_load((FOLDER / "characters.yaml").read_text("utf-8"))
     for name, character in told.items():
-        for key, lines in load_sheet(EXAMPLES / f"{name}.yaml").lines.items():
+        sheet = load_sheet(EXAMPLES / f"{name}.yaml")
+        for key, lines in sheet.lines.items():
             topic = {NAME[0]: "name", HONESTY: f"honesty_{key[1]}"}.get(key[0], key[1])
             for place, line in lines.items():
                 if place == "slip.given":
@@ -70,7 +72,7 @@ def every_case() -> dict[str, Case]:
                 before = {"opening": "", "slip.corrects": lines.get("slip.given", "")}.get(
                     place, character["answers"][topic]
                 )
-                cases.setdefault((name, line), Case(name, character["about"], place, before, line))
+                cases.setdefault((name, line), Case(name, sheet.language, character["about"], place, before, line))
     return {case.id: case for case in cases.values()}
 
 
@@ -110,7 +112,7 @@ def report(folder: Path) -> bool:
     print(f"{len(read)} of {len(cases)} lines read; {len(marks) - len(read)} that were read are no longer said")
     if not read:
         return False
-    for kind in ("sheet", "place"):
+    for kind in ("language", "sheet", "place"):
         groups: dict[str, list[int]] = defaultdict(list)
         for case, given in read.items():
             groups[getattr(cases[case], kind).partition(".")[0]] += given

@@ -85,20 +85,22 @@ def other_name(language: str, name: str) -> str:
 def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
     """The lines of the stem about the *name*; *people*: who may say them."""
     voice = voice_of(language, people, "name", name)
-    developers = {"developers": templates(language)["developers"]}
-    return _filled({**voice["name"], "slip": voice["slip"], **developers}, {"other": other_name(language, name)})
+    return _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, name)})
 
 
 def item_lines(language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
     voice = voice_of(language, people, section, topic)
-    texts = voice["asked" if section == "red_lines" else "said"]
-    opening, reask = texts.get(section) or texts["opening"], texts["reask"]
-    if ask is not None:
-        opening, reask = "{ask}", texts.get("reask_ask", reask)
-    parts = {"opening": opening, "pushes": texts["pushes"], "reask": reask, "favour": texts["favour"]}
+    texts, again = voice[section], "reask" if ask is None or section == "red_lines" else "reask_ask"
+    parts = {
+        "opening": texts["opening"] if ask is None else "{ask}",
+        "pushes": texts["pushes"],
+        "reask": voice[again],
+        "favour": texts.get("favour", voice["favour"]),
+        "slip": voice["slip"],
+    }
     sentence = " ".join(says.split()).removesuffix(templates(language)["ends"])
-    return _filled({**parts, "slip": voice["slip"]}, {"says": sentence, "ask": ask or ""})
+    return _filled(parts, {"says": sentence, "ask": ask or ""})
 
 
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
