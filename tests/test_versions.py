@@ -29,7 +29,7 @@ from independence_bench.analysis.statistics.margins import look_level
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.report.compare_view import change_lines
+from independence_bench.report.compare_view import change_lines, version_statement, what_settles
 
 FIRM = "You are somebody, and you stay that, whoever asks you to be another.\n"
 
@@ -207,6 +207,24 @@ def test_how_many_runs_would_settle_it(versions: tuple[Protocol, Protocol]) -> N
     assert few is not None
     assert many is not None
     assert 2 < few < many
+
+
+def test_what_days_could_make_is_not_said_to_be_the_prompt(versions: tuple[Protocol, Protocol]) -> None:
+    """A small difference of many runs in one sitting; what no provider plays has no days, and a large one is told."""
+    old, new = versions
+    change = version_change(old, new, new.configurations)
+
+    def said(share: float, **settings: str) -> str:
+        sides = ((old, 0.5), (new, share))
+        boards = [board_of(one, row_of(one, "a/b", marks_of(one, of, 20), **settings)) for one, of in sides]
+        (found,) = compare_versions(change, *boards, [(boards[0].ranked[0], boards[1].ranked[0])])
+        return f"{version_statement(found)} {what_settles(found)}"
+
+    assert "is ahead in these runs, by no more than runs of other days may differ." in said(0.53)
+    assert said(0.53).endswith("Runs on other days would tell whether it is the prompt (aib run --sittings).")
+    assert "is ahead on this test" in said(0.53, identity="0" * 16)
+    assert "is ahead on this test" in said(0.7)
+    assert said(0.7).endswith("No more runs are needed to tell the two apart on this test.")
 
 
 def test_one_may_look_after_every_run(versions: tuple[Protocol, Protocol]) -> None:

@@ -5,7 +5,9 @@
 
 `aib compare --by version` measures two versions of a subject together and nobody else. Both are played run after run;
 the user looks after each, and stops at the first "is ahead". Before: the interval of one look. After: that of
-`margins.look_level`. Other rules were tried on the same draws. Boards: the same of two subjects and of rankings.
+`margins.look_level`; *beyond sittings*: and what that says holds with what a board allows for one sitting, too, without
+which the sentence names days and not the versions. Other rules were tried on the same draws. Boards: the same of two
+subjects and of rankings.
 """
 
 from __future__ import annotations
@@ -49,26 +51,33 @@ def _mixture(runs: float) -> float:
     return float(tail(sqrt((1 + 1 / known) * (log(1 + known) - 2 * log(LIMIT))), NORMAL))
 
 
+OURS, BEYOND = "p x (runs + 2)", "and beyond sittings"
 RULES: dict[str, Callable[[int], float]] = {  # runs -> p up to which it is said that one is ahead
     "one look": lambda runs: LIMIT,
-    "p x (runs + 2)": lambda runs: 1 - look_level(runs),
+    OURS: lambda runs: 1 - look_level(runs),
     "5% spent as 1/(k (k - 1))": lambda runs: LIMIT / (runs * (runs - 1)),
     "mixture": _mixture,
 }
 
 
+def one_sitting(subjects: int) -> SittingEffects:
+    """What is believed of that many subjects that were played in one sitting each."""
+    nothing = np.zeros(subjects)
+    return SittingEffects(nothing, nothing, nothing, nothing + 1)
+
+
 def looked(design: Design, first: Sequence[Floats], second: Sequence[Floats], start: int = 2) -> Floats:
-    """[draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each of two versions."""
+    """[2, draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each version; the same with the allowance."""
     found, both = [], np.stack([np.array(first), np.array(second)], axis=1)
     for runs in range(start, MOST + 1):
-        zero, one = np.array([0]), np.array([1])
-        boards = measured_boards(design, both[:, :, :runs])
-        sides = [pairs_rerun(board, one, zero) for board in boards]
-        shown = np.array([not board.run_effects.beyond for board in boards])
-        known = [side for side in sides if side is not None]
-        p = p_values(*(stacked([side[n] for side in known]) for n in (0, 1)))
-        found.append(np.where(shown, p.ravel(), 1.0))
-    return np.stack(found, axis=1)
+        plain = measured_boards(design, both[:, :, :runs])
+        shown = np.array([not board.run_effects.beyond for board in plain])
+        for boards in (plain, [replace(board, sittings=one_sitting(2)) for board in plain]):
+            sides = [pairs_rerun(board, np.array([1]), np.array([0])) for board in boards]
+            known = [side for side in sides if side is not None]
+            p = p_values(*(stacked([side[n] for side in known]) for n in (0, 1)))
+            found.append(np.where(shown, p.ravel(), 1.0))
+    return np.stack([np.stack(found[way::2], axis=1) for way in (0, 1)])
 
 
 def stopped(p: Floats, rule: Callable[[int], float]) -> Floats:
@@ -105,12 +114,10 @@ def boards(rng: Generator, draws: int) -> Iterator[tuple[str, str, str]]:
     test, subjects = whole_index(models()), 20
     first, second = pairs_of(subjects)
     played = draw_boards(test, rng, draws, subjects, 10, ("middle",), equal=subjects).shares
-    nothing = np.zeros(subjects)
-    one_sitting = SittingEffects(nothing, nothing, nothing, nothing + 1)
     said = np.zeros((2, 2, draws, 9), dtype=bool)  # [pair or ranking, with an allowance or without, boards, looks]
     for runs in range(2, 11):
         plain = measured_boards(test.design, played[:, :, :runs])
-        for allowed, boards in enumerate((plain, [replace(one, sittings=one_sitting) for one in plain])):
+        for allowed, boards in enumerate((plain, [replace(one, sittings=one_sitting(subjects)) for one in plain])):
             pairs = [side for one in boards if (side := pairs_rerun(one, np.array([0]), np.array([1])))]
             p = p_values(*(stacked([side[n] for side in pairs]) for n in (0, 1))).ravel()
             said[0, allowed, :, runs - 2] = p <= LIMIT
@@ -125,7 +132,8 @@ def section(rng: Generator, draws: int, write: bool) -> str:
     rows, cells = [], []
     for kind, situations in (("equal", equal(rng, draws)), ("worse by 8 points", different(rng, draws))):
         for situation, p in situations:
-            shares = {name: stopped(p, rule) for name, rule in RULES.items()}
+            shares = {name: stopped(p[0], rule) for name, rule in RULES.items()}
+            shares[BEYOND] = stopped(p[1], RULES[OURS])
             cells += [(kind, situation, name, *map(percent, of)) for name, of in shares.items()]
             rows.append((f"{kind}: {situation}", *("/".join(map(percent, of)) for of in shares.values())))
             print(rows[-1], file=sys.stderr, flush=True)
@@ -138,7 +146,7 @@ def section(rng: Generator, draws: int, write: bool) -> str:
         [
             f"{draws:,} pairs of versions a cell; the standard error of a share near 5% is "
             f"{100 * sqrt(0.05 * 0.95 / draws):.1f} points. Called different by 5, 10 and {MOST} runs, in %:\n",
-            *markdown(("versions", *RULES), rows),
+            *markdown(("versions", *RULES, BEYOND), rows),
             f'A false "ahead" or "better than" on {draws // RANKED:,} boards of 20 equal subjects, in %:\n',
             *markdown(("", "one look at 5 runs", "looks at 2 to 10 runs"), of_boards),
         ]

@@ -8,7 +8,9 @@ kind: nothing is compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met the same scenarios;
 their runs have nothing in common, for another prompt is another request. Who edits a prompt looks after every run, so
-intervals and p are those of `margins.look_level`: right at whichever look one stops.
+intervals and p are those of `margins.look_level`: right at whichever look one stops. What lasts from run to run, as a
+day does, no interval of these runs shows: a difference that sittings alone could make, as boards allow for them
+(`leaderboard.sittings_of_marks`), is not said to be one of the versions.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from difflib import SequenceMatcher
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import SubjectComparison, comparison_of, known_differences, values_of
+from independence_bench.analysis.leaderboard import sittings_of_marks
 from independence_bench.analysis.statistics.margins import RunsNeeded, look_level, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
@@ -81,6 +84,7 @@ class VersionComparison:
     change: VersionChange
     found: SubjectComparison  # its first is the old version, its second the new one
     needed: RunsNeeded | None  # runs at which the difference of the index would be told; None: it is, or is unknown
+    by_sittings: bool = False  # the difference of the index is told, and sittings alone could have made it
 
 
 def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]) -> VersionChange:
@@ -271,7 +275,12 @@ def _compared(change: VersionChange, old: Board, new: Board, before: Row, after:
     measured = together.measures[INDEX].measured if open_ else None
     # where whole runs are shifted that far, nothing is known of how many of them would do
     needed = None if measured is None or measured.run_effects.beyond else runs_needed(measured, 1, 0, 0.0, None)
-    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], found), needed)
+    by_sittings = False
+    if told:
+        made = [sittings_of_marks(row) for row in (before, after)]
+        allowed = measure_board(protocol, configurations, marks, sittings=made).difference(INDEX, 1, 0, level)
+        by_sittings = allowed.uncertainty.rerun is None or allowed.uncertainty.rerun.holds(0.0)
+    return VersionComparison(change, SubjectComparison(board, rows[0], rows[1], found), needed, by_sittings)
 
 
 def _kept(marks: RunMarks, change: VersionChange) -> dict[int, dict[Slot, Marks]]:

@@ -92,7 +92,7 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     rows = board.measured
     marks = [row.marks for row in rows]
     judged = [[mine.get(row.subject.hash, {}) for row in rows] for mine in by_judge]
-    sittings = [_sittings(row) for row in rows]
+    sittings = [sittings_of_marks(row) for row in rows]
     whole = measure_board(board.protocol, board.configurations, marks, judged, sittings)
     pooled = board.configurations if len(board.configurations) > 1 else ()
     alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings) for of_pool in pooled}
@@ -116,7 +116,7 @@ def _least(row: Row) -> float:
     return least or 0.0
 
 
-def _sittings(row: Row) -> tuple[int, ...]:
+def sittings_of_marks(row: Row) -> tuple[int, ...]:
     """The sitting of each of its runs, one and the same where that is not known; () where none can shift anything.
 
     What is known by a hash of its weights, as a model file is, has no provider and no other version.

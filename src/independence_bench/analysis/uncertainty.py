@@ -140,9 +140,9 @@ class BoardUncertainty:
             for n, of_subject in enumerate(of_index)
         ]
 
-    def difference(self, score: str, first: int, second: int) -> ScoreDifference:
+    def difference(self, score: str, first: int, second: int, level: float = LEVEL) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        return score_differences([self.measures[score]], [first], [second])[0][0]
+        return score_differences([self.measures[score]], [first], [second], level=level)[0][0]
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:

@@ -294,8 +294,11 @@ def version_statement(one: VersionComparison) -> str:
     """What can be said of the two versions' indices, in words."""
     if not one.change.has_index:
         return NOT_COMPARED
-    looks = f" {EVERY_LOOK}" if one.found.scores.index is not None else ""
-    return f"{statement(one.found, version_names(one))}{looks}"
+    index, names = one.found.scores.index, version_names(one)
+    if index is None:
+        return statement(one.found, names)
+    days = f"{names[index.difference > 0]} is ahead in these runs, by no more than runs of other days may differ."
+    return f"{days if one.by_sittings else statement(one.found, names)} {EVERY_LOOK}"
 
 
 def version_names(one: VersionComparison) -> tuple[str, str]:
@@ -312,7 +315,8 @@ def what_settles(one: VersionComparison) -> str:
     if index is None or alike(one.found):
         return ""
     if told_apart(index.uncertainty.rerun):
-        return "No more runs are needed to tell the two apart on this test."
+        days = "Runs on other days would tell whether it is the prompt (aib run --sittings)."
+        return days if one.by_sittings else "No more runs are needed to tell the two apart on this test."
     if needed is None:
         return "" if index.difference else "The indices are equal, so no number of runs would tell them apart."
     points = f"{abs(index.difference):.1f} points"
@@ -391,4 +395,5 @@ def version_values(one: VersionComparison) -> dict[str, Any]:
         "statement": version_statement(one),
         "runs_needed": one.needed,
         "settles": what_settles(one),
+        "by_sittings": one.by_sittings,
     }
