@@ -67,7 +67,7 @@ def one_sitting(subjects: int) -> SittingEffects:
 
 
 def looked(design: Design, first: Sequence[Floats], second: Sequence[Floats], start: int = 2) -> Floats:
-    """[2, draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each version; the same with the allowance."""
+    """[2, draws, looks]: the p of a rerun after *start*, ... `MOST` runs of each version; and with the allowance."""
     found, both = [], np.stack([np.array(first), np.array(second)], axis=1)
     for runs in range(start, MOST + 1):
         plain = measured_boards(design, both[:, :, :runs])
