@@ -13,7 +13,6 @@ from independence_bench.analysis.statistics.variance_components import (
     ONE_JUDGE,
     SEVERAL_JUDGES,
     Components,
-    composite_components,
     jackknife,
     variance_components,
 )
@@ -53,20 +52,27 @@ def drawn(rng: np.random.Generator, subjects: int, scenarios: int, runs: int, ju
 
 
 def with_holes(rng: np.random.Generator, marks: Floats) -> Floats:
-    """One to all of the runs for each subject, and a seventh of what is left missing here and there."""
+    """One to all of the runs for each subject, and some runs of a conversation missing here and there."""
     holed = marks.copy()
     for subject in range(len(holed)):
         holed[subject, :, rng.integers(1, marks.shape[2] + 1) :] = np.nan
-    holed[rng.random(marks.shape[:2]) < 0.07] = np.nan
-    holed[rng.random(marks.shape) < 0.07] = np.nan
+    missing = rng.random(marks.shape) < 0.07
+    missing[:, :, 0] = False
+    holed[missing] = np.nan
     return holed
+
+
+def of_mark(marks: Floats) -> Components:
+    """Those of one scenario's mark."""
+    scenarios = marks.shape[1]
+    return variance_components(marks, [1 / scenarios] * scenarios, [0] * scenarios).of_one_scenario(scenarios)
 
 
 def test_a_published_analysis_of_variance() -> None:
     """Mean squares 62.391, 1.308, 0.712, 0.992: (62.391 - 0.712)/6 = 10.28, (1.308 - 0.712)/40 = 0.0149,
     (0.712 - 0.992)/2 = -0.14 and 0.9917. The negative one is shown as 0.
     """
-    found = variance_components(gauge())
+    found = of_mark(gauge())
 
     assert found.estimates == {
         "p": pytest.approx((1185.425 / 19 - 27.05 / 38) / 6),
@@ -77,34 +83,6 @@ def test_a_published_analysis_of_variance() -> None:
     assert found.estimates["pi"] == pytest.approx(-0.14, abs=0.001)
     assert found.shown["pi"] == 0.0
     assert found.shares["p"] == pytest.approx(10.2798 / (10.2798 + 0.0149 + 0.9917), rel=1e-4)
-
-
-def test_two_subjects_by_hand() -> None:
-    """Cells a1 {0, .2}, a2 {.4}, b1 {.6}, b2 {.6, 1}: half squared differences, a pair of cells counting once.
-
-    Same cell: .02 and .08, mean .05. Same subject: a (.08 + .02)/2 = .05, b (0 + .08)/2 = .04, mean .045. Same
-    scenario: 1 (.18 + .08)/2 = .13, 2 (.02 + .18)/2 = .10, mean .115. Neither: a1 and b2 (.18 + .5 + .08 + .32)/4
-    = .27, a2 and b1 .02, mean .145.
-    """
-    a1, a2, b1, b2 = [0.0, 0.2], [0.4], [0.6], [0.6, 1.0]
-    marks = np.full((2, 2, 2, 1), np.nan)
-    for (subject, scenario), cell in zip(((0, 0), (0, 1), (1, 0), (1, 1)), (a1, a2, b1, b2), strict=True):
-        marks[subject, scenario, : len(cell), 0] = cell
-
-    def half(one: list[float], other: list[float]) -> float:
-        return float(np.mean([(x - y) ** 2 / 2 for x in one for y in other]))
-
-    run = (0.02 + 0.08) / 2
-    subject = (half(a1, a2) + half(b1, b2)) / 2
-    scenario = (half(a1, b1) + half(a2, b2)) / 2
-    neither = (half(a1, b2) + half(a2, b1)) / 2
-    assert (run, subject, scenario, neither) == pytest.approx((0.05, 0.045, 0.115, 0.145))
-    assert variance_components(marks).estimates == {
-        "p": pytest.approx(neither - subject),
-        "i": pytest.approx(neither - scenario),
-        "pi": pytest.approx(subject + scenario - run - neither),
-        "r:pi": pytest.approx(run),
-    }
 
 
 def test_balanced_judges_are_an_analysis_of_variance() -> None:
@@ -145,7 +123,7 @@ def test_balanced_judges_are_an_analysis_of_variance() -> None:
         "pih": (ms["pih"] - ms["residual"]) / r,
         "residual": ms["residual"],
     }
-    assert variance_components(marks).estimates == {name: pytest.approx(expected[name]) for name in SEVERAL_JUDGES}
+    assert of_mark(marks).estimates == {name: pytest.approx(expected[name]) for name in SEVERAL_JUDGES}
 
 
 @pytest.mark.torture
@@ -157,7 +135,7 @@ def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
     found: dict[str, list[float]] = {}
     for _ in range(800):
         marks = drawn(rng, 16, 6, 4, judges)
-        for name, value in variance_components(with_holes(rng, marks) if holes else marks).estimates.items():
+        for name, value in of_mark(with_holes(rng, marks) if holes else marks).estimates.items():
             assert value is not None
             found.setdefault(name, []).append(value)
 
@@ -170,7 +148,7 @@ def test_what_was_planted_is_found(judges: int, holes: bool) -> None:
 def test_standard_errors_are_what_estimates_vary_by() -> None:
     """Over 400 draws of other subjects and scenarios the jackknife's is on average within 15% of the true one."""
     rng = np.random.default_rng(3)
-    draws = [variance_components(drawn(rng, 40, 6, 3, 1)) for _ in range(400)]
+    draws = [of_mark(drawn(rng, 40, 6, 3, 1)) for _ in range(400)]
 
     for name in ("p", "pi", "r:pi"):
         true = float(np.std([one.estimates[name] for one in draws], ddof=1))
@@ -183,40 +161,14 @@ def test_without_each_subject_is_without_each_subject() -> None:
     """What is computed for all at once is what comes out when one is really left out."""
     rng = np.random.default_rng(8)
     marks = with_holes(rng, drawn(rng, 9, 5, 3, 2))
-    found = variance_components(marks)
+    found = of_mark(marks)
     for subject, left_out in enumerate(found.left_out):
-        assert left_out == pytest.approx(variance_components(np.delete(marks, subject, axis=0)).estimates)
-
-
-def test_what_cannot_be_told_is_none() -> None:
-    """One scenario, one run, one subject, no subject; a single judge is no source at all."""
-    marks = np.random.default_rng(2).random((5, 4, 3, 1))
-
-    def known(some: Floats) -> set[str]:
-        return {name for name, value in variance_components(some).estimates.items() if value is not None}
-
-    assert known(marks) == {"p", "i", "pi", "r:pi"}
-    assert known(marks[:, :1]) == {"r:pi"}
-    assert known(marks[:, :, :1]) == {"p", "i"}
-    assert known(marks[:1]) == {"r:pi"}
-    assert known(marks[:0]) == known(np.full_like(marks, np.nan)) == set()
-    assert variance_components(marks[:1]).shares == dict.fromkeys(("p", "i", "pi", "r:pi"))
-    with pytest.raises(ValueError, match="axes"):
-        variance_components(marks[..., 0])
-
-
-def test_judges_who_never_marked_the_same_leave_runs_and_judges_apart() -> None:
-    """Without a conversation that two of them marked, what is theirs cannot be told from what is the run's."""
-    marks = np.random.default_rng(4).random((6, 3, 4, 2))
-    marks[:, :, :2, 1] = marks[:, :, 2:, 0] = np.nan
-    estimates = variance_components(marks).estimates
-    assert estimates["r:pi"] is estimates["residual"] is None
-    assert estimates["h"] is not None
+        assert left_out.estimates == pytest.approx(of_mark(np.delete(marks, subject, axis=0)).estimates)
 
 
 def test_marks_that_do_not_vary_have_no_shares() -> None:
     """All variances are 0, and 0 of 0 is no share."""
-    found = variance_components(np.full((4, 3, 2, 1), 0.7))
+    found = of_mark(np.full((4, 3, 2, 1), 0.7))
     assert found.estimates == pytest.approx(dict.fromkeys(found.estimates, 0.0))
     assert set(Components(dict.fromkeys(found.estimates, 0.0)).shares.values()) == {None}
 
@@ -232,26 +184,12 @@ def test_the_jackknife_of_a_mean_is_its_standard_error() -> None:
 # ---------------------------------------------------------------- sums over strata
 
 
-@pytest.mark.parametrize("judges", [1, 3])
-def test_one_stratum_of_equal_points_is_one_mark(judges: int) -> None:
-    """The mean of five scenarios: components with scenarios in them count a fifth, the others in full."""
-    marks = np.random.default_rng(6).random((8, 5, 3, judges))
-
-    whole = composite_components(marks, [1 / 5] * 5, [0] * 5).estimates
-
-    assert whole == {
-        name: pytest.approx(value / (5 if name in OF_SCENARIOS else 1))
-        for name, value in variance_components(marks).estimates.items()
-        if value is not None
-    }
-
-
 def test_the_variance_of_the_index_is_all_of_its_parts() -> None:
     """With as many runs for everybody: p + pi + r:pi / runs is the variance of the observed sums, to the digit."""
     marks = np.random.default_rng(7).random((12, 7, 4, 1))
     points = np.array([1.0, 4, 2, 3, 3, 5, 2])
 
-    found = composite_components(marks, list(points), [0, 0, 0, 1, 1, 2, 2]).estimates
+    found = variance_components(marks, list(points), [0, 0, 0, 1, 1, 2, 2]).estimates
 
     observed = marks[..., 0].mean(axis=2) @ points
     parts = [found[name] or 0.0 for name in ("p", "pi", "r:pi")]
@@ -269,7 +207,7 @@ def test_two_strata_by_hand() -> None:
     shares = 0.5 + 2 * basis @ root.T  # n - 1 = 4
     marks = np.repeat(shares[:, :, None, None], 2, axis=2)
 
-    found = composite_components(marks, [1.0] * 4, [0, 0, 1, 1])
+    found = variance_components(marks, [1.0] * 4, [0, 0, 1, 1])
 
     assert {name: found.estimates[name] for name in ("p", "pi", "r:pi")} == {
         "p": pytest.approx(0.48), "pi": pytest.approx(0.04), "r:pi": pytest.approx(0)
@@ -288,7 +226,7 @@ def test_what_was_planted_in_strata_is_found(judges: int) -> None:
         marks = drawn(rng, 14, 6, 4, judges)
         for subject in range(14):
             marks[subject, :, rng.integers(1, 5) :] = np.nan
-        for name, value in composite_components(marks, list(points), [0, 0, 0, 1, 1, 1], False).estimates.items():
+        for name, value in variance_components(marks, list(points), [0, 0, 0, 1, 1, 1]).estimates.items():
             assert value is not None
             found.setdefault(name, []).append(value)
 
@@ -301,11 +239,11 @@ def test_what_was_planted_in_strata_is_found(judges: int) -> None:
 def test_what_a_sum_cannot_tell_is_none() -> None:
     """A stratum of one scenario, nobody played twice, one subject; an empty cell is an error."""
     marks = np.random.default_rng(9).random((5, 3, 2, 1))
-    alone = composite_components(marks, [1.0, 1, 1], [0, 0, 1]).estimates
-    once = composite_components(marks[:, :, :1], [1.0, 1, 1], [0, 0, 0]).estimates
+    alone = variance_components(marks, [1.0, 1, 1], [0, 0, 1]).estimates
+    once = variance_components(marks[:, :, :1], [1.0, 1, 1], [0, 0, 0]).estimates
     assert {name for name, value in alone.items() if value is not None} == {"r:pi"}
     assert {name for name, value in once.items() if value is not None} == {"p", "i"}
-    assert set(composite_components(marks[:1], [1.0, 1, 1], [0, 0, 0]).estimates.values()) == {None}
+    assert set(variance_components(marks[:1], [1.0, 1, 1], [0, 0, 0]).estimates.values()) == {None}
     marks[2, 1] = np.nan
     with pytest.raises(ValueError, match="no mark in one of the scenarios"):
-        composite_components(marks, [1.0, 1, 1], [0, 0, 0])
+        variance_components(marks, [1.0, 1, 1], [0, 0, 0])

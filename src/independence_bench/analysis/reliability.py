@@ -27,11 +27,8 @@ from independence_bench.analysis.statistics.sample_means import FEWEST, apart_in
 from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.analysis.statistics.variance_components import (
     Components,
-    Sources,
-    composite_components,
     generalizability,
     jackknife,
-    sources_of,
     variance_components,
 )
 from independence_bench.errors import WrongUse
@@ -145,11 +142,14 @@ def _of_mark(mark: Mark, study: _Study) -> ReliabilityRow:
     inverted = dimension is not None and dimension.inverted
     weight = MarkWeight(mark.name, mark.low, mark.high, inverted, 1.0, dimension.name if dimension else "")
     given_by = [s.id for s in study.protocol.scenarios if any(own.name == mark.name for own in s.marks)]
-    components = variance_components(_shares({scenario: [weight] for scenario in given_by}, study))
-    sources = [sources_of(estimates) for estimates in (components.estimates, *components.left_out)]
+    shares = _shares({scenario: [weight] for scenario in given_by}, study)
+    runs = np.all(~np.isnan(shares), axis=3)  # a mark that does not count may be missing
+    whole = np.all(np.any(runs, axis=2), axis=1)
+    mean, strata = [1 / len(given_by)] * len(given_by), [0] * len(given_by)
+    components = variance_components(shares[whole], mean, strata)
     counts = dimension is not None and dimension.weight > 0
-    title, reliable = mark_words(mark.name), _reliable([len(given_by)], sources, study)
-    return ReliabilityRow(title, None, counts, len(given_by), components, *reliable)
+    of_one = components.of_one_scenario(len(given_by))
+    return ReliabilityRow(mark_words(mark.name), None, counts, len(given_by), of_one, *_reliable(components, study))
 
 
 def _of_points(title: str, experiments: Sequence[str], study: _Study) -> ReliabilityRow:
@@ -162,27 +162,16 @@ def _of_points(title: str, experiments: Sequence[str], study: _Study) -> Reliabi
     }
     to_be_had = [study.points(name) for name in strata]
     shares = _shares({name: study.worths[name] for name in strata}, study)
-    whole = composite_components(shares, to_be_had, list(strata.values()))
-    components = Components(whole.estimates, tuple(without.estimates for without in whole.left_out))
-    sources = [sources_of(of.estimates, of.by_stratum) for of in (whole, *whole.left_out)]
-    reliable = _reliable([1] * len(experiments), sources, study)
-    return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *reliable)
+    components = variance_components(shares, to_be_had, list(strata.values()))
+    return ReliabilityRow(title, fsum(to_be_had), True, len(strata), components, *_reliable(components, study))
 
 
-def _reliable(
-    scenarios: Sequence[int], sources: Sequence[Sources | None], study: _Study
-) -> tuple[float | None, float | None, tuple[float | None, ...]]:
-    """E rho^2: (as it was played, its standard error, that of every design).
+def _reliable(components: Components, study: _Study) -> tuple[float | None, float | None, tuple[float | None, ...]]:
+    """E rho^2: (as it was played, its standard error, that of every design)."""
 
-    *scenarios*: of each stratum, as often as in *sources*, which are those of all subjects, then without each of them.
-    """
-
-    def reached(of: Sources | None, times: int, runs: int) -> float | None:
-        return generalizability(of, [times * n for n in scenarios], runs, study.judges) if of else None
-
-    whole, *left_out = sources
-    error = jackknife([reached(without, 1, study.runs) for without in left_out])
-    return reached(whole, 1, study.runs), error, tuple(reached(whole, times, runs) for times, runs in study.designs)
+    error = jackknife([generalizability(of, 1, study.runs, study.judges) for of in components.left_out])
+    more = tuple(generalizability(components, times, runs, study.judges) for times, runs in study.designs)
+    return generalizability(components, 1, study.runs, study.judges), error, more
 
 
 def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats:

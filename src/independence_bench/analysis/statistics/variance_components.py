@@ -12,11 +12,8 @@ Dependability of Behavioral Measurements, 1972; R. L. Brennan, Generalizability 
     ph, ih, pih   judges who are milder with some subjects, in some scenarios, or with some subjects in some scenarios
     residual      what is left: a judge and a run
 
-Estimated from the differences between marks: half the squared difference of two of them expects the sum of the
-components that the two do not share (G. G. Koch, Technometrics 10, 1968, 551-558). That holds whoever was played how
-often, so unequal numbers of runs and missing cells bias nothing; in a balanced design the estimates are those of the
-analysis of variance. The pairs of two cells count as much as those of any two others, so no subject weighs more for
-having been played more often.
+Estimated by moments from means over runs, of which the noise of runs is taken out. Subjects may have been played in
+unequal numbers of runs; in a balanced design the estimates are those of the analysis of variance.
 
 An index is a sum of points, conversation by conversation. A scenario is one of those that its stratum (an experiment)
 might have had; strata are fixed, and what a subject is in one is correlated with what it is in another (multivariate
@@ -32,14 +29,13 @@ taken out:
     i    sum of c_s^2 times the variance of scenarios within their stratum, as if all had been equally hard for all
 
 and likewise h, ph (like p), ih, pih (like pi) and the residual (like r:pi) where several judges marked the same
-conversations. In a single stratum of scenarios with equal points these are the estimates of a mark.
+conversations. A mark is the mean over its scenarios: a single stratum of scenarios with equal points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -52,31 +48,22 @@ ONE_JUDGE = ("p", "i", "pi", "r:pi")
 SEVERAL_JUDGES = (*ONE_JUDGE, "h", "ph", "ih", "pih", "residual")
 OF_NO_SUBJECT = ("i", "h", "ih")
 
-# component -> what its estimate is the sum of, and what is taken from it. The letters say what two marks share, and
-# nothing else; half their squared difference expects everything that is not made of those. "r": the same run.
-_MADE_OF = {
-    "p": (("",), ("p",)),
-    "i": (("",), ("i",)),
-    "pi": (("p", "i"), ("pi", "")),
-    "r:pi": (("pi",), ("pir",)),
-    "h": (("",), ("h",)),
-    "ph": (("p", "h"), ("ph", "")),
-    "ih": (("i", "h"), ("ih", "")),
-    "pih": (("", "pi", "ph", "ih"), ("pih", "p", "i", "h")),
-    "residual": (("pir", "pih"), ("pi",)),
-}
+OF_SCENARIOS = ("i", "pi", "r:pi", "ih", "pih", "residual")  # components with a scenario in them; else p, h, ph
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variance components of one mark, as estimated: one below 0 is an estimate of something near 0.
+    """Variance components of a sum of points, in points squared, as estimated: one below 0 is something near 0.
 
-    *estimates* has `ONE_JUDGE` or `SEVERAL_JUDGES`, None where there is nothing to tell it by: one subject, one
-    scenario, no cell with two runs, no conversation with two judges. *left_out*: the same without each subject.
+    *estimates* has `ONE_JUDGE` or `SEVERAL_JUDGES`; one with scenarios in it is the sum over strata of what
+    *by_stratum* has, in the order of the strata. None where there is nothing to tell it by: fewer than two subjects, a
+    stratum of a single scenario, no subject that was played twice in some scenario. *left_out*: the same without each
+    subject.
     """
 
     estimates: Mapping[str, float | None]
-    left_out: tuple[Mapping[str, float | None], ...] = ()
+    by_stratum: tuple[Mapping[str, float | None], ...] = ()
+    left_out: tuple[Components, ...] = ()
 
     @property
     def errors(self) -> dict[str, float | None]:
@@ -86,7 +73,7 @@ class Components:
         hardly; and for fewer than `FEWEST_LEFT_OUT` subjects.
         """
         return {
-            name: None if name in OF_NO_SUBJECT else jackknife([without[name] for without in self.left_out])
+            name: None if name in OF_NO_SUBJECT else jackknife([of.estimates[name] for of in self.left_out])
             for name in self.estimates
         }
 
@@ -102,26 +89,12 @@ class Components:
         whole = len(known) == len(self.estimates) and sum(known) > 0
         return {name: value / sum(known) if whole and value is not None else None for name, value in self.shown.items()}
 
-
-def variance_components(marks: Floats) -> Components:
-    """The variance components of *marks*, (subjects, scenarios, runs, judges) as shares in [0, 1]; nan: none there.
-
-    Unbiased, whatever is missing. The judge is a source only where there are several. Raises ValueError for marks of
-    another shape.
-    """
-    if marks.ndim != 4:
-        raise ValueError(f"marks have the axes subjects, scenarios, runs and judges, not {marks.ndim}")
-    judges = marks.shape[3]
-    halves = _half_squares(marks)
-    every: dict[str, list[float]] = {}
-    for name in SEVERAL_JUDGES if judges > 1 else ONE_JUDGE:
-        plus, minus = _MADE_OF[name] if judges > 1 or name != "r:pi" else (("pi",), ())
-        estimates = np.sum([halves[share] for share in plus], axis=0) - sum(halves[share] for share in minus)
-        every[name] = estimates.tolist()
-    whole, *left_out = (
-        {name: None if isnan(of[n]) else of[n] for name, of in every.items()} for n in range(1 + len(marks))
-    )
-    return Components(whole, tuple(left_out))
+    def of_one_scenario(self, scenarios: int) -> Components:
+        """Those of one scenario's mark, where these are of the mean over so many."""
+        return Components(
+            {n: v and v * scenarios if n in OF_SCENARIOS else v for n, v in self.estimates.items()},
+            left_out=tuple(of.of_one_scenario(scenarios) for of in self.left_out),
+        )
 
 
 def jackknife(left_out: Sequence[float | None]) -> float | None:
@@ -136,89 +109,7 @@ def jackknife(left_out: Sequence[float | None]) -> float | None:
     return sqrt((len(there) - 1) * float(np.var(np.array(there))))
 
 
-def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:
-    """Means over *axes* of what is there; nan where nothing is."""
-    there = ~np.isnan(values)
-    count = np.count_nonzero(there, axis=axes)
-    total = np.where(there, values, 0.0).sum(axis=axes)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _half_squares(marks: Floats) -> dict[str, Floats]:
-    """What two marks share -> half the squared difference of two such marks, over all pairs; nan where there is none.
-
-    Of all subjects together, and then without each of them: (1 + subjects). With one judge no key names judges;
-    with several, "h" stands for the same one.
-
-    The mean over all runs of (x - y)^2 / 2 for two cells is (mean x^2 + mean y^2)/2 - mean x mean y, so no pair of
-    marks of different cells is looked at one by one.
-    """
-    centred = marks - _mean(marks, (0, 1, 2, 3)) if np.any(~np.isnan(marks)) else marks  # so that squares stay exact
-    mean, square = _mean(centred, (2,)), _mean(centred**2, (2,))  # (subjects, scenarios, judges)
-    there, same_run = (~np.isnan(mean)).astype(np.float64), np.eye(marks.shape[2], dtype=bool)
-    mean, square = np.nan_to_num(mean), np.nan_to_num(square)
-    total: dict[str, Floats] = {}
-    count: dict[str, Floats] = {}
-    for one, other in product(range(marks.shape[3]), repeat=2):
-        judge = "h" if one == other and marks.shape[3] > 1 else ""
-        squares = _products(square[:, :, one], there[:, :, other]), _products(there[:, :, one], square[:, :, other])
-        products, pairs = _products(mean[:, :, one], mean[:, :, other]), _products(there[:, :, one], there[:, :, other])
-        by_share = {s: ((squares[0][s] + squares[1][s]) / 2 - products[s], pairs[s]) for s in pairs}
-        difference = centred[:, :, :, None, one] - centred[:, :, None, :, other]
-        for share, runs in (("pi", ~same_run), ("pir", same_run)):
-            if share + judge != "pirh":  # a mark and itself
-                of_cell = _mean(np.where(runs, difference, np.nan) ** 2 / 2, (2, 3))
-                known = (~np.isnan(of_cell)).astype(np.float64)
-                sums = np.nan_to_num(of_cell).sum(axis=1), known.sum(axis=1)
-                by_share[share] = (_without_each(sums[0]), _without_each(sums[1]))
-        for share, (half, number) in by_share.items():
-            total[share + judge] = total.get(share + judge, 0.0) + half
-            count[share + judge] = count.get(share + judge, 0.0) + number
-    return {share: total[share] / np.where(pairs > 0.5, pairs, np.nan) for share, pairs in count.items()}
-
-
-def _products(x: Floats, y: Floats) -> dict[str, Floats]:
-    """Sums of x[p, i] * y[q, j] over pairs of cells: of one subject, of one scenario, of neither.
-
-    Of all subjects, and then without each of them.
-    """
-    none = np.zeros((1, x.shape[1]))  # leaving out no subject is leaving out one with nothing
-    own_x, own_y = np.vstack([none, x]), np.vstack([none, y])
-    rest_x, rest_y = x.sum(axis=0) - own_x, y.sum(axis=0) - own_y  # by scenario
-    cell = _without_each(np.sum(x * y, axis=1))
-    of_subject = _without_each(x.sum(axis=1) * y.sum(axis=1))
-    of_scenario = np.sum(rest_x * rest_y, axis=1)
-    every = rest_x.sum(axis=1) * rest_y.sum(axis=1)
-    return {"p": of_subject - cell, "i": of_scenario - cell, "": every - of_subject - of_scenario + cell}
-
-
-def _without_each(of_subject: Floats) -> Floats:
-    """The sum over subjects, and then without each of them."""
-    sums: Floats = of_subject.sum() - np.concatenate([np.zeros(1), of_subject])
-    return sums
-
-
-# ---------------------------------------------------------------- of a sum over strata of scenarios
-
-
-OF_SCENARIOS = ("i", "pi", "r:pi", "ih", "pih", "residual")  # components with a scenario in them; else p, h, ph
-
-
-@dataclass(frozen=True, slots=True)
-class Composite:
-    """Variance components of a sum of points, in points squared, as estimated (one may be below 0).
-
-    A component with scenarios in it is the sum over strata of what *by_stratum* has, in the order of the strata. None
-    where there is nothing to tell it by: fewer than two subjects, a stratum of a single scenario, no subject that was
-    played twice in some scenario. *left_out*: the same without each subject.
-    """
-
-    estimates: Mapping[str, float | None]
-    by_stratum: tuple[Mapping[str, float | None], ...]
-    left_out: tuple[Composite, ...] = ()
-
-
-def composite_components(shares: Floats, points: Sequence[float], strata: Sequence[int]) -> Composite:
+def variance_components(shares: Floats, points: Sequence[float], strata: Sequence[int]) -> Components:
     """The variance components of the sum of *points* (one a scenario) times *shares*; and of it without each subject.
 
     *shares*: (subjects, scenarios, runs, judges), each in [0, 1]; nan where a run was not played, which may be so for
@@ -229,16 +120,16 @@ def composite_components(shares: Floats, points: Sequence[float], strata: Sequen
         raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
     weights = np.array(points, dtype=np.float64)
     members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
-    left_out = [_composite(np.delete(shares, subject, axis=0), weights, members) for subject in range(len(shares))]
-    return replace(_composite(shares, weights, members), left_out=tuple(left_out))
+    left_out = [_components(np.delete(shares, subject, axis=0), weights, members) for subject in range(len(shares))]
+    return replace(_components(shares, weights, members), left_out=tuple(left_out))
 
 
-def _composite(shares: Floats, points: Floats, members: Sequence[Numbers]) -> Composite:
+def _components(shares: Floats, points: Floats, members: Sequence[Numbers]) -> Components:
     """*members*: the scenarios of each stratum."""
     names = SEVERAL_JUDGES if shares.shape[3] > 1 else ONE_JUDGE
     if len(shares) < 2:
         nothing = {name: None for name in names if name in OF_SCENARIOS}
-        return Composite(dict.fromkeys(names), tuple(nothing for _ in members))
+        return Components(dict.fromkeys(names), tuple(nothing for _ in members))
     tables = _tables(shares)
     within = [_within(tables, points, own, names) for own in members]
     estimates = {
@@ -246,7 +137,7 @@ def _composite(shares: Floats, points: Floats, members: Sequence[Numbers]) -> Co
         for name in names
     }
     known, *by_stratum = ({name: None if isnan(n) else n for name, n in of.items()} for of in (estimates, *within))
-    return Composite(known, tuple(by_stratum))
+    return Components(known, tuple(by_stratum))
 
 
 def _tables(shares: Floats) -> dict[str, Floats]:
@@ -357,42 +248,24 @@ def _within(tables: Mapping[str, Floats], points: Floats, own: Numbers, names: S
 # ---------------------------------------------------------------- how reliable a test would be
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Variances, none below 0, of a score over as many scenarios as there are, each played once, under one judge."""
-
-    between: Mapping[str, float]  # p, and h and ph where judges are known as a source
-    within: tuple[Mapping[str, float], ...]  # for each stratum: i, pi, r:pi, and ih, pih and the residual
-
-
-def sources_of(
-    estimates: Mapping[str, float | None], strata: Sequence[Mapping[str, float | None]] = ()
-) -> Sources | None:
-    """Variances for a decision study; estimates below 0 count as 0. None where one of them is not known.
-
-    *estimates* are components of one mark, or with *strata* those of a sum over strata, each with its own.
-    """
-    parts = strata or [{name: value for name, value in estimates.items() if name in OF_SCENARIOS}]
-    between = {name: value for name, value in estimates.items() if name not in OF_SCENARIOS}
-    if any(value is None for part in (between, *parts) for value in part.values()):
-        return None
-    cut = [{name: max(value or 0.0, 0.0) for name, value in part.items()} for part in (between, *parts)]
-    return Sources(cut[0], tuple(cut[1:]))
-
-
-def generalizability(sources: Sources, multiples: Sequence[float], runs: float, judges: float = 1) -> float | None:
-    """E rho^2, [0, 1], of a test with *multiples* times the scenarios of each stratum, so many runs, so many judges.
+def generalizability(components: Components, times: float, runs: float, judges: float = 1) -> float | None:
+    """E rho^2, [0, 1], of a test with so many *times* the scenarios of each stratum, so many runs, so many judges.
 
     How far the order of subjects would be the same under another such test (the decision study of Cronbach and
-    others). For components of a single mark there is one stratum, and its multiple is the number of scenarios. None
-    where nothing at all varies.
+    others). Components below 0 count as 0. None where one is not known, and where nothing at all varies.
 
         E rho^2 = p / (p + error)
-        error = ph/n_h + sum over strata of (pi + r:pi/n_r + pih/n_h + residual/(n_r n_h)) / multiple
+        error = ph/n_h + sum over strata of (pi + r:pi/n_r + pih/n_h + residual/(n_r n_h)) / times
     """
-    error = sources.between.get("ph", 0.0) / judges
-    for of, times in zip(sources.within, multiples, strict=True):
-        of_runs = (of["r:pi"] + of.get("residual", 0.0) / judges) / runs
-        error += (of["pi"] + of.get("pih", 0.0) / judges + of_runs) / times
-    universe = sources.between["p"]
+    if any(value is None for part in (components.estimates, *components.by_stratum) for value in part.values()):
+        return None
+
+    def variance(part: Mapping[str, float | None], name: str) -> float:
+        return max(part.get(name) or 0.0, 0.0)
+
+    error = variance(components.estimates, "ph") / judges
+    for of in components.by_stratum:
+        of_runs = (variance(of, "r:pi") + variance(of, "residual") / judges) / runs
+        error += (variance(of, "pi") + variance(of, "pih") / judges + of_runs) / times
+    universe = variance(components.estimates, "p")
     return universe / (universe + error) if universe + error > 0 else None
