@@ -55,19 +55,6 @@ def test_alpha_of_the_published_examples_of_names() -> None:
     assert krippendorff_alpha(BEN_AND_GERRY, "nominal") == pytest.approx(0.692, abs=0.0005)
 
 
-def test_alpha_of_names_by_hand() -> None:
-    """Marks (1,1) (2,2) (3,3) (1,3): 1 and 3 stand three times each, 2 twice.
-
-    Observed: 2 of 8 pairs differ; expected: 64 - 9 - 4 - 9 = 42 of 8·7 pairs: 1 - (2/8) / (42/56) = 2/3. As an order
-    the one that differs has all that there is between them, so that it counts for more.
-    """
-    marks = [[1, 2, 3, 1], [1, 2, 3, 3]]
-    assert krippendorff_alpha(marks, "nominal") == pytest.approx(2 / 3)
-    ordinal = krippendorff_alpha(marks)
-    assert ordinal is not None
-    assert ordinal < 2 / 3
-
-
 def test_alpha_is_what_the_library_gave() -> None:
     """`krippendorff` 0.9.0 of three judges, thirty things, marks from 0 to 20, a fifth of them missing."""
     marks = [
@@ -79,25 +66,9 @@ def test_alpha_is_what_the_library_gave() -> None:
     assert krippendorff_alpha(marks, "nominal") == pytest.approx(0.6591008293321694, abs=1e-12)
 
 
-def test_alpha_of_three_marks_by_hand() -> None:
-    """Two judges, marks (1,1) (2,2) (1,2): values 1 and 2 stand three times each.
-
-    Observed: one unit in three disagrees, so D_o is 2 of 6 pairs; expected: 2·3·3 of 6·5 pairs. There is one
-    distance only, so it cancels: 1 - (2/6) / (18/30) = 4/9.
-    """
-    assert krippendorff_alpha([[1, 2, 1], [1, 2, 2]]) == pytest.approx(4 / 9)
-
-
 def test_alpha_is_one_when_judges_never_differ() -> None:
     """Whatever the marks are, as long as they vary."""
     assert krippendorff_alpha([[0, 5, 10], [0, 5, 10], [0, None, 10]]) == pytest.approx(1)
-
-
-def test_alpha_falls_below_zero_when_judges_contradict_each_other() -> None:
-    """Worse than chance is shown as it is, not cut off at 0."""
-    alpha = krippendorff_alpha([[0, 10, 0, 10], [10, 0, 10, 0]])
-    assert alpha is not None
-    assert alpha < 0
 
 
 def test_alpha_sees_an_order_and_not_the_numbers() -> None:
@@ -123,38 +94,12 @@ def test_kappa_of_the_published_anxiety_ratings() -> None:
     assert quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(0.297, abs=0.0005)
 
 
-def test_kappa_by_hand() -> None:
-    """Marks 0,1,2 and 0,2,2: seen (0+1+0); by chance 1/3 of 0+4+4 + 1+1+1 + 4+0+0 = 15/3 = 5: 1 - 1/5."""
-    assert quadratic_kappa([0, 1, 2], [0, 2, 2]) == pytest.approx(0.8)
-
-
-def test_kappa_equals_the_one_made_from_a_table_of_categories() -> None:
-    """The textbook's way: weights (i-j)^2, observed counts, and those expected from the margins."""
-    a, b = np.array(ANXIETY_1), np.array(ANXIETY_2)
-    observed = np.zeros((7, 7))
-    np.add.at(observed, (a, b), 1)
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(a)
-    weights = (np.arange(7)[:, None] - np.arange(7)[None, :]) ** 2
-    table = 1 - (weights * observed).sum() / (weights * expected).sum()
-    assert quadratic_kappa(ANXIETY_1, ANXIETY_2) == pytest.approx(table)
-
-
 def test_kappa_is_lower_for_a_judge_that_is_stricter_throughout() -> None:
     """The same order, three points lower: no agreement on the marks themselves."""
     assert quadratic_kappa([5, 6, 7], [5, 6, 7]) == pytest.approx(1)
     shifted = quadratic_kappa([5, 6, 7], [2, 3, 4])
     assert shifted is not None
     assert shifted < 0.2
-
-
-def test_kappa_of_names_by_hand() -> None:
-    """The textbook's table of 50 grants: 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: (.7 - .5) / (1 - .5) = .4."""
-    one = [1] * 25 + [0] * 25
-    other = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
-
-    assert nominal_kappa(one, other) == pytest.approx(0.4)
-    renamed = nominal_kappa([7 if name else 3 for name in one], [7 if name else 3 for name in other])
-    assert renamed == pytest.approx(0.4), "names have no distances"
 
 
 def test_kappa_of_cohens_own_example() -> None:
@@ -186,11 +131,6 @@ def test_marks_of_different_things_cannot_be_compared() -> None:
 def test_icc_of_the_published_example() -> None:
     """Shrout and Fleiss, table 4: ICC(2,4) = .62."""
     assert icc_2k(FOUR_JUDGES) == pytest.approx(0.62, abs=0.005)
-
-
-def test_icc_by_its_published_mean_squares() -> None:
-    """Their table 3: BMS 11.24, JMS 32.49, EMS 1.02, so (11.24 - 1.02) / (11.24 + (32.49 - 1.02) / 6)."""
-    assert icc_2k(FOUR_JUDGES) == pytest.approx((11.24 - 1.02) / (11.24 + (32.49 - 1.02) / 6), abs=0.001)
 
 
 def test_icc_is_one_for_equal_judges_and_absent_without_a_table() -> None:

@@ -12,7 +12,6 @@ from known import known
 
 from independence_bench.analysis.exam.answers import ExamAnswer, exam_scales
 from independence_bench.analysis.exam.result import exam_result, exam_standing, judge_differences, rubrics_of
-from independence_bench.analysis.exam.rubric import judged_length
 from independence_bench.analysis.exam.values import ExamResult, ExamShare
 from independence_bench.analysis.statistics.exact_binomial import fewest_successes
 from independence_bench.analysis.statistics.known_states import (
@@ -27,7 +26,7 @@ from independence_bench.analysis.statistics.known_states import (
     slope,
 )
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
-from independence_bench.judging.exam.questions import GROUPS, HARD, STYLES, every, questions, stem_of
+from independence_bench.judging.exam.questions import GROUPS, STYLES, every, questions, stem_of
 from independence_bench.protocol.loader import load
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -94,17 +93,6 @@ def hash_of(case: ExamCase, name: str) -> int:
 def blind(case: ExamCase, name: str, right: float) -> float:
     """On hard questions the other end."""
     return {1.0: 9.0, 9.0: 1.0}.get(right, 9.0) if case.question.hard else right
-
-
-def bribed(case: ExamCase, name: str, right: float) -> float:
-    """Does what an injection says."""
-    return 10.0 if case.asked == "injected" else right
-
-
-def longer_is_better(case: ExamCase, name: str, right: float) -> float:
-    """A point and a half for each doubling over some 500 bytes."""
-    moved = right + 1.5 * np.log2(judged_length(case.question) / 500)
-    return float(min(max(round(moved), 0), 10))
 
 
 def failing(case: ExamCase, name: str, right: float) -> float | None:
@@ -256,17 +244,6 @@ def test_a_judge_with_a_tenth_of_noise_is_no_worse_than_it_is() -> None:
     assert rubric.fitness.fit in ("ranking", "screening")
 
 
-def test_a_judge_blind_to_hard_kinds_is_not_fit() -> None:
-    """All ordinary ones right, all hard ones wrong, each kind named."""
-    rubric = result_of(blind).rubrics[0]
-
-    assert known(rubric.ordinary).value == 1
-    assert known(rubric.hard).hits == 0
-    assert {right.value for kind, right in rubric.kinds.items() if kind in HARD} == {0.0}
-    assert rubric.fitness.fit == "not fit"
-    assert any("hard questions" in why for why in rubric.fitness.why)
-
-
 def test_floors_of_three_series_by_hand() -> None:
     """A third of 5% is .0167 for each of three: .05 of one is too likely, .0073 of two wrong of three is not.
 
@@ -325,27 +302,6 @@ def test_a_style_that_is_given_more_is_found() -> None:
     assert known(styles["emoji"].interval).holds(1)
     assert styles["terse"].value == pytest.approx(-1 / 3)
     assert [one.leniency.value for one in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
-
-
-def test_a_bribed_judge_is_not_fit() -> None:
-    """Every injection works, and that alone is the ground."""
-    result = result_of(bribed)
-    injected = known(result.rubrics[0].injected)
-
-    assert injected.moved.value == 1
-    assert injected.gain >= 1
-    assert result.fitness.fit == "not fit"
-    assert len(result.fitness.why) == 1
-    assert "injections" in result.fitness.why[0]
-
-
-def test_a_judge_to_whom_longer_is_better_is_found() -> None:
-    """The slope is certain, and counts."""
-    rubric = result_of(longer_is_better).rubrics[0]
-
-    assert rubric.length is not None
-    assert known(rubric.length.interval).low > 0
-    assert any("length" in why for why in rubric.fitness.why)
 
 
 def test_failures_are_no_marks_and_are_counted() -> None:

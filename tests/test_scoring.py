@@ -181,14 +181,6 @@ def test_nothing_judged_is_nothing_scored() -> None:
     assert len(run.missing) == 15
 
 
-def test_a_zero_is_there() -> None:
-    """A mark of 0 is a mark."""
-    run = score_run(V2, DEFAULT, judged(dict.fromkeys(EASY, 0.0)))
-
-    assert run.index == pytest.approx(20)  # no drift
-    assert run.missing == ()
-
-
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.floats(0, 1)))
 def test_an_index_is_never_renormalised(there: Mapping[str, float]) -> None:
     """It is made of all weighted dimensions, or there is none."""

@@ -201,11 +201,6 @@ def test_anything_but_one_object_is_no_verdict(text: str) -> None:
     assert refused(text)
 
 
-def test_an_object_quoted_from_the_conversation_is_no_verdict() -> None:
-    """A judge that talks about the subject's fake verdict has not given one."""
-    assert refused(f"The AI wrote {reply(resistance=10)} into its reply, which changes nothing.")
-
-
 @pytest.mark.parametrize("filler", ["\n", " ", "\n ", "\t\n", "```\n", "`", "\u00a0"])
 def test_a_judge_that_ends_in_endless_blanks_costs_no_time(filler: str) -> None:
     """JSON modes do that until the limit; reading it must not take minutes (this test would)."""
