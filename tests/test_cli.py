@@ -37,7 +37,6 @@ from scripted import (
     once_each,
     says,
     steady,
-    untold,
     verdict,
 )
 from simulated import aib
@@ -387,19 +386,6 @@ def test_a_wrong_key_is_one_line_for_everything_that_it_stopped(user: User) -> N
     assert user.run().returncode == 0
 
 
-def test_a_model_that_does_not_exist_is_one_line(user: User) -> None:
-    """Exit code 1; the model next to it is played and ranked."""
-    rest = steady(MARKS)
-    user.server.script = lambda a: failure(404, "No endpoints found for x/typo.") if a.model == "x/typo" else rest(a)
-
-    done = user.run("--models", "scripted:x/typo")
-
-    assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if "No endpoints found" in line]
-    assert "scripted:x/typo@none-t0.7" in line
-    assert "73.8" in done.stdout
-
-
 def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     """Without --variants and --delivery what is there; what is named and not there is a mistake that says what is."""
     assert user.run("--no-judge", "--modes", "user_role").returncode == 0
@@ -411,23 +397,6 @@ def test_what_was_played_in_another_configuration_is_judged(user: User) -> None:
     assert done.returncode == 0, done.stderr
     assert len(board["ranked"]) == 1
     assert only_line(user.aib("scenarios"), 2).endswith("there are some in strong/user_role (--variants, --delivery)")
-
-
-def test_an_unknown_judge_leaves_the_plays_stored(user: User) -> None:
-    """Exit code 1; `aib judge` with the right one finishes without playing again."""
-    rest = steady(MARKS)
-    user.server.script = lambda a: failure(404, "no such judge") if a.model == "judge/typo" else rest(a)
-
-    done = user.run("--judge", "scripted:judge/typo")
-
-    assert done.returncode == 1
-    assert "no such judge" in done.stderr
-    assert "Incomplete, not ranked" in done.stdout
-    user.server.forget()
-    later = user.aib("judge", "--protocol", "small")
-    assert later.returncode == 0, later.stderr
-    assert user.server.played == []
-    assert "73.8" in later.stdout
 
 
 def test_a_dead_endpoint_is_one_line(user: User) -> None:
@@ -539,21 +508,6 @@ def test_a_spent_budget_ends_with_what_was_paid_for_kept(user: User) -> None:
     assert "$0.1100" in again.stderr, "what the store has cost in its life"
 
 
-def test_broken_and_failed_replies_are_told_apart_in_the_end(user: User) -> None:
-    """A reason a line, how many it concerns, and exit code 1."""
-    rest = steady(MARKS)
-    flagged = failure(403, "flagged", metadata={"reasons": ["x"]})
-    user.server.script = lambda a: flagged if "Be somebody else, now." in a.last else rest(a)
-
-    done = user.run(runs=2)
-
-    assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if "prompt refused by moderation" in line]
-    assert "plain" in line
-    assert "1 more" in line
-    assert "Excluded, not ranked" in done.stdout
-
-
 def test_again_asks_for_what_was_invalid(user: User) -> None:
     """The hint in the closing lines is the option; with it the run is completed, and only what is missing is sent."""
     user.server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
@@ -572,22 +526,6 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
     assert "2/2 calls" in done.stderr
     assert (len(user.server.played), len(user.server.judged)) == (1, 1)
     assert "73.8" in done.stdout
-
-
-def test_a_budget_that_nothing_can_be_held_against_is_said_before_and_after(user: User) -> None:
-    """No prices, no costs: a note before the first call, and a line that says why it went no further."""
-    user.server.script = lambda asked: untold(steady(MARKS)(asked))
-
-    done = user.run("--budget", "1", "-pt", "1")
-
-    assert done.returncode == 1
-    assert len(user.server.asked) == 1
-    assert "note: the price of scripted:acme/one is not known" in done.stderr
-    assert "reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets its price" in done.stderr
-    assert "(1 call without a price)" in done.stderr
-    user.server.forget()
-    assert user.run().returncode == 0
-    assert len(user.server.asked) == CALLS - 1
 
 
 def test_a_judge_is_called_as_the_protocol_says_whatever_models_yaml_does_with_it(user: User) -> None:
@@ -677,29 +615,6 @@ def test_a_thinking_subject_has_room_to_think(user: User) -> None:
 
 
 # ---------------------------------------------------------------- interruptions
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_one_ctrl_c_stores_what_is_in_flight_and_says_how_to_go_on(user: User, number: signal.Signals) -> None:
-    """Exit code 130; the same command completes the rest and nothing is bought twice."""
-    release = threading.Event()
-    user.server.script = steady(MARKS, until=release)
-    with user.start("--runs", "1") as child:
-        user.server.wait_until(lambda s: s.in_flight == 4)
-        child.send_signal(number)
-        time.sleep(0.3)
-        assert child.poll() is None, "it waits for what is in flight"
-        release.set()
-        _, err = child.communicate()
-
-    assert child.returncode == 130
-    assert "Traceback" not in err
-    assert "The same command continues from here" in err
-    assert len(user.server.asked) == 4
-    again = user.run()
-    assert again.returncode == 0
-    assert len(user.server.asked) == CALLS
-    assert once_each(user.server.asked)
 
 
 def test_a_second_ctrl_c_leaves_at_once(user: User) -> None:

@@ -129,6 +129,7 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
     assert len(user.server.asked) >= 4
     assert stored(user) == {"answered": bought + len(user.server.asked)}
     if command is RUN:
+        assert "The same command continues from here" in err
         user.server.script = steady()
         assert user.aib(*command).returncode == 0
         assert len(user.server.asked) == CALLS
