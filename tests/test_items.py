@@ -32,7 +32,6 @@ from independence_bench.analysis.statistics.items import (
     fisher_interval,
     index_without,
     item_rest,
-    kendall_tau,
     places,
     variance_share,
 )
@@ -226,15 +225,6 @@ def test_a_dimension_that_is_left_with_nothing_leaves_no_index() -> None:
     assert emptied(parts, {0}) == ()
     assert index_without(parts, 1) is None
     assert index_without([], None) is None
-
-
-def test_kendalls_tau_with_ties_by_hand() -> None:
-    """1 2 2 3 and 1 3 2 2: three pairs agree, one does not, one is level in each; (3 - 1) / sqrt(5 x 5) = 0.4."""
-    assert kendall_tau(array(1, 2, 2, 3), array(1, 3, 2, 2)) == pytest.approx(0.4)
-    assert kendall_tau(array(1, 2, 3), array(4, 5, 9)) == pytest.approx(1)
-    assert kendall_tau(array(1, 2, 3), array(3, 2, 1)) == pytest.approx(-1)
-    assert kendall_tau(array(1, 1, 1), array(3, 2, 1)) is None
-    assert kendall_tau(array(1, 2), array(2, 1)) is None
 
 
 def test_equal_indices_share_a_place() -> None:

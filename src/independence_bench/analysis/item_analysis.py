@@ -105,7 +105,6 @@ class LeftOut:
     marks_gone: tuple[str, ...]  # marks that no other scenario gives: their dimensions rest on what is left
     mean_change: float | None = None  # points, over subjects
     largest_change: LargestChange | None = None  # the subject whose index changes most, up or down
-    kendall_tau: float | None = None  # tau-b with the full ranking
     spearman: float | None = None  # rank correlation with it
     most_ranks: int | None = None  # by which a subject moves at most
     indices: tuple[float, ...] | None = None  # of every subject, in the order of the scores
@@ -348,7 +347,6 @@ def _without(
         marks_gone=tuple(gone),
         mean_change=float(changes.mean()),
         largest_change=LargestChange(labels[most], float(changes[most])),
-        kendall_tau=items.kendall_tau(full, index),
         spearman=rank_correlation(before.tolist(), after.tolist()),
         most_ranks=int(np.max(np.abs(after - before))),
         indices=tuple(index.tolist()),

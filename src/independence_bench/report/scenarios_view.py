@@ -190,23 +190,23 @@ def left_out(found: ItemAnalysis) -> Table:
             Column("Mean change", short="mean"),
             Column("Largest change", short="largest"),
             Column("Subject", words=True, labels=True),
-            *(Column("Tau"), Column("Rho"), Column("Ranks")),
+            *(Column("Rho"), Column("Ranks")),
         ],
         [
             (
                 *(Name(facts.id), signed(one.mean_change)),
                 *((signed(most.points), Name(most.label)) if (most := one.largest_change) else ("–", "–")),
-                *(number(one.kendall_tau, 3), number(one.spearman, 3)),
+                number(one.spearman, 3),
                 "–" if one.most_ranks is None else str(one.most_ranks),
             )
             for facts in found.scenarios
             for one in (facts.without,)
         ],
         "The index of every subject if the scenario is left out of all means. {Mean change}: in "
-        "points, over subjects; {Largest change}: of one subject, and which; {Tau}, {Rho}: Kendall's and "
-        "Spearman's correlation of the ranking with the full one, 1 being the same order; "
+        "points, over subjects; {Largest change}: of one subject, and which; {Rho}: Spearman's correlation "
+        "of the ranking with the full one, 1 being the same order; "
         "{Ranks}: how far a subject moves at most.",
-        brief="mean, largest: change of the index, in points; tau, rho: correlation with the full ranking; ranks: how "
+        brief="mean, largest: change of the index, in points; rho: correlation with the full ranking; ranks: how "
         "far a subject moves at most.",
         long=True,
     )

@@ -6,7 +6,7 @@
     beyond_chance         whether it is further below 0 than chance explains
     variance_share        how much of the differences between subjects an item carries, with its interval
     index_without         the index of every subject with an item left out
-    kendall_tau, places   how far two rankings agree, and who stands where in one
+    places                who stands where in a ranking
 
 Arrays of subjects have one number for each of them, in one order throughout. Absent is None; what is not defined is
 None, never 0. Intervals treat the subjects as a sample of those that might have been tested: for the subjects at hand
@@ -153,25 +153,6 @@ def places(index: Floats) -> Numbers:
     better = index[np.newaxis, :] > index[:, np.newaxis] + SAME
     ranks: Numbers = 1 + np.count_nonzero(better, axis=1)
     return ranks
-
-
-def kendall_tau(first: Floats, second: Floats) -> float | None:
-    """Kendall's tau-b of two orders of the same subjects: pairs in the same order minus pairs in the opposite one,
-
-    over sqrt(pairs that differ in one x pairs that differ in the other) (M. G. Kendall, The treatment of ties in
-    ranking problems, Biometrika 33, 1945, 239-251). In [-1, 1]. None for fewer than `FEWEST` subjects, and where one
-    side puts all of them level. Memory grows with the square of the number of subjects.
-    """
-    if first.size < FEWEST:
-        return None
-    a, b = _order(first), _order(second)
-    below = sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
-    return float(np.sum(a * b)) / below if below else None
-
-
-def _order(index: Floats) -> Floats:
-    apart = index[:, np.newaxis] - index[np.newaxis, :]
-    return np.where(np.abs(apart) < SAME, 0.0, np.sign(apart))
 
 
 def _varies(numbers: Floats) -> bool:
