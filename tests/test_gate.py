@@ -533,12 +533,9 @@ def test_wrong_use_is_one_line_and_exit_code_2(place: Place, arguments: tuple[st
 def test_a_stranger_beside_the_baselines_builds_has_to_be_named(place: Place) -> None:
     """A new build in a store that has the old one, too, is never left out unseen."""
     shutil.copy(place.folder / "base.db", place.folder / "both.db")
-    run(place.folder, "both.db", "hedger", 2)
+    run(place.folder, "both.db", "hedger", 1, "--no-judge")
 
-    unclear, clear = (
-        place.gate("--baseline", "base.json", "--store", "both.db", *named) for named in ((), ("hedger",))
-    )
+    unclear = place.gate("--baseline", "base.json", "--store", "both.db")
 
     assert unclear.returncode == 2
     assert "name the subjects to compare" in unclear.stderr
-    assert clear.returncode == 3

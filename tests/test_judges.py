@@ -20,12 +20,12 @@ from independence_bench.analysis.board import Board, JudgesKin
 from independence_bench.analysis.costs import RunCost, judging_cost
 from independence_bench.analysis.exam.answers import mark_order_of
 from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.judge_leniency import base_model
+from independence_bench.analysis.judge_leniency import base_model, vendor_leniencies
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
-from independence_bench.models.spec import vendor_of
+from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.loader import load
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
 from independence_bench.report.leaderboard_view import of_kin
@@ -177,22 +177,29 @@ def test_a_jury_that_is_none_is_an_error(bench: Benches) -> None:
 # ---------------------------------------------------------------- indices
 
 
-def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found(bench: Benches) -> None:
-    """Half of the marks are four points more to its own, so two on average; a vendor with two subjects is not shown.
+def test_what_a_judge_gives_its_own_vendor_more_than_others_do_is_found() -> None:
+    """Four points more to its own; a vendor with two subjects is not shown.
 
     To each of the others half of that is missing, because the mean of the rest has it.
     """
-    fair = {f"{vendor}/{name}": 4 for vendor in ("acme", "else") for name in "uvwxyz"} | {"few/x": 4, "few/y": 4}
-    fond = {who: mark + 4 * who.startswith("acme") for who, mark in fair.items()}
-    made = judged(bench, {"acme/a": fond, "judge/b": fair, "judge/c": fair})
+    names = [f"{vendor}/{name}" for vendor in ("acme", "else") for name in "uvwxyz"] + ["few/x", "few/y"]
+    subjects = {(name, "rubric"): ChatModel(name, "openrouter", 0.7, 500) for name in names}
+    judges = {judge: judge for judge in ("acme/a", "judge/b", "judge/c")}
+    given = {
+        judge: {
+            about: Judgement("key", *about, judge, {"resistance": 4.0 + 4 * (judge[:4] == about[0][:4])}, "")
+            for about in subjects
+        }
+        for judge in judges
+    }
 
-    found = {(one.judge.split("@")[0].split(":")[1], one.vendor): one for one in validated(made).vendors}
+    every = vendor_leniencies(load("v2"), judges, judges, given, subjects)
 
-    judges = ("acme/a", "judge/b", "judge/c")
+    found = {(one.judge, one.vendor): one for one in every}
     assert sorted(found) == [(judge, vendor) for judge in judges for vendor in ("acme", "else")]
     own, elsewhere = found["acme/a", "acme"], found["acme/a", "else"]
     assert (own.own, own.subjects, elsewhere.own) == (True, 6, False)
-    assert own.difference == pytest.approx(2)
+    assert own.difference == pytest.approx(4)
     assert own.interval.low > 0
     assert own.difference == pytest.approx(-2 * found["judge/b", "acme"].difference)
     assert elsewhere.difference == 0
