@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from cells import OURS, Cell, Family
-from draw import PLACES
 
 PROMISE = 0.93  # coverage of what is called 95%, in every cell
 ERROR = 0.05  # of rankings with anything false in them
@@ -48,7 +48,7 @@ def summary(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, 
         error=100 * ERROR,
         **about,
     )
-    return "\n".join([head, *_summary(cells, families)])
+    return "\n".join([head, *_summary(cells)])
 
 
 def write_section(page: Path, name: str, text: str) -> None:
@@ -95,14 +95,14 @@ def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
                 yield f"{kind}, {title}", mine
 
 
-def _summary(cells: Sequence[Cell], families: Sequence[Family]) -> Iterator[str]:
-    rows = []
+def _summary(cells: Sequence[Cell]) -> Iterator[str]:
+    """The worst cell of each kind; the lowest coverage of other methods, and under other judges."""
+    rows: dict[str, list[str]] = {}
     for name, mine in _groups(cells):
-        lowest = min(one.coverage for one in mine)
-        mean = float(np.mean([one.coverage for one in mine]))
-        rows.append((name, str(len(mine)), percent(lowest), percent(mean), f"{_median(mine):.2f}"))
-    yield from markdown(("", "cells", "lowest coverage, %", "mean, %", "median width / oracle"), rows)
-    yield from _ranking(families)
+        kind, _, _ = name.partition(", ")
+        rows.setdefault(kind, []).extend((percent(min(one.coverage for one in mine)), f"{_median(mine):.2f}"))
+    columns = [f"{title}: {what}" for title in TITLES.values() for what in ("lowest, %", "width / oracle")]
+    yield from markdown(("", *columns), ((kind, *row, *("",) * (4 - len(row))) for kind, row in rows.items()))
     yield from _contest(cells)
     yield from _of_judges(cells)
 
@@ -111,64 +111,34 @@ def _median(cells: Sequence[Cell]) -> float:
     return float(np.nanmedian([one.ratio for one in cells]))
 
 
-def _ranking(families: Sequence[Family]) -> Iterator[str]:
-    if not families:
-        return
-    yield 'Rankings with at least one false "better than", % (at most 5 may), and pairs told apart, %:\n'
-    rows = []
-    for equal in ("all", "half"):
-        for question, title in TITLES.items():
-            mine = [one for one in families if one.equal == equal and one.question == question]
-            sizes = sorted({one.subjects for one in mine})
-            wrong = [max(one.error for one in mine if one.subjects == size) for size in sizes]
-            apart = [np.mean([one.apart for one in mine if one.subjects == size]) for size in sizes]
-            row = (f"{percent(e)} ({percent(float(a))})" for e, a in zip(wrong, apart, strict=True))
-            rows.append((f"{equal} equal, {title}", *row))
-    sizes = sorted({one.subjects for one in families})
-    yield from markdown(("most often wrong (told apart)", *(f"{size} subjects" for size in sizes)), rows)
-
-
 def _contest(cells: Sequence[Cell]) -> Iterator[str]:
     mine = [one for one in _marks(cells) if one.subjects == 20 and one.runs > 1]
-    methods = _methods(mine)
+    methods = list(dict.fromkeys(one.method for one in mine))
     if len(methods) < 2:
         return
-    yield "Other methods: one mark, 20 subjects, 2 to 10 runs, 2 to 50 scenarios. *Kept*: % of cells at 93% or more.\n"
-    rows = []
-    for method in methods:
-        row = [f"**{method}**" if method == OURS else method]
-        for question in TITLES:
-            some = [one for one in mine if one.method == method and one.question == question]
-            kept = np.mean([one.coverage >= PROMISE for one in some])
-            row += [percent(min(one.coverage for one in some)), f"{100 * kept:.0f}", f"{_median(some):.2f}"]
-        rows.append(row)
-    columns = (f"{title}: {what}" for title in TITLES.values() for what in ("lowest, %", "kept", "width / oracle"))
-    yield from markdown(("", *columns), rows)
+    lowest = (
+        " and ".join(
+            percent(min(one.coverage for one in mine if (one.method, one.question) == (method, question)))
+            for question in TITLES
+        )
+        for method in methods
+    )
+    said = (f"{method} {of}" for method, of in zip(methods, lowest, strict=True))
+    yield fill(f"Lowest coverage of one mark, both questions, in %: {'; '.join(said)}.", 120) + "\n"
 
 
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
     mine = [one for one in cells if one.judges and not one.lacking and one.question == "rerun"]
-    if not mine:
-        return
-    yield "Coverage of the index by the mean of all possible judges, five runs, the same test again, in %:\n"
-    rows = [
-        (
-            f"{judges} judge{'s' * (judges > 1)}, {subjects} subjects",
-            *(percent(one.coverage) for place in PLACES for one in some if one.place == place),
-        )
+    lowest = (
+        f"{judges} judge{'s' * (judges > 1)} {percent(min(one.coverage for one in mine if one.judges == judges))}"
         for judges in sorted({one.judges for one in mine})
-        for subjects in sorted({one.subjects for one in mine})
-        for some in [[one for one in mine if (one.judges, one.subjects) == (judges, subjects)]]
-    ]
-    yield from markdown(("", *PLACES), rows)
+    )
+    if mine:
+        yield f"Of the index by the mean of all possible judges, five runs: {', '.join(lowest)}.\n"
 
 
 def _marks(cells: Sequence[Cell]) -> list[Cell]:
     return [one for one in cells if one.test not in ("index", "difference", "published subjects")]
-
-
-def _methods(cells: Sequence[Cell]) -> list[str]:
-    return list(dict.fromkeys(one.method for one in cells))
 
 
 def write_cells(cells: Sequence[Cell], families: Sequence[Family]) -> None:

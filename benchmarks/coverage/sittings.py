@@ -1,6 +1,6 @@
 """What sittings do to rankings and intervals of subjects that are played in one: simulation, before and after.
 
-    python benchmarks/coverage/sittings.py [--draws 300]        # prints the table of docs/statistics-methods.md
+    python benchmarks/coverage/sittings.py [--draws 300]        # prints a table; --write: sittings.csv, too
 
 Everything that a provider's day shifts is the same in all runs of a sitting, so five runs of one evening agree with
 each other and not with the next evening. Boards are drawn as for coverage.md; before: without what the intervals allow
@@ -17,7 +17,7 @@ import numpy as np
 from cells import _pairs_p, covered
 from draw import Boards, Days, Generator, Test, draw_boards, models, whole_index
 from methods import ours
-from page import markdown, percent
+from page import markdown, percent, write_rows
 
 from independence_bench.analysis.statistics.dispersion import Measured, measure
 from independence_bench.analysis.statistics.generalization import holm, pairs_of
@@ -82,9 +82,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=300, help="boards of each cell  [default: 300]")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="sittings.csv, too")
     chosen = parser.parse_args()
+    found = list(rows(chosen.draws, chosen.seed))
+    if chosen.write:
+        columns = [f"{what}{allowance}_percent" for what in ("false", "coverage") for allowance in ("", "_with_allowance")]
+        write_rows("sittings", ("subjects", "sd_points", *columns), found)
     head = ("subjects", "SD, points", "false rankings", "with the allowance", "coverage", "with the allowance")
-    print("\n".join(markdown(head, rows(chosen.draws, chosen.seed))))
+    print("\n".join(markdown(head, found)))
 
 
 if __name__ == "__main__":

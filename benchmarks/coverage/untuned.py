@@ -214,9 +214,10 @@ def near_ends(rng: Generator, draws: int) -> Iterator[Row]:
 
 HEAD = """\
 {draws:,} boards a cell ({ranked:,} for rankings, {many:,} for the best of n and stems), seed {seed}; the
-standard error of a coverage of 93% is {error:.1f} points. Three numbers are those at 3, 5 and 10 runs.
+standard error of a coverage of 93% is {error:.1f} points. The worst of 3, 5 and 10 runs, in %: the lowest coverage of
+the index, a difference and the first place, and in brackets false rankings. *Warned*: the fewest boards of 20.
 """
-FIGURES = ("said", "printed", "index", "difference", "first place", "false ranking")
+COVERED = ("index", "difference", "first place")
 
 
 def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
@@ -234,25 +235,31 @@ def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
 
 
 def section(found: list[Row], about: dict[str, float]) -> str:
-    """What docs/coverage.md says of these cells."""
-    text = [HEAD.format(**about)]
-    for board in dict.fromkeys(one[2] for one in found):
-        mine = [one for one in found if one[2] == board]
-        columns = [figure for figure in FIGURES if any(one[3] == figure for one in mine)]
-        rows = []
-        for name in dict.fromkeys(one[0] for one in mine if not one[0].startswith("stems")):
-            cells = [[one[4] for one in mine if (one[0], one[3]) == (name, figure)] for figure in columns]
-            rows.append((name, *("/".join("–" if np.isnan(of) else percent(of) for of in cell) for cell in cells)))
-        subjects, _, how = board.partition(", ")
-        text += [f"{subjects} subject{'s' * (subjects != '1')} on the board, {how}, in %:\n"]
-        text += markdown(("condition", *columns), rows)
-    text.append("h and J of protocols with stems, lowest coverage at 1, 3, 5 and 10 runs, in %:\n")
+    """What docs/coverage.md says of these cells: the worst of each condition and kind of board."""
+    boards = list(dict.fromkeys(one[2] for one in found))
+
+    def worst(name: str, board: str) -> str:
+        def of(*figures: str) -> list[float]:
+            return [p for n, _, b, figure, p in found if (n, b) == (name, board) and figure in figures and p == p]
+
+        wrong = f" ({percent(max(of('false ranking')))})" if of("false ranking") else ""
+        return f"{percent(min(of(*COVERED)))}{wrong}" if of(*COVERED) else "–"
+
+    def warned(name: str) -> str:
+        said = [one[4] for one in found if one[0] == name and one[2] == boards[0] and one[3] == "said"]
+        return percent(min(said)) if said else ""
+
+    names = [name for name in dict.fromkeys(one[0] for one in found) if not name.startswith("stems")]
+    rows = [(name, *(worst(name, board) for board in boards), warned(name)) for name in names]
     stems = [one for one in found if one[0].startswith("stems")]
-    rows = [
-        (name, *("/".join(percent(one[4]) for one in stems if (one[0], one[3]) == (name, of)) for of in ("h", "J")))
-        for name in dict.fromkeys(one[0] for one in stems)
-    ]
-    return "\n".join([*text, *markdown(("", "h", "J"), rows)])
+    lowest = [f"{of} {percent(min(one[4] for one in stems if one[3] == of))}" for of in ("h", "J") if stems]
+    return "\n".join(
+        [
+            HEAD.format(**about),
+            *markdown(("condition", *boards, "warned"), rows),
+            f"Protocols with stems, lowest coverage at 1 to 10 runs, in %: {', '.join(lowest)}.",
+        ]
+    )
 
 
 def main() -> None:
