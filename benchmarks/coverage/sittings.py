@@ -86,7 +86,9 @@ def main() -> None:
     chosen = parser.parse_args()
     found = list(rows(chosen.draws, chosen.seed))
     if chosen.write:
-        columns = [f"{what}{allowance}_percent" for what in ("false", "coverage") for allowance in ("", "_with_allowance")]
+        columns = [
+            f"{what}{allowance}_percent" for what in ("false", "coverage") for allowance in ("", "_with_allowance")
+        ]
         write_rows("sittings", ("subjects", "sd_points", *columns), found)
     head = ("subjects", "SD, points", "false rankings", "with the allowance", "coverage", "with the allowance")
     print("\n".join(markdown(head, found)))
