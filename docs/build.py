@@ -3,7 +3,7 @@
     docs/schema/*.json        JSON Schema of the files that people write
     docs/cli.md               the help of every command
     docs/data/models.csv      the subjects worth testing, from models.yaml, with what was published of them
-    docs/models.md            those of which something was, between two markers
+    docs/models.md            the highest of those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
     docs/architecture.md      the file tree, between two markers
@@ -45,6 +45,7 @@ PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
 BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
+SHOWN_MODELS = 12  # rows of docs/models.md; the CSV file has all
 Option = tuple[str, str]  # how it is written, and its help
 
 
@@ -149,7 +150,7 @@ def published(told: Mapping[str, Any]) -> str:
 
 
 def models() -> Iterator[tuple[Path, str]]:
-    """docs/data/models.csv, and docs/models.md with those of which something was published."""
+    """docs/data/models.csv, and docs/models.md with the highest published indices."""
     listed = ModelsFile.model_validate(yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))).subjects
     with PUBLISHED.open(encoding="utf-8", newline="") as file:
         figures = {tuple(row[name] for name in SUBJECT): row for row in csv.DictReader(file)}
@@ -173,7 +174,7 @@ def models() -> Iterator[tuple[Path, str]]:
     table = [
         "| model | reasoning | temperature | provider | index | 95% as published | runs | dollars a run |",
         "|---|---|--:|---|--:|--:|--:|--:|",
-        *(line for _, line in sorted(lines)),
+        *(line for _, line in sorted(lines)[:SHOWN_MODELS]),
     ]
     path = ROOT / "docs" / "models.md"
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN_MODELS)
