@@ -56,7 +56,7 @@ page-checks: web/node_modules/.ready  ## of the page: lint, types, units
 e2e: $(VENV)/.ready page chromium  ## the page in a real browser, from a server and from a static site
 	cd web && npm run e2e
 
-docs: $(VENV)/.ready  ## write what is made from the code: schemas, help, file tree
+docs: $(VENV)/.ready  ## write what is made from the code: schemas, help
 	$(BIN)/python docs/build.py
 
 licences: $(VENV)/.ready  ## what users get beside our own code, and under which licences

@@ -6,7 +6,6 @@
     docs/models.md            the highest of those of which something was, between two markers
     docs/data/licences.csv    what users get beside our own code
     docs/data/export.csv      the columns of an export
-    docs/architecture.md      the file tree, between two markers
     web/src/api/types.ts      what the viewer's page is sent, from the classes of its answers
     .../viewer/equations.json the equations of its glossary, drawn
 
@@ -16,7 +15,6 @@ docs/data/published.csv first, of what `aib leaderboard --rules published --deta
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -42,7 +40,6 @@ from independence_bench.viewer.routes import ANSWERS
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "data"
 PACKAGE = ROOT / "src" / "independence_bench"
-BEGIN, END = "<!-- tree: made by docs/build.py -->", "<!-- end of tree -->"
 BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
 SHOWN_MODELS = 12  # rows of docs/models.md; the CSV file has all
@@ -187,28 +184,6 @@ def export_columns() -> tuple[Path, str]:
     return DATA / "export.csv", as_csv([("file", "column", "type", "meaning", "only with"), *rows])
 
 
-def tree() -> str:
-    """The package's modules and folders, each with the first sentence of its docstring."""
-    lines = []
-    for path in sorted(PACKAGE.iterdir(), key=lambda p: (p.is_dir(), p.name)):
-        source = path / "__init__.py" if path.is_dir() else path
-        if path.name.startswith("_") or source.suffix != ".py" or not source.exists():
-            continue
-        docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
-        sentence = " ".join(docstring.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
-        lines.append(f"{path.name + '/' if path.is_dir() else path.name:<18} {sentence}")
-    return "```text\nsrc/independence_bench/\n" + "\n".join(f"  {line}" for line in lines) + "\n```"
-
-
-def architecture() -> tuple[Path, str]:
-    """docs/architecture.md with its tree of today."""
-    path = ROOT / "docs" / "architecture.md"
-    text = path.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return path, f"{before}{BEGIN}\n{tree()}\n{END}{after}"
-
-
 def page_types() -> tuple[Path, str]:
     """web/src/api/types.ts"""
     return ROOT / "web" / "src" / "api" / "types.ts", typescript(ANSWERS)
@@ -234,7 +209,6 @@ def main() -> int:
         *models(),
         export_columns(),
         of_parts,
-        architecture(),
         equations(),
         page_types(),
     )
