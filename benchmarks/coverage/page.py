@@ -124,7 +124,7 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
         for method in methods
     )
     said = (f"{method} {of}" for method, of in zip(methods, lowest, strict=True))
-    yield fill(f"Lowest coverage of one mark, both questions, in %: {'; '.join(said)}.", 120) + "\n"
+    yield fill(f"Other methods, one mark: lowest coverage, both questions, in %: {'; '.join(said)}.", 120) + "\n"
 
 
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
