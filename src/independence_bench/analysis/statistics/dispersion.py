@@ -38,7 +38,7 @@ from independence_bench.analysis.statistics.values import Bools, Floats, Numbers
 
 # What is drawn together counts at most as much as this many degrees of freedom of a subject with average room: less
 # where the subjects' dispersions are found to be unlike (with 8 always, one noisy subject among 18 that never vary was
-# covered in 80 to 85% at two runs). It is what is believed of their likeness beforehand, with the weight of two subjects.
+# covered in 80 to 85% at two runs). So much is believed of their likeness beforehand, with the weight of two subjects.
 WEIGHT_RERUN = 8.0  # 4: up to a quarter wider at the ceiling; 12: hangs more on the others' likeness
 WEIGHT_NEW_SCENARIOS = 20.0  # 10: 92% for low subjects in stability's mark
 LEAST_WEIGHT = 0.2
