@@ -29,7 +29,7 @@ from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, Interv
 from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.messages import UNUSABLE, Kind
-from independence_bench.models.spec import ChatModel, vendor_of
+from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import (
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
     from independence_bench.analysis.uncertainty import BoardUncertainty
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
-SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
 MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 

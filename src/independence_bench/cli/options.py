@@ -272,9 +272,10 @@ def out(piped: int = UNBOUNDED) -> Console:
     return console if console.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Output(width=piped)
 
 
-def show(*views: Iterable[Block]) -> None:
-    """Print *views* on stdout, with the legend that was asked for (`legend_option`)."""
-    printed(out(), *map(iter, views), legend=click.get_current_context().meta.get(LEGEND))
+def show(*views: Iterable[Block], command: str = "") -> None:
+    """Print *views* on stdout, with the legend that was asked for (`legend_option`), or that *command* can be."""
+    legend = click.get_current_context().meta.get(LEGEND, False if command else None)
+    printed(out(), *map(iter, views), legend=legend, command=command)
 
 
 def show_chosen(*views: Iterable[Block]) -> None:

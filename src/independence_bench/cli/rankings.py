@@ -35,7 +35,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import differences_view
-from independence_bench.report.leaderboard_view import board_legend, board_view, boards_json, matching
+from independence_bench.report.leaderboard_view import board_view, boards_json, matching
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
 from independence_bench.store import registry
@@ -95,7 +95,7 @@ def print_boards(
     """
     configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
     views = [board_view(board, shown, priced) for board, priced in zip_longest(found, detailed)]
-    show(*views, board_legend(found), *configurations, *below)
+    show(*views, *configurations, *below, command="aib leaderboard")
 
 
 def compared_in(found: list[Board]) -> list[ConfigurationComparison]:

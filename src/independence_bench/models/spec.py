@@ -145,6 +145,9 @@ class ChatModel:
         return self.reasoning is not Reasoning.OFF
 
 
+SIMULATED = "sim"  # the vendor of what `aib simulate` plays, judges included
+
+
 def vendor_of(model: str) -> str | None:
     """Who made a model, as the front of its id says, in lower case; None where there is none."""
     vendor, slash, _ = model.lower().partition("/")

@@ -20,6 +20,7 @@ from independence_bench.report.table import (
     Column,
     Drawn,
     Entries,
+    Legend,
     Name,
     Note,
     Prose,
@@ -29,9 +30,10 @@ from independence_bench.report.table import (
     Title,
     listed,
 )
+from independence_bench.report.terminal import stacked
 
 THINKS, EMBEDDED, TIED, DROPPED = "†", "‡", "≈", "°"
-THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} cannot be told apart from the best."
+THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} might be the best: no other is shown to be better."
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
 
@@ -67,18 +69,21 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
     ]
     lows = [d.interval[0] for row in cells for d in row if isinstance(d, Drawn) and d.interval]
     least = min([*lows, *(row.score.index or 0.0 for row in rows)], default=0.0)
+    several = any(row.uncertainty.standing for row in rows)
     columns = [
-        *(Column("Rank", style="dim"), Column("Subject", words=True, on="terminal", labels=True)),
+        Column("Possible ranks", short="may\nrank") if several else Column("Rank"),
+        Column("Subject", words=True, on="terminal", labels=True),
         Column("", words=True, on="terminal"),
         *(Column("Subject", words=True, on="report"), Column("Index")),
-        Column("Rerun CI", short="rerun\nCI") if own else Column("CI over runs", short="CI over\nruns"),
-        *((Column("New scenarios CI", short="new\nscenarios\nCI", spare=1),) if own else ()),
+        Column("Rerun CI", short="rerun\n95% CI") if own else Column("CI over runs", short="CI over\nruns"),
+        *((Column("New scenarios CI", short="new\nscenarios\n95% CI", spare=1),) if own else ()),
         *((Column("CI as published", short="CI as\npublished"),) if published else ()),
         Column("Rerun CI, drawn", on="terminal", drawn=(10.0 * (least // 10), 100.0)),
-        *((Column("Scored"), Column("Unscored as 0", short="all\nstems", spare=1)) if options else ()),
+        *((Column("Scored"), Column("Unscored as 0", short="unscored\nas 0", spare=1)) if options else ()),
         Column("Runs", spare=2),
-        *(Column(Prose(short(d)), short=short(d), spare=3) for d in dimensions),
-        *(Column("err", on="terminal", spare=4), Column("cut", on="terminal", spare=4), Column("Ties", on="report")),
+        *(dimension_column(d) for d in dimensions),
+        *(Column("Failed", short="failed\ncalls", on="terminal", spare=4), Column("Cut off", on="terminal", spare=4)),
+        Column("Ties", on="report"),
     ]
     return Table(columns, cells, gap=0)
 
@@ -100,10 +105,9 @@ def signs(row: Row) -> str:
     )
 
 
-def short(dimension: Dimension) -> str:
-    """A column heading of at most four letters: the start of one word, the initials of several."""
-    words = label_text(dimension.title).replace("-", " ").split()
-    return words[0][:3] if len(words) == 1 else "".join(word[0] for word in words)[:4].upper()
+def dimension_column(dimension: Dimension) -> Column:
+    """A column with the dimension's title, which wide terminals have."""
+    return Column(Prose(dimension.title), short=stacked(dimension.title.lower()), spare=3)
 
 
 # ---------------------------------------------------------------- one subject
@@ -207,16 +211,15 @@ def unranked(protocol: Protocol, rows: Sequence[Row], why: str = "What is missin
     columns = [
         *(Column("Subject", words=True, labels=True), Column("Judged"), Column("Whole runs", short="whole\nruns")),
         Column("Their mean index", short="mean\nindex"),
-        *(Column(Prose(short(d)), short=short(d)) for d in there),
-        *(Column("Invalid", spare=1), Column("Failed", short="err", spare=2), Column("Cut off", short="cut", spare=2)),
+        *map(dimension_column, there),
+        *(Column("Invalid", spare=1), Column("Failed", short="failed\ncalls", spare=2), Column("Cut off", spare=2)),
         Column(why, words=True, on="report"),
     ]
-    titles = ", ".join(f"{short(d)} {label_text(d.title).lower()}" for d in there)
-    dimensions = f" Dimensions, 0-100, where all marks of all its runs are there: {titles}." if there else ""
+    dimensions = " Dimensions, 0-100: where all marks of all its runs are there." if there else ""
     only = "Only subjects with every mark of every run are ranked"
     if protocol.score is not None:
         only += ", and with an option and one aspect that decided it in enough of their stems"
-    brief = f"Below each: {why.lower()}. {only}.{dimensions}"
+    brief = f"Below each: {why.lower()}. {only}."
     legend = (
         "{Judged}: conversations with a verdict, of those planned in the runs that were begun. {Their mean index}: of "
         "the whole runs. {Invalid}, {Cut off}: of the replies; {Failed}: of the attempts at them. "
@@ -251,10 +254,10 @@ def judged_by(board: Board) -> str:
     return label_text(board.judge) + (f" ({label_text('; '.join(said))})" if said else "")
 
 
-def examined_by(board: Board) -> tuple[Note, ...]:
-    """What the exam says of the judge or jury, a line; () where it says nothing."""
+def examined_by(board: Board) -> tuple[Legend, ...]:
+    """What the exam says of the judge or jury, a line, once a screen; () where it says nothing."""
     line = exam_line(board.exam)
-    return () if line is None else (Note(Prose(line)),)
+    return () if line is None else (Legend(Prose(line), Prose(line)),)
 
 
 def made_by(board: Board) -> tuple[str, ...]:
@@ -341,7 +344,7 @@ FOR: dict[Fit, str] = {
 
 
 def exam_line(exam: BoardExam | None) -> str | None:
-    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for a person's marks, and where no judge has judged.
+    """exam: kappa 0.86, fit for ranking, 2026-01-31. None for marks of people and simulated judges, and for none.
 
     Kappa is that of the weakest rubric, which the fitness is of, too. Labels in it are harmless on one line.
     """
@@ -350,7 +353,7 @@ def exam_line(exam: BoardExam | None) -> str | None:
     if exam.no_questions:
         return "exam: it has no questions for what is marked here"
     if exam.standing is None:
-        return _not_sat(exam)
+        return _not_sat(exam) if exam.lacking else None
     found = exam.standing
     kappa = [] if found.kappa is None else [f"kappa {number(found.kappa, 2)}"]
     missing = [f"{plural(len(found.missing), 'rubric')} not sat"] if found.missing else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,9 +44,11 @@ def validation_view(found: Validation) -> Iterator[Block]:
     if found.main is not None:
         yield Note(("Main judge: ", Prose(found.main), ". It is used where no other judge is named.\n"))
     yield _judges(found, letters)
+    exams: dict[str, list[str]] = defaultdict(list)
     for row in found.judges:
-        if row.exam:
-            yield Note(Prose(f"{letters[row.label]}  {exam_line(row.exam)}"))
+        if line := exam_line(row.exam):
+            exams[line].append(letters[row.label])
+    yield from (Note(Prose(f"{', '.join(who)}: {line}")) for line, who in exams.items())
     yield from _costs(found, letters)
     if len(found.judges) == 1:
         yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")

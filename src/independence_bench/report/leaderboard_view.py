@@ -8,54 +8,38 @@ from typing import Any
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.analysis.costs import IndexPrice
-from independence_bench.analysis.health import numbers
 from independence_bench.analysis.leaderboard import RuleDifference
-from independence_bench.analysis.statistics.values import UNKNOWN, Uncertainty
+from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.uncertainty import BoardUncertainty
-from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Configuration
+from independence_bench.report.board_notes import board_legend
 from independence_bench.report.board_view import (
-    DROPPED,
-    EMBEDDED,
-    NEW,
-    RERUN,
-    SCORED,
-    THOUGHT,
-    TIE,
     apart,
     examined_by,
     health_table,
-    intervals,
     judged_by,
     made_by,
     marks_table,
     not_ranked,
-    of_judges,
-    of_runs,
     over_runs,
     ranking,
-    short,
-    tied,
     unranked,
-    why_no_interval,
 )
 from independence_bench.report.branches_view import (
     branch_blocks,
     field_table,
     no_index,
     rule_table,
-    stem_notes,
     unvalidated,
 )
 from independence_bench.report.encode import json_text, picked
-from independence_bench.report.format import between, number, plural, share
+from independence_bench.report.format import between, number, plural
 from independence_bench.report.settings_view import prices
 from independence_bench.report.table import (
     EVERYTHING,
     Block,
     Cells,
     Column,
-    Legend,
     Name,
     Note,
     Prose,
@@ -64,9 +48,6 @@ from independence_bench.report.table import (
     Table,
     Title,
 )
-
-TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
-V2 = ("v2", "published-v2")
 
 
 def matching(rows: Sequence[Row], shown: Shown) -> list[Row]:
@@ -90,10 +71,7 @@ def board_view(
         yield ranking(board, rows)
         if len(rows) < len(board.ranked):
             yield Note(f"Shown: {len(rows)} of {plural(len(board.ranked), 'ranked subject')}.")
-        # what a ranking must not be read without; what a sign means is in the legend
-        notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
-        notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
-        yield from (Note(Prose(line)) for line in notes if line != THOUGHT)
+        yield board_legend(board)
         if board.protocol.score is not None and any(row.branches for row in rows):
             yield Title("What it is made of")
             yield field_table(rows)
@@ -126,140 +104,6 @@ def board_view(
     if shown.find and not rows and not missing:
         yield Note(Prose(f"No subject here has {shown.find} in its label."))
     yield from rule_table(missing if detailed is None else rows)
-
-
-# ---------------------------------------------------------------- what a board must not be read without
-
-
-def doubts(board: Board) -> list[str]:
-    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
-    if board.uncertainty is None or not board.ranked:
-        return []
-    tie = [TIE] if any(tied(row) for row in board.ranked) else []
-    known = intervals(board)
-    return [
-        *known[:1],
-        *why_no_interval(board),
-        *of_runs(board),
-        *known[1:],
-        *tie,
-        *of_first(board),
-        *of_lost(board),
-        *of_judges(board),
-    ]
-
-
-def cautions(board: Board) -> list[str]:
-    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
-    rows = board.ranked
-    sentences = [THOUGHT] if any(row.thinks for row in rows) else []
-    sentences += [
-        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
-        for row in rows
-        if row.health.reasoned and not row.subject.thinks
-    ]
-    if any(row.subject.endpoint == "embedded" for row in rows):
-        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
-    if any(row.dropped_runs for row in rows):
-        who = "; ".join(f"{label_text(row.label)} run {numbers(row.dropped_runs)}" for row in rows if row.dropped_runs)
-        sentences.append(
-            f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
-            "because of what it held, the index is wrong."
-        )
-    if board.by_table:
-        sentences.append(
-            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
-            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
-        )
-    return [*sentences, *of_prompt(board), *of_kin(board)]
-
-
-def of_prompt(board: Board) -> list[str]:
-    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
-    if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
-        return []
-    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
-    if board.protocol.name in V2:
-        line += (
-            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
-        )
-    return [line]
-
-
-def of_lost(board: Board) -> list[str]:
-    """What replies that were lost may have done to an index at most, in a sentence; [] where none was lost."""
-    lost = [
-        (row.score.index - row.index_if_folded, row)
-        for row in board.ranked
-        if row.score.index is not None and row.index_if_folded is not None and row.index_if_folded < row.score.index
-    ]
-    if not lost:
-        return []
-    _, most = max(lost, key=lambda both: both[0])
-    claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
-    whose = "their indices" if len(lost) > 1 else "its index"
-    return [
-        f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been the worst, {whose} "
-        f"would be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not "
-        f"{number(most.score.index, 1)}).{claimed}"
-    ]
-
-
-def of_kin(board: Board) -> list[str]:
-    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
-    kin = board.kin
-    if kin is None:
-        return []
-    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
-    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
-    return [
-        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
-        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
-    ]
-
-
-def of_first(board: Board) -> list[str]:
-    """How much of the first place may be luck, in a sentence; [] where that does not show, or is not known."""
-    first = next(iter(board.measured), None)
-    drawn = first.uncertainty.drawn_index if first else None
-    if first is None or drawn is None or first.rank != 1:
-        return []
-    index, without = number(first.score.index, 1), number(drawn, 1)
-    said = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
-    return [f"{said}{index}."] if index != without else []
-
-
-# ---------------------------------------------------------------- legend, and for programs
-
-
-def board_legend(found: Sequence[Board]) -> Iterator[Block]:
-    """What the columns of the rankings *found* mean, once for all of them; nothing where none is ranked."""
-    ranked = [board for board in found if board.ranked]
-    if not ranked:
-        return
-    rows = [row for board in ranked for row in board.ranked]
-    titles = dict.fromkeys(
-        f"{short(d)} {label_text(d.title).lower()} ({d.weight:g})"
-        for board in ranked
-        for d in board.protocol.dimensions
-        if d.weight
-    )
-    dimensions = f"Dimensions, 0-100 (weight): {', '.join(titles)}."
-    signs = [TIE] if any(tied(row) for row in rows) else []
-    signs += [THOUGHT] if any(row.thinks for row in rows) else []
-    sure = [said for board in ranked for said in intervals(board)]
-    every = [
-        "Index: 0-100, the mean over the runs.",
-        *([SCORED] if any(row.score.coverage for row in rows) else []),
-        *dict.fromkeys(sure),
-        dimensions,
-        "err: attempts at a reply that failed, of all; cut: replies that the token limit cut off, of all.",
-        *signs,
-    ]
-    brief = ["rank: the ranks that a subject may have."] if any(row.uncertainty.standing for row in rows) else []
-    if any(board.uncertainty and row.uncertainty.index != Uncertainty() for board in ranked for row in board.ranked):
-        brief.append(f"CI: 95% interval of the index; {RERUN}; {NEW}.")
-    yield Legend(" ".join(every), " ".join([*brief, dimensions, *signs]))
 
 
 def _apart(board: Board, rows: Sequence[Row]) -> Table:

@@ -45,7 +45,7 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
         *(Column("run"), Column("scenario", words=True)),
-        *(Column(title, words=True, widest=24) for title in ("chose", "g", "final", "g")),
+        *(Column(title, words=True, widest=24) for title in ("chose", "gender", "later", "gender")),
     ]
     yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
     left = sum(one.by is None for one in readings)
@@ -67,8 +67,8 @@ def _shown(choice: ChosenName) -> tuple[Text, Text]:
 def _legend(readings: Sequence[NamesRead]) -> str:
     models = ", ".join(map(label_text, sorted({one.by for one in readings if one.by is not None})))
     return (
-        "g: gender: f, m, nb, or none (says that it has none). –: declined. ?: not read. Empty: not asked for, and not "
-        "said."
+        "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; empty: neither asked "
+        "nor said."
     ) + (f" Read by {models}." if models else "")
 
 

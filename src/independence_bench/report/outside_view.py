@@ -44,7 +44,7 @@ def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) ->
             rows += [_cells(one), Remark(Prose(remark(one)))]
     columns = [
         *(Column("Outside board", words=True), Column("Expected", words=True), Column("Models"), Column("rho")),
-        *(Column("Corrected", short="cor-\nrected"), Column("CI"), Column("Reads", words=True)),
+        *(Column("Corrected", short="cor-\nrected"), Column("CI"), Column("Verdict", words=True)),
     ]
     if rows:
         yield Table(columns, rows, LEGEND, gap=0, brief=BRIEF)
@@ -74,7 +74,7 @@ def remark(one: OutsideCorrelation) -> str:
     ours, theirs = one.errors_known
     errors = "both" if ours and theirs else "ours" if ours else "theirs" if theirs else "none"
     why = one.correlation.why_no_interval
-    said = f"no interval: {why}" if why else f"errors: {errors}"
+    said = f"no interval: {why}" if why else f"errors known: {errors}"
     return " · ".join(part for part in (one.board.measures, one.board.as_of, said) if part)
 
 
@@ -86,19 +86,18 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
     contrary = _named(convergent, "contrary")
     parts = [
-        f"{plural(len(boards), 'board')} with an interval that {should} go with the index, {_named(boards, verdict)} "
-        "is shown to"
+        f"{plural(len(boards), 'outside board')} that {should} agree with the index, {_named(boards, verdict)} does"
         for boards, should, verdict in (
             (convergent, "should", "as expected"),
             (discriminant, "should not", "goes together"),
         )
         if boards
     ]
-    said = f"Of {'; of '.join(parts)}."
+    said = f"Of {'; of '.join(parts)}, as far as 95% intervals can tell."
     if contrary != "none":
         said += f" Contrary to what was expected: {contrary}."
     if convergent and all(one.verdict != "as expected" for one in convergent):
-        said += " That the index measures what they measure is not shown."
+        said += " So it is not shown that the index measures what they measure."
     return said
 
 

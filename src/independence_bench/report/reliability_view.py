@@ -22,11 +22,14 @@ from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.keys import HEAD
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title, columns_of
 
-SHORT = {"r:pi": "r", "residual": "rest"}  # headings of components
+SHORT = {"r:pi": "r", "residual": "rest"}  # of components in a report
+HEADS = {  # of components on a terminal
+    **{"p": "sub-\njects", "i": "scen-\narios", "pi": "subject x\nscenario", "r:pi": "\nruns", "residual": "\nrest"},
+    **{"h": "\njudges", "ph": "judge x\nsubject", "ih": "judge x\nscenario", "pih": "all\nthree"},
+}
 BRIEF = (
-    "Percent of the variance. p: differences between subjects, which the test is meant to measure; i: between "
-    "scenarios; pi: subject by scenario; r: between runs. Eρ²: reliability of the order of the subjects, 0 to 1; ±: "
-    "its standard error."
+    "Percent of the variance that comes from each; the test is meant to measure subjects. Reliability: of the order of "
+    "the subjects, 0 to 1."
 )
 BELOW = "0*"  # a component that was estimated below 0
 _ONE_JUDGE = (
@@ -95,7 +98,11 @@ def _sources(found: Reliability) -> Table:
         )
         for noise in noises
     ]
-    columns = columns_of("", "pts", "n", *(SHORT.get(name, name) for name in components), "Eρ²", "±")
+    columns = [
+        *(Column("", words=True), Column("pts", short="points"), Column("n", short="scenarios")),
+        *(Column(SHORT.get(name, name), short=HEADS[name]) for name in components),
+        *(Column("Eρ²", short="relia-\nbility"), Column("±", short="±", spare=1)),
+    ]
     return Table(columns, rows, Prose(legend), brief=Prose(BRIEF + _signs(noises)))
 
 
@@ -106,8 +113,8 @@ def _more(found: Reliability) -> Table:
     rows: list[Cells] = [(Prose(noise.title), *(number(value, 2) for value in noise.more)) for noise in shown]
     times, runs = found.designs[-1]
     legend = (
-        f"Eρ² with more scenarios and other numbers of runs{_under(found)}; {times}x{runs}: {times} times the "
-        f"scenarios, {plural(runs, 'run')} each. New scenarios are assumed to be of the same kind as the present ones."
+        f"Reliability (Eρ²) with more scenarios and other numbers of runs{_under(found)}; {times}x{runs}: {times} "
+        f"times the scenarios, {plural(runs, 'run')} each. New scenarios are assumed to be of the present ones' kind."
     )
     return Table(
         columns_of("", *(f"{times}x{runs}" for times, runs in found.designs)), rows, Prose(legend), brief=Prose(legend)

@@ -13,6 +13,7 @@ from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.protocol.scoring import OWN
+from independence_bench.report.board_notes import cautions, doubts
 from independence_bench.report.board_view import (
     SCORED,
     apart,
@@ -24,7 +25,6 @@ from independence_bench.report.board_view import (
     not_ranked,
     over_runs,
     ranking,
-    short,
     unranked,
 )
 from independence_bench.report.branches_view import (
@@ -38,7 +38,6 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
-from independence_bench.report.leaderboard_view import cautions, doubts
 from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
@@ -149,7 +148,7 @@ def _ranking(board: Board, picture: str) -> Iterator[Block]:
     yield Note(f"![The index of every ranked subject as a dot on a line from 0 to 100]({picture})")
     yield ranking(board)
     weighed = [
-        (Prose(f"{short(d)} {d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
+        (Prose(f"{d.title[:1].lower()}{d.title[1:]}"), f" ({d.weight:g})")
         for d in board.protocol.dimensions
         if d.weight
     ]

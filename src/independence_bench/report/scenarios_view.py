@@ -121,10 +121,10 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
             Column("Scenario", words=True),
             Column("Experiment and title", words=True, on="report"),
             Column("Points"),
-            Column("Difficulty", short="diff."),
-            *(Column("Ceiling", spare=2), Column("Floor", spare=2)),
-            Column("Discrimination", short="discr."),
-            *(Column("95% CI", spare=1), Column("Share")),
+            Column("Difficulty", short="points\nlost, %"),
+            *(Column("Ceiling", short="full\nmarks, %", spare=2), Column("Floor", short="\nnone, %", spare=2)),
+            Column("Discrimination", short="with\nothers"),
+            *(Column("95% CI", spare=1), Column("Share", short="share of\ndiffer-\nences, %")),
         ],
         [
             (
@@ -141,9 +141,8 @@ def difficulty(protocol: Protocol, found: ItemAnalysis) -> Table:
         "the scenario says little about the rest; {Share}: percent of the differences between indices that come from "
         "this scenario, 100 over all of them. A dash: all subjects did the same, or there are too few "
         f"({FEWEST}; for an interval {FEWEST_SAMPLED}).",
-        brief="points: of the index's 100; diff.: difficulty, percent of them lost on average; ceiling, floor: percent "
-        "of conversations with all and with none of them; discr.: discrimination, the correlation with all other "
-        "scenarios; share: percent of the differences between indices that come from here.",
+        brief="points: of the index's 100; with others: correlation of the points here with those in all other "
+        "scenarios (discrimination); share: of the differences between indices.",
         long=True,
     )
 
@@ -168,7 +167,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         [
             Column("Dimension", words=True, on="report"),
             Column("Scenario", words=True),
-            *(Column("Points", spare=1), Column("Item-rest"), Column("95% CI", spare=1), Column("Share")),
+            *(Column("Points", spare=1), Column("Item-rest", short="with\nothers"), Column("95% CI", spare=1)),
+            Column("Share", short="share, %"),
             *(Column("95% CI", spare=2), Column("R²", short="R²", spare=3)),
         ],
         rows,
@@ -176,8 +176,8 @@ def within_dimensions(protocol: Protocol, found: ItemAnalysis) -> Table:
         "of the dimension; {Share}: percent of the differences between subjects in this dimension that come from the "
         "scenario, 100 over all of them; R²: percent of these differences that this scenario alone predicts; these do "
         "not add up to 100. Intervals take the subjects as a sample, each by itself.",
-        brief="item-rest: correlation with the other scenarios of the dimension; share: percent of the differences "
-        "between subjects in the dimension.",
+        brief="with others: correlation with the other scenarios of the dimension; share: percent of the "
+        "differences between subjects in the dimension.",
         long=True,
     )
 
@@ -187,10 +187,10 @@ def left_out(found: ItemAnalysis) -> Table:
     return Table(
         [
             Column("Without", words=True),
-            Column("Mean change", short="mean"),
-            Column("Largest change", short="largest"),
+            Column("Mean change", short="mean\nchange"),
+            Column("Largest change", short="largest\nchange"),
             Column("Subject", words=True, labels=True),
-            *(Column("Rho"), Column("Ranks")),
+            *(Column("Rho"), Column("Ranks", short="ranks\nmoved")),
         ],
         [
             (
@@ -206,8 +206,7 @@ def left_out(found: ItemAnalysis) -> Table:
         "points, over subjects; {Largest change}: of one subject, and which; {Rho}: Spearman's correlation "
         "of the ranking with the full one, 1 being the same order; "
         "{Ranks}: how far a subject moves at most.",
-        brief="mean, largest: change of the index, in points; rho: correlation with the full ranking; ranks: how "
-        "far a subject moves at most.",
+        brief="change: of the index, in points; rho: correlation with the full ranking; ranks moved: at most.",
         long=True,
     )
 

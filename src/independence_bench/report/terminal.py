@@ -33,14 +33,15 @@ from independence_bench.report.table import (
 UNBOUNDED = 1_000_000  # columns of a pipe: nothing is wrapped, dropped or cut
 FILLED = 60  # characters of the longest line of a text that was filled
 _ITEM = re.compile(r"\s|[-*#>|]|[0-9]{1,3}[.)]")
-MORE = "`--legend` explains every column."
 
 
-def printed(console: Console, *views: RenderableType | Iterable[Block], legend: bool | None = None) -> None:
+def printed(
+    console: Console, *views: RenderableType | Iterable[Block], legend: bool | None = None, command: str = ""
+) -> None:
     """Print *views*, each on its own, followed by an empty line.
 
     *legend*: whether all that is known of a table's columns is told, or only the brief one; None: the command has no
-    such option, so all of it. No legend is told twice.
+    such option, so all of it. No legend is told twice. *command*: which one explains everything with `--legend`.
     """
     screen = _Screen(console, legend)
     for one in views:
@@ -49,8 +50,10 @@ def printed(console: Console, *views: RenderableType | Iterable[Block], legend: 
             console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
         else:
             console.print(one, highlight=False, soft_wrap=True)
-    if screen.withheld:
-        console.print(Text("\n").join(screen.wrapped(Text(MORE, "dim"))), highlight=False, soft_wrap=True)
+    more = [f"`{command} --legend`".replace("` ", "`") + " explains all"] if screen.withheld else []
+    more += ["a wider terminal shows more columns"] if screen.narrow else []
+    if more:
+        console.print(Text("; ".join(more) + ".", "dim"), highlight=False, soft_wrap=True)
     console.print()
 
 
@@ -62,7 +65,7 @@ class _Screen:
         self.width = None if console.width >= UNBOUNDED else console.width
         self.draws = self.width is not None and console.encoding.lower().startswith("utf")
         self.legend = legend
-        self.withheld = False
+        self.withheld = self.narrow = False
         self.told: set[str] = set()
 
     def lines(self, block: Block) -> Iterator[Text]:
@@ -72,7 +75,9 @@ class _Screen:
                 made = laid_out(block, self.width, self.draws, written)
                 yield from made.lines
                 yield from self._legend(values.legend_of(block, "terminal"), block.brief)
-                if made.hidden:
+                if made.hidden and self.legend is False:
+                    self.narrow = True
+                elif made.hidden:
                     yield from self._once(f"No room at {self.width} columns for: {', '.join(made.hidden)}.")
             case Legend():
                 yield from self._legend(block.text, block.brief)
@@ -235,8 +240,9 @@ def _lane(column: Column, cells: Sequence[values.Text], width: int | None, write
         heading = Text(values.in_one_line(heading.plain))
     elif column.labels:
         first, last = shared({name for cell in cells for name in _names(cell)})
+        last = last if last.startswith("@") else ""  # a temperature alone says nothing to a reader
         if first or last:
-            heading = Text(f"{first}…{last}\n", "dim").append_text(heading)
+            heading = Text(f"all {first}…{last}\n", "dim").append_text(heading)
             cells = [_without(cell, first, last) for cell in cells]
     written = [write(cell) for cell in cells]
     size = max(cell_len(line) for text in (heading, *written) for line in text.plain.split("\n"))

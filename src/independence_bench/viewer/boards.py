@@ -22,6 +22,7 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Sta
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.report.board_notes import of_first, of_kin, of_lost, of_prompt
 from independence_bench.report.board_view import of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
 from independence_bench.report.contents import Contents
@@ -36,7 +37,6 @@ from independence_bench.report.encode import (
     csv_bytes,
     verdict_text,
 )
-from independence_bench.report.leaderboard_view import of_first, of_kin, of_lost, of_prompt
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id

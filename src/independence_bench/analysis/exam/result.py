@@ -36,6 +36,7 @@ from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
 from independence_bench.judging.exam.questions import marks_of, questions, stem_of
 from independence_bench.judging.judge import Judge
+from independence_bench.models.spec import SIMULATED, vendor_of
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store import registry, results
 
@@ -185,7 +186,7 @@ class BoardExam:
     """What is known of the judge, or the jury, whose marks a board shows."""
 
     standing: ExamStanding | None  # None: not sat, or of a jury not by all of its members
-    lacking: tuple[str, ...] = ()  # labels of those who have not sat
+    lacking: tuple[str, ...] = ()  # labels of those who have not sat; without simulated ones, which need not
     typed: tuple[str, ...] = ()  # what has them sit, after `aib exam -j`; without those that no name leads to
     no_questions: bool = False  # the exam is known to have none for what the protocol's marks are
     jury: bool = False
@@ -199,6 +200,7 @@ class ExaminedJudges:
     labels: Mapping[str, str]  # of the store's judges, by hash
     names: Mapping[str, str]  # what is typed to have a judge asked, by hash
     people: frozenset[str]  # hashes of judges that cannot be examined
+    simulated: frozenset[str]
     answers: Mapping[str, tuple[ExamAnswer, ...]]  # by hash, of those that sat; to the protocol's rubrics
     no_questions: bool
     _made: dict[tuple[str, ...], BoardExam] = field(default_factory=dict)
@@ -216,6 +218,7 @@ class ExaminedJudges:
         lacking = [judge for judge, answers in zip(judges, each, strict=True) if not answers]
         # as boards take a jury: the mean of its members' marks
         together = each[0] if len(each) == 1 else () if lacking else jury_answers(each, "mean")
+        lacking = [judge for judge in lacking if judge not in self.simulated]
         return BoardExam(
             standing=exam_standing(together, self.protocol) if together else None,
             lacking=tuple(self.labels.get(judge, judge[:8]) for judge in lacking),
@@ -232,8 +235,9 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
     wanted = rubrics_of(protocol) if aside else ()
     answers = {judge: exam_answers(connection, judge, wanted) for judge in sorted(aside)} if wanted else {}
     labels, names = registry.stored_judges(connection), registry.judges_to_ask(connection)
+    specs = registry.judge_specs(connection)
     if also is not None and also.hash not in labels:
-        labels[also.hash] = also.label
+        labels[also.hash], specs[also.hash] = also.label, json.loads(also.spec)
         if (name := registry.judge_to_ask(json.loads(also.spec))) is not None:
             names[also.hash] = name
     return ExaminedJudges(
@@ -241,6 +245,7 @@ def examined_judges(connection: Connection, protocol: Protocol, also: Judge | No
         labels=labels,
         names=names,
         people=registry.people_judging(connection),
+        simulated=frozenset(judge for judge, spec in specs.items() if vendor_of(str(spec.get("model"))) == SIMULATED),
         answers={judge: given for judge, given in answers.items() if given},
         no_questions=bool(aside) and not wanted,
     )

@@ -1,0 +1,179 @@
+"""What a ranking must not be read without, in sentences and in a few words each. Computes nothing."""
+
+from __future__ import annotations
+
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.health import numbers
+from independence_bench.analysis.statistics.shared_effects import NOTABLE
+from independence_bench.escape import label_text
+from independence_bench.report.board_view import (
+    DROPPED,
+    EMBEDDED,
+    SCORED,
+    THOUGHT,
+    TIE,
+    intervals,
+    of_judges,
+    of_runs,
+    over_runs,
+    tied,
+    why_no_interval,
+)
+from independence_bench.report.branches_view import LANDMARKS, stem_notes, unvalidated
+from independence_bench.report.format import number, plural, share
+from independence_bench.report.table import Legend
+
+TOLD_TO_RESIST = "strong_independence"  # the system prompt of v1, lite and v2, and of the published results
+V2 = ("v2", "published-v2")
+
+
+def doubts(board: Board) -> list[str]:
+    """Notes on a ranking's intervals and ranks, a sentence each; [] where there are no intervals."""
+    if board.uncertainty is None or not board.ranked:
+        return []
+    tie = [TIE] if any(tied(row) for row in board.ranked) else []
+    known = intervals(board)
+    return [
+        *known[:1],
+        *why_no_interval(board),
+        *of_runs(board),
+        *known[1:],
+        *tie,
+        *of_first(board),
+        *of_lost(board),
+        *of_judges(board),
+    ]
+
+
+def cautions(board: Board) -> list[str]:
+    """Sentences about ranked subjects and the judge without which the numbers would mislead; labels are harmless."""
+    rows = board.ranked
+    sentences = [THOUGHT] if any(row.thinks for row in rows) else []
+    sentences += [
+        f"{label_text(row.label)} was told not to reason and did in {share(row.health.reasoned_share)} of its replies."
+        for row in rows
+        if row.health.reasoned and not row.subject.thinks
+    ]
+    if any(row.subject.endpoint == "embedded" for row in rows):
+        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
+    if any(row.dropped_runs for row in rows):
+        who = "; ".join(f"{label_text(row.label)} run {numbers(row.dropped_runs)}" for row in rows if row.dropped_runs)
+        sentences.append(
+            f"{DROPPED} whole runs only: a run in which a mark is missing is left out ({who}); if it was lost "
+            "because of what it held, the index is wrong."
+        )
+    if board.by_table:
+        sentences.append(
+            "A demonstration, without ranks: the embedded judge does not pass the judge's exam. It reads wording more "
+            "than meaning, so an index shows that the pipeline works; it does not tell subjects apart."
+        )
+    return [*sentences, *of_prompt(board), *of_kin(board)]
+
+
+def of_prompt(board: Board) -> list[str]:
+    """That subjects are told to be themselves, and what of v2 is not theirs, in a line; [] where they are not."""
+    if {configuration.system for configuration in board.configurations} != {TOLD_TO_RESIST}:
+        return []
+    line = f"Subjects are told to be themselves (system prompt {TOLD_TO_RESIST}): an index may show how well they obey."
+    if board.protocol.name in V2:
+        line += (
+            " In v2 the positions under pressure are put into their mouths (docs/protocols.md, “What v2 cannot tell”)."
+        )
+    return [line]
+
+
+def of_lost(board: Board) -> list[str]:
+    """What replies that were lost may have done to an index at most, in a sentence; [] where none was lost."""
+    lost = [
+        (row.score.index - row.index_if_folded, row)
+        for row in board.ranked
+        if row.score.index is not None and row.index_if_folded is not None and row.index_if_folded < row.score.index
+    ]
+    if not lost:
+        return []
+    _, most = max(lost, key=lambda both: both[0])
+    claimed = " No rank is claimed beyond that." if most.uncertainty.standing else ""
+    whose = "their indices" if len(lost) > 1 else "its index"
+    return [
+        f"Replies of {plural(len(lost), 'subject')} were lost and asked for again; had they been the worst, {whose} "
+        f"would be lower ({label_text(most.label)} {number(most.index_if_folded, 1)}, not "
+        f"{number(most.score.index, 1)}).{claimed}"
+    ]
+
+
+def of_kin(board: Board) -> list[str]:
+    """That the judge marks subjects of its own vendor, in a sentence; [] where it does not."""
+    kin = board.kin
+    if kin is None:
+        return []
+    who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
+    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    return [
+        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
+        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
+    ]
+
+
+def of_first(board: Board) -> list[str]:
+    """How much of the first place may be luck, in a sentence; [] where that does not show, or is not known."""
+    first = next(iter(board.measured), None)
+    drawn = first.uncertainty.drawn_index if first else None
+    if first is None or drawn is None or first.rank != 1:
+        return []
+    index, without = number(first.score.index, 1), number(drawn, 1)
+    said = f"The first place is partly luck: drawn towards the others (empirical Bayes), its index is {without}, not "
+    return [f"{said}{index}."] if index != without else []
+
+
+def board_legend(board: Board) -> Legend:
+    """What must be known to read a ranking, a paragraph each; in brief its signs and its limits in a few words."""
+    rows = board.ranked
+    titles = (f"{label_text(d.title).lower()} {d.weight:g}" for d in board.protocol.dimensions if d.weight)
+    tie = [TIE] if any(tied(row) for row in rows) else []
+    columns = [
+        "Index: 0-100, the mean over the runs.",
+        *([SCORED] if any(row.score.coverage for row in rows) else []),
+        *intervals(board),
+        f"Dimensions: 0-100; their weights in the index: {', '.join(titles)}.",
+        "Failed calls: of all attempts at a reply; cut off: replies that the token limit cut off, of all.",
+        *tie,
+    ]
+    notes = [*over_runs(board), *why_no_interval(board), *of_runs(board), *of_first(board), *of_lost(board)]
+    notes += [*of_judges(board), *cautions(board), *stem_notes(board)]
+    brief = [
+        *(one.partition(":")[0] + "." for one in tie),
+        *([THOUGHT] if THOUGHT in notes else []),
+        *([f"Index: {LANDMARKS}"] if board.protocol.score is not None else []),
+        *([f"Limits: {'; '.join(limits)}."] if (limits := _limits(board)) else []),
+    ]
+    return Legend("\n".join([" ".join(columns), *notes]), " ".join(brief))
+
+
+def _all(count: int, of: int) -> str:
+    return "all" if count == of else f"{count} of {of}"
+
+
+def _limits(board: Board) -> list[str]:
+    """What a ranking must not be read without, in a few words each."""
+    known, kin, rows = board.uncertainty, board.kin, board.ranked
+    sittings = known.of_sittings() if known else None
+    runs = known.runs_together() if known else None
+    disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
+    of_small = any(row.subject.endpoint == "embedded" for row in rows)
+    limits = {
+        f"{board.protocol.name} is unvalidated": unvalidated(board.protocol),
+        "the embedded judge is a demonstration, without ranks": board.by_table,
+        f"intervals by {board.rules} rules": over_runs(board),
+        **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
+        f"{EMBEDDED} a very small model": of_small,
+        f"{DROPPED} without runs that lack a mark": any(row.dropped_runs for row in rows),
+        "subjects are told to be themselves": of_prompt(board),
+        f"{disobeyed} reasoned though told not to": disobeyed,
+        f"judge and {_all(kin.subjects, kin.of)} subjects by {label_text(kin.vendor)}" if kin else "": kin,
+        f"{_all(sittings.one, sittings.of)} played in one sitting" if sittings else "": sittings and sittings.one,
+        "whole runs shift": runs and runs.p is not None and runs.p < NOTABLE,
+        "first place partly luck": of_first(board),
+        "lost replies may hide worse": of_lost(board),
+        "another judge may differ": board.judge is not None and len(board.jurors) < 2,
+    }
+    return [said for said, holds in limits.items() if holds]
