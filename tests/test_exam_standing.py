@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from simulated import aib, simulating
+from invoked import invoke
+from simulated import aib, environment, simulating
 from viewed import answering, read
 
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
 from independence_bench.report.board_view import exam_line
 
-SIM, SAT = "sim:sim/judge", "sim:sim/judge-plain"
+SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"
 NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
 
 
@@ -49,7 +50,7 @@ def test_what_is_about_to_judge_is_said_before_it_is_bought(judged: Judged) -> N
     sat = aib(judged.folder, "estimate-cost", *plan, SAT)
     unsat = json.loads(aib(judged.folder, "estimate-cost", *plan, SIM, "--json").stdout)
 
-    assert f"has not sat the exam: aib exam -j {SAT}" in judged.before
+    assert f"aib exam -j {SAT}" not in judged.before  # simulated judges need not sit it
     assert NOT_SAT in judged.before
     assert judged.line in sat.stdout.replace("\n", " ")
     assert unsat["judge_exam"]["line"] == NOT_SAT
@@ -72,6 +73,20 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
             assert NOT_SAT in shown.stdout, order
 
 
+def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:
+    """At 80 columns, unless --legend asks for all; which lines are notes is told by their being dim."""
+    coloured = environment(judged.folder) | {"FORCE_COLOR": "1", "COLUMNS": "80"}
+    of_protocol = ("leaderboard", "leaderboard --detailed", "compare rock mirror", "scenarios", "judges", "reliability")
+    for order in (*(f"{one} --protocol lite" for one in of_protocol), "exam", "costs"):
+        below, notes = False, 0
+        shown = invoke(judged.folder, coloured, *order.split()).stdout
+        assert "\x1b[2m" in shown
+        for line in shown.splitlines():
+            below = bool(line) and (below or "───" in line)
+            notes = notes + 1 if below and line.startswith("\x1b[2m") and "--legend" not in line else 0
+            assert notes <= 3, (order, line)
+
+
 def test_programs_are_told_what_it_is(judged: Judged) -> None:
     """Fitness, kappa, date and what was sat, on the board as in the exam itself."""
     sat = json.loads(aib(judged.folder, "exam", "--json").stdout)["judges"][0]
@@ -87,7 +102,7 @@ def test_programs_are_told_what_it_is(judged: Judged) -> None:
 
 def test_a_jurys_exam_is_that_of_the_jury(judged: Judged) -> None:
     """It has none until every member has sat, and names who has not."""
-    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,sim/judge@")
+    shown = aib(judged.folder, "leaderboard", "--protocol", "lite", "--jury", "judge-plain,kin/judge@")
 
     assert f"of the jury {SIM}@none-t0.0 has not sat the exam: aib exam -j {SIM}" in shown.stdout
 
@@ -122,7 +137,7 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
 def test_a_gate_and_a_character_have_it(judged: Judged, tmp_path: Path) -> None:
     """What a build is let through by, and what is told of a character, is a judge's, too."""
     (tmp_path / "models.yaml").write_text((judged.folder / "models.yaml").read_text("utf-8"), encoding="utf-8")
-    lite = ("--protocol", "lite", "--judge", "sim/judge@")
+    lite = ("--protocol", "lite", "--judge", "kin/judge@")
     aib(judged.folder, "gate", "--write", str(tmp_path / "base.json"), *lite)
     gate = aib(judged.folder, "gate", "rock", "--baseline", str(tmp_path / "base.json"), "--protocol", "lite")
     sheet = str(EXAMPLES / "companion.yaml")

@@ -27,8 +27,8 @@ from independence_bench.judging.judge import find_judge, jury_judgements
 from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.loader import load
+from independence_bench.report.board_notes import of_kin
 from independence_bench.report.judges_view import letters_of, validation_view, validations_json
-from independence_bench.report.leaderboard_view import of_kin
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost
@@ -343,7 +343,7 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
     found = validated(judged(bench, {"v/own": other | {"v/own": 10.0}, "judge/b": other}))
 
     assert found.favours[0].interval is None
-    assert found.favours[0].why_no_interval == "2 other subjects, and it takes 12"
+    assert found.favours[0].why_no_interval == "2 of the 12 other subjects that it takes"
     assert "No interval: B: 2 other subjects, and it takes 12." in " ".join(displayed(validation_view(found)).split())
 
 

@@ -107,7 +107,7 @@ def test_a_board_says_unvalidated_and_what_an_index_means(folder: Path) -> None:
     for said in (short, long):
         assert "v3-lite is unvalidated" in said
         assert "100 is the ideal, 75 to 85 is sensible" in said
-        assert "40 is deaf or credulous and otherwise perfect" in said
+        assert "40 is deaf or credulous" in said
         assert "What it is made of" in said
     assert re.search(r"credulous\S* 1\.00 1\.00 0\.00 1\.00 1\.00 1\.00 0% 5\.00", short)
     assert "hold (h)" not in short

@@ -25,8 +25,9 @@ from independence_bench.report.table import (
     Table,
     choose,
 )
-from independence_bench.report.terminal import MORE, UNBOUNDED, reflowed
+from independence_bench.report.terminal import UNBOUNDED, reflowed
 
+MORE = "`--legend` explains all."
 LABELS = ("sim:acme/a-model-with-a-rather-long-name-9b@none-t0.7", "sim:acme/short@low-t0.7")
 
 
@@ -63,11 +64,11 @@ def test_a_pipe_gets_everything_on_one_line_and_whole_labels() -> None:
 
 
 def test_what_all_labels_share_stands_in_the_heading() -> None:
-    """Endpoint, vendor, temperature; of one label alone nothing is taken away."""
+    """Endpoint, vendor, settings; not a temperature alone, which says nothing; of one label nothing is taken away."""
     lines = shown(table()).splitlines()
 
-    assert lines[0].strip() == "sim:acme/…-t0.7"
-    assert any(line.startswith("a-model-with-a-rather-long-name-9b@none ") for line in lines)
+    assert lines[0].strip() == "all sim:acme/…"
+    assert any(line.startswith("a-model-with-a-rather-long-name-9b@none-t0.7 ") for line in lines)
     assert shared(set(LABELS[:1])) == ("", "")
     assert shared({"a/x@none-t0.7", "a/y@none-t0.7"}) == ("a/", "@none-t0.7")
     assert shared({"a/x@none-t0.7", "b/y@none-t1.0"}) == ("", "")
@@ -76,11 +77,11 @@ def test_what_all_labels_share_stands_in_the_heading() -> None:
 
 def test_columns_are_left_out_before_a_label_is_broken_up() -> None:
     """First those that can best be spared; which ones is said once."""
-    text = shown(table(), width=46, times=2)
+    text = shown(table(), width=48, times=2)
 
     assert "12,345" not in text
-    assert text.count("No room at 46 columns for: runs, errors.") == 1
-    assert "a-model-with-a-rather-long-name-9b@none" in text
+    assert text.count("No room at 48 columns for: runs, errors.") == 1
+    assert "a-model-with-a-rather-long-name-9b" in text
 
 
 def test_a_table_that_cannot_be_spared_a_column_keeps_the_first_ones() -> None:
@@ -140,7 +141,7 @@ def test_columns_move_together_before_a_word_is_broken() -> None:
     """A table that is a little too wide has its gaps narrowed; what is chosen among its rows is said."""
     wide = table(gap=3)
 
-    assert "a-model-with-a-rather-long-name-9b@none  99.5" in shown(wide, width=64)
+    assert "a-model-with-a-rather-long-name-9b@none-t0.7  99.5" in shown(wide, width=69)
     (found,) = [choose([table(long=True, total=("all", "1", "2", "3", Drawn(1, None)))], Shown(find="SHORT")).blocks]
     text = shown(*found, width=UNBOUNDED)
     assert LABELS[1] in text

@@ -62,7 +62,7 @@ class SelfPreference:
         if self.interval is not None:
             return None
         if self.elsewhere_subjects < FEWEST_ELSEWHERE:
-            return f"{self.elsewhere_subjects} other subjects, and it takes {FEWEST_ELSEWHERE}"
+            return f"{self.elsewhere_subjects} of the {FEWEST_ELSEWHERE} other subjects that it takes"
         return "all other subjects are given exactly the same"
 
 

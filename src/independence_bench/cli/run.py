@@ -23,11 +23,13 @@ from independence_bench.cli.options import (
     configuration_options,
     err,
     gathering,
+    legend_option,
     models_file_option,
     out,
     permissions,
     runs_option,
     say,
+    show,
     store_option,
     trust_option,
     weights_option,
@@ -328,6 +330,7 @@ def check_known(preview: Preview, stored: Sequence[ChatModel]) -> None:
     help="Also say how many runs give an interval of this width (implies --resolve).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
+@legend_option
 @store_option
 def estimate_cost(
     order: RunOrder,
@@ -358,7 +361,7 @@ def estimate_cost(
         more = {} if found is None else {"resolve": resolution_values(found)}
         click.echo(json_text({**estimate_values(preview), **more}))
     else:
-        printed(out(), estimate_view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
+        show(estimate_view(preview), *([] if found is None else [resolution_view(options.protocol, found)]))
 
 
 async def _foresee(

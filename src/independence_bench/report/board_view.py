@@ -30,7 +30,6 @@ from independence_bench.report.table import (
     Title,
     listed,
 )
-from independence_bench.report.terminal import stacked
 
 THINKS, EMBEDDED, TIED, DROPPED = "†", "‡", "≈", "°"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} might be the best: no other is shown to be better."
@@ -106,8 +105,9 @@ def signs(row: Row) -> str:
 
 
 def dimension_column(dimension: Dimension) -> Column:
-    """A column with the dimension's title, which wide terminals have."""
-    return Column(Prose(dimension.title), short=stacked(dimension.title.lower()), spare=3)
+    """A column headed by the dimension's title, a word a line."""
+    words = label_text(dimension.title.lower()).replace("-", "-\n").replace(" ", "\n")
+    return Column(Prose(dimension.title), short=words, spare=3)
 
 
 # ---------------------------------------------------------------- one subject
@@ -299,8 +299,8 @@ def intervals(board: Board) -> list[str]:
         said.append(f"CI: 95% confidence interval of the index; {'; '.join(kinds)}.")
     if sure.standing is not None:
         said.append(
-            "Rank: the ranks that a subject may have on this test; the chance that any of them is wrong is at most "
-            "5%, under the conditions in docs/statistics.md."
+            "Possible ranks: those that a subject may have on this test; the chance that any of them is wrong is at "
+            "most 5%, under the conditions in docs/statistics.md."
         )
     return said
 

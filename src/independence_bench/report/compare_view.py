@@ -144,8 +144,6 @@ def _differences_view(found: SubjectComparison, names: Sequence[str]) -> Iterato
     index = found.scores.index
     told = bool(index and (told_apart(index.uncertainty.rerun) or told_apart(index.uncertainty.new_scenarios)))
     yield _whole_table(found, names, told)
-    for reason in found.scores.why_no_interval:
-        yield Note(("There is ", Prose(reason), "."))
     yield Note("")
     if found.branches:
         yield branches_compared(found.branches, [*map(stacked, names)], STANDS, _none_stands(len(found.branches), told))
@@ -173,20 +171,28 @@ def _whole_table(found: SubjectComparison, names: Sequence[str], told: bool) -> 
         rerun += STANDS if score.stands else ""
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
+    standing, reasons = _standing(found.scores.whole, told), found.scores.why_no_interval
     legend = (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {_standing(found.scores.whole, told)} "
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
         "Difference: the second less the first. Detects: the "
         "smallest true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
         f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
     )
-    standing = _standing(found.scores.whole, told)
-    brief = f"CI: 95% interval of the difference. {standing} {judges_said(found.board)}"
+    brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {judges_said(found.board)}"
+    if found.scores.index is None:
+        legend = brief = ""
+    legend += "".join(f" There is {reason}." for reason in reasons)
+    brief += "".join(f" There is {_in_brief(reason)}" for reason in reasons)
     columns = [
         *(Column("", words=True), *(Column(Name(name), short=stacked(name)) for name in names), Column("Difference")),
         Column("Rerun CI", short="rerun\nCI"),
         *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
-    return Table(columns, rows, *((legend, 1, brief) if found.scores.index is not None else ()))
+    return Table(columns, rows, Prose(legend.strip()), 1, Prose(brief.strip()))
+
+
+def _in_brief(sentence: str) -> str:
+    return sentence.partition(":")[0].rstrip(".") + "."
 
 
 def _standing(pairs: Sequence[ScorePair], told: bool) -> str:

@@ -83,7 +83,8 @@ def _tables(all_of: Paid, *parts: tuple[str, Sequence[tuple[Text, Paid]], Paid])
             rows: list[Cells] = [(name, *(show(paid) for _, show, _ in columns)) for name, paid in lines]
             total = [Strong(cell) for cell in ("total", *(show(whole) for _, show, _ in columns))]
             yield Note("")
-            yield Table(columns_of(f"by {title}", *(name for name, *_ in columns)), rows, long=True, total=total)
+            heads = columns_of(f"by {title}", *(name for name, *_ in columns))
+            yield Table(heads, rows, long=True, total=total if len(rows) > 1 else None)
 
 
 def _in_words(paid: Paid) -> str:

@@ -27,6 +27,7 @@ from independence_bench.report.table import (
     Cells,
     Column,
     Group,
+    Legend,
     Name,
     Note,
     Prose,
@@ -78,17 +79,18 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
         rows += [Group(), [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")]]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")
     yield Table([*columns_of(*titles), Column("based on", words=True)], rows)
-    yield Note(
+    at_most = (
+        " calls: at most. A subject that takes no option is asked nothing more, and conversations in which the same "
+        "was said are judged once."
+    )
+    yield Legend(
         "What is stored already is not counted. candidate, judge: dollars at list prices without discounts for cached "
         "tokens. based on: the stored replies whose length is assumed. from, to: both together, if replies are as "
         "short as those of the shortest tenth of published subjects, or as long as those of the longest; where the "
-        "subject's own replies are stored, the range of a subject's runs."
+        "subject's own replies are stored, the range of a subject's runs." + at_most * preview.forecast.at_most,
+        "What is stored already is not counted. from, to: for replies as short, or as long, as published subjects'."
+        + " calls: at most." * preview.forecast.at_most,
     )
-    if preview.forecast.at_most:
-        yield Note(
-            "calls: at most. A subject that takes no option is asked nothing more, and conversations in which the same "
-            "was said are judged once."
-        )
     dollars, spent = preview.forecast.dollars, preview.spent_before
     whole = "not known, a price is missing (?)" if dollars is None else _dollars(dollars)
     so_far = f"; the store has cost {money(spent.total)} so far" if spent.attempts else ""

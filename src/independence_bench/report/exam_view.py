@@ -54,7 +54,7 @@ TOLD: Mapping[Fit, str] = {
 
 def verdict_text(fitness: Fitness) -> str:
     """What a judge is fit for, and what cannot be told."""
-    untold = f"Too few askings to tell: {', '.join(fitness.untold)}." if fitness.untold else ""
+    untold = f"Too few questions asked to tell: {', '.join(fitness.untold)}." if fitness.untold else ""
     return f"{TOLD[fitness.fit]} {untold}".rstrip()
 
 
@@ -118,21 +118,20 @@ def exam_view(one: Examined) -> Iterator[Block]:
     """All figures of one judge."""
     result = one.result
     yield Title(("Exam of the judge ", Prose(one.paper.judge)))
-    yield Note(
-        f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · the last {result.when:%Y-%m-%d %H:%M} UTC"
-    )
+    when = f"{result.when:%Y-%m-%d %H:%M} UTC"
+    yield Note(f"{plural(len(one.paper.answers), 'answer')} · {_cost(result.cost)} · last asked {when}")
     if short := [f"{one.rubric} {one.questions} of {one.of}" for one in result.rubrics if one.questions < one.of]:
         yield Note(f"Not all questions are asked yet: {', '.join(short)}.", "yellow")
     yield Table(
-        columns_of("rubric", "kappa", "95% CI", "rank", "error", "lenient", "95% CI", "right", "hard"),
+        columns_of("rubric", "kappa", "95% CI", "rank", "error", "lenient", "95% CI", "right", "hard,\nright"),
         [_agreement(rubric) for rubric in result.rubrics],
         "kappa: agreement with the known states, quadratic (of names: nominal), the mean over the "
         "rubric's marks, 1 is perfect and 0 is chance; rank: Spearman's correlation of marks and states; error: points "
         "of 0-10 from the state's band or level; lenient: the same with its sign, above 0 in the subject's favour; "
         "right: ordinary questions with the correct mark, hard: hard ones.",
         gap=0,
-        brief="kappa: agreement with the known states; error: points of 0-10; lenient: the same, above 0 in the "
-        "subject's favour; right, hard: ordinary and hard questions with the correct mark.",
+        brief="kappa, rank: agreement with the known states and their order; error: points of 0-10; lenient: above 0 "
+        "in the subject's favour; right: of ordinary questions, and of hard ones.",
     )
     yield from _of_marks(result)
     yield Title("What moves it")
@@ -208,9 +207,9 @@ def _kinds(result: ExamResult) -> Iterator[Block]:
         columns_of("what is hard", "n", "right", "of n", "floor"),
         rows,
         f"right: share of marks that are, a failed verdict being none, and how many of the n questions that comes to; "
-        f"floor: who has fewer is not fit for ranking. A judge with {ERRORS:.0%} errors is below any floor in at most "
+        f"floor: a judge with fewer is not fit for ranking. One with {ERRORS:.0%} errors is below any floor in at most "
         f"{RISK:.0%} of its exams. A dash: too few were asked for a floor.",
-        brief="floor: who has fewer of n right is not fit for ranking. A dash: too few asked for one.",
+        brief="floor: a judge with fewer of n right is not fit for ranking; a dash: too few were asked.",
     )
 
 

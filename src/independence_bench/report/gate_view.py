@@ -61,7 +61,7 @@ def gate_view(gate: Gate) -> Iterator[Block]:
     for build in gate.builds:
         yield from _build(gate, build)
     if any(build.outcomes and not build.unchanged for build in gate.builds):
-        yield Legend(LEGEND + _caution(gate), BRIEF + _caution(gate))
+        yield Legend(LEGEND + _caution(gate), f"{BRIEF}{_caution(gate).partition(':')[0]}".rstrip(".") + ".")
 
 
 def _in_a_word(gate: Gate) -> str:
@@ -276,9 +276,9 @@ def _caution(gate: Gate) -> str:
     if not any(one.over_scenarios for build in gate.builds for one in build.outcomes):
         return ""
     return (
-        " No build has two runs, so builds are paired by scenario: the interval is wider, and an effect that shifts a "
-        "whole run goes unnoticed. In the worst simulated case 73 of 100 gates fail at the drop that it `detects`. Two "
-        "runs of each tell more."
+        " No build has two runs, so builds are paired by scenario; two runs of each tell more: the interval is wider, "
+        "and an effect that shifts a whole run goes unnoticed. In the worst simulated case 73 of 100 gates fail at the "
+        "drop that it `detects`."
     )
 
 

@@ -27,7 +27,19 @@ from independence_bench.report.format import (
     signed,
 )
 from independence_bench.report.keys import HEAD, PLACE
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Column,
+    Legend,
+    Name,
+    Note,
+    Prose,
+    Table,
+    Title,
+    columns_of,
+)
 
 ACROSS = 6  # judges in one table of indices: what fits next to a subject's name at 80 columns
 Letters = Mapping[str, str]  # judge's label -> its letter
@@ -48,7 +60,9 @@ def validation_view(found: Validation) -> Iterator[Block]:
     for row in found.judges:
         if line := exam_line(row.exam):
             exams[line].append(letters[row.label])
-    yield from (Note(Prose(f"{', '.join(who)}: {line}")) for line, who in exams.items())
+    if exams:
+        yield Title("What the exam says of them")
+        yield Bullets([Prose(f"{', '.join(who)}: {line}") for line, who in exams.items()])
     yield from _costs(found, letters)
     if len(found.judges) == 1:
         yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")
@@ -122,9 +136,10 @@ def _indices(found: Validation, letters: Letters) -> Iterator[Block]:
         ends = ("mean", "spread") if last else ()
         subject = Column("Subject", words=True, labels=True)
         yield Table([subject, *columns_of(*list(letters.values())[shown], *ends, words=0)], rows, long=True)
-    yield Note(
+    yield Legend(
         "mean and spread (highest minus lowest) are over the judges that have an index for half of the subjects or "
-        "more (-j chooses judges); where one of those lacks this subject, there is neither."
+        "more (-j chooses judges); where one of those lacks this subject, there is neither.",
+        "spread: highest minus lowest.",
     )
 
 
@@ -152,8 +167,8 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
         "subjects; prefers: diff minus elsewhere, and where that lies if the subjects are a sample, each by itself, so "
         "that to like some more than others is not yet a preference. A judge favours its own if all of it is above 0; "
         f"of forty that do not, one seems to.{why_no_interval}",
-        brief="diff: own minus others; elsewhere: the same for all other subjects; prefers: diff minus elsewhere. A "
-        f"judge favours its own where all of the interval is above 0.{why_no_interval}",
+        brief="prefers: diff, less the same elsewhere (for all other subjects); it favours its own where the interval "
+        f"is above 0.{why_no_interval}",
     )
 
 

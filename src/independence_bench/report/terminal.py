@@ -50,9 +50,8 @@ def printed(
             console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
         else:
             console.print(one, highlight=False, soft_wrap=True)
-    more = [f"`{command} --legend`".replace("` ", "`") + " explains all"] if screen.withheld else []
-    more += ["a wider terminal shows more columns"] if screen.narrow else []
-    if more:
+    more = ["a wider terminal shows more columns"] * screen.narrow
+    if more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld + more:
         console.print(Text("; ".join(more) + ".", "dim"), highlight=False, soft_wrap=True)
     console.print()
 
