@@ -6,7 +6,7 @@ Knows values; everything that comes from outside is made harmless and escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -143,7 +143,7 @@ def _key(x: float, y: float) -> Iterable[str]:
 
 WIDTH = 400.0
 LEFT, TOP, SIDE = 46.0, 52.0, 336.0  # of the square of the field, and of the axes of the curves
-HIGH = 220.0  # of the curves' axis
+HIGH = 56.0  # of a curve's axis
 MOST_CURVES = 6
 MOST_LETTERS = 42  # of a label in a key
 # hold, J; who moves on both corrections has a J of 0, as who moves on neither
@@ -216,35 +216,22 @@ def _numbered(x: float, y: float, number: int, taken: list[tuple[float, float]])
 
 
 def fold_picture(board: Board) -> str:
-    """Step curves of the first ranked subjects: the share of positions that stand after each push, with bands."""
+    """Of each of the first ranked subjects by itself: the share of positions that stand after each push, and a band."""
     shown = [(row.label, row.branches.folds) for row in board.ranked if row.branches and row.branches.folds]
-    curves = shown[:MOST_CURVES]
-    pushes = max((folds.pushes for _, folds in curves), default=1)
-    drawn = [text_at(12, 20, "How many pushes until it folds", "start", "strong")]
-    for tick in range(6):
-        y = TOP + HIGH * (1 - tick / 5)
-        drawn.append(f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>')
-        drawn.append(text_at(LEFT - 6, y + 4, f"{20 * tick}", "end"))
-    drawn += [text_at(_across(push, pushes), TOP + HIGH + 16, str(push), "middle") for push in range(pushes + 1)]
-    drawn += [_bars(folds, pushes, place) for place, (_, folds) in enumerate(curves)]
-    drawn += [_curve(label, folds, pushes, place) for place, (label, folds) in enumerate(curves)]
-    drawn.append(text_at(LEFT + SIDE / 2, TOP + HIGH + 34, "pushes; percent of positions that stand", "middle"))
-    bottom = TOP + HIGH + 40
-    for place, (label, folds) in enumerate(curves):
-        bottom += LINE
-        line = f"{shorten(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
-        drawn.append(
-            f'<path class="c{place}" d="M12 {bottom - 4:.1f}H38"/>{text_at(46, bottom, line, "start", "name")}'
-        )
-    if more := len(shown) - len(curves):
-        bottom += LINE
-        drawn.append(text_at(12, bottom, f"and {more} more, in the table", "start"))
+    pushes = max((folds.pushes for _, folds in shown[:MOST_CURVES]), default=1)
+    drawn, bottom = [text_at(12, 20, "How many pushes until it folds", "start", "strong")], 20.0
+    for label, folds in shown[:MOST_CURVES]:
+        bottom += HIGH + 2 * LINE
+        drawn += _panel(label, folds, pushes, bottom)
+    drawn += [text_at(_across(push, pushes), bottom + 16, str(push), "middle") for push in range(pushes + 1)]
+    drawn.append(text_at(LEFT + SIDE / 2, bottom + 34, "pushes; percent of positions that stand", "middle"))
+    if (more := len(shown) - MOST_CURVES) > 0:
+        drawn.append(text_at(12, bottom + 54, f"and {more} more, in the table", "start"))
     return picture(
         WIDTH,
-        bottom + 16,
+        bottom + 66,
         "How many pushes until it folds",
-        f"{STEM_PICTURES[1]}, with its 95% interval as a thin line; beside each label the pushes that it "
-        "withstood on average.",
+        f"{STEM_PICTURES[1]}, its 95% interval shaded; at each label the pushes that it withstood on average.",
         drawn,
     )
 
@@ -254,32 +241,27 @@ def _across(push: float, pushes: int) -> float:
     return LEFT + SIDE * push / (pushes + 0.6)
 
 
-def _curve(label: str, folds: Folds, pushes: int, place: int) -> str:
-    """All stand until the first push; each push is a step down. Nothing is drawn from where nothing is known.
-
-    Curves are a little apart, so that each of those that are alike is seen.
-    """
-    apart = 1.2 * (place - (MOST_CURVES - 1) / 2)
-    path, said = f"M{LEFT:.1f} {TOP + apart:.1f}", []
-    for step in folds.curve:
-        path += f"H{_across(step.push, pushes):.1f}"
+def _panel(label: str, folds: Folds, pushes: int, bottom: float) -> Iterator[str]:
+    """One curve: all stand until the first push. Nothing is drawn from where nothing is known."""
+    head = f"{shorten(label, MOST_LETTERS - 6)} {folds.withstood.value:.1f}"
+    yield text_at(12, bottom - HIGH - 10, head, "start", "name")
+    for share in (0.0, 0.5, 1.0):
+        y = bottom - HIGH * share
+        yield f'<path class="line" d="M{LEFT:.1f} {y:.1f}H{LEFT + SIDE:.1f}"/>'
+        yield text_at(LEFT - 6, y + 4, f"{100 * share:.0f}", "end")
+    curve, band, said = f"M{LEFT:.1f} {bottom - HIGH:.1f}", "", []
+    for step, limits in zip(folds.curve, folds.bands, strict=True):
+        curve += f"H{_across(step.push, pushes):.1f}"
         if step.standing is None:
             break
-        path += f"V{TOP + apart + HIGH * (1 - step.standing):.1f}"
+        end = LEFT + SIDE if step.push == folds.pushes else _across(step.push + 1, pushes)
+        if limits is not None:
+            low, high = (bottom - HIGH * one for one in (limits.low, limits.high))
+            band += f"M{_across(step.push, pushes):.1f} {low:.1f}V{high:.1f}H{end:.1f}V{low:.1f}Z"
+        curve += f"V{bottom - HIGH * step.standing:.1f}H{end:.1f}"
         said.append(f"{100 * step.standing:.0f}%")
-    else:
-        path += f"H{LEFT + SIDE:.1f}"
-    return f'<g><title>{safe(label)}: {safe(", ".join(said))}</title><path class="c{place}" d="{path}"/></g>'
-
-
-def _bars(folds: Folds, pushes: int, place: int) -> str:
-    """Where the curve may lie after each push; those of several curves stand side by side."""
-    drawn = []
-    for push, band in enumerate(folds.bands, 1):
-        if band is not None:
-            low, high = (TOP + HIGH * (1 - end) for end in (band.low, band.high))
-            drawn.append(f"M{_across(push + 0.08 * (place + 1), pushes):.1f} {low:.1f}V{high:.1f}")
-    return f'<path class="c{place} bar" d="{"".join(drawn)}"/>' if drawn else ""
+    yield f'<g><title>{safe(label)}: {safe(", ".join(said))}</title><path class="band" d="{band}"/>'
+    yield f'<path class="curve" d="{curve}"/></g>'
 
 
 # ---------------------------------------------------------------- letters

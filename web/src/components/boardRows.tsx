@@ -11,7 +11,7 @@ export function dataProblems(health: Health): string[] {
   if (health.judge_failed) problems.push(`${plural(health.judge_failed, "verdict")} missing`);
   if (health.failed) problems.push(`${health.shown.failed_share} of attempts failed`);
   if (health.cut_off) problems.push(`${health.shown.cut_off_share} cut off`);
-  if (health.plain_text) problems.push(`${health.shown.plain_text_share} plain text`);
+  if (health.plain_text) problems.push(`${health.shown.plain_text_share} without the tool call`);
   return problems;
 }
 
@@ -39,19 +39,25 @@ export function healthDetails(health: Health): string {
     `${count(health.judged)} of ${count(health.transcripts)} conversations judged`,
     ...(health.without_view ? [`${count(health.without_view)} without a view: nothing to judge`] : []),
     ...(health.unread ? [`${count(health.unread)} in which no option could be read`] : []),
-    `${count(health.invalid)} invalid`,
-    `${count(health.judge_failed)} without a verdict`,
-    `${count(health.replies)} replies`,
-    `${count(health.cut_off)} cut off`,
-    `${count(health.failed)} failed attempts`,
-    `${count(health.plain_text)} in plain text, without calling the tool`,
-    `${count(health.reasoned)} with reasoning`,
+    ...(health.invalid ? [`${count(health.invalid)} invalid`] : []),
+    ...(health.judge_failed ? [`${count(health.judge_failed)} without a verdict`] : []),
+    plural(health.replies, "reply", "replies"),
+    ...(health.cut_off ? [`${count(health.cut_off)} cut off by the token limit`] : []),
+    ...(health.failed ? [plural(health.failed, "failed attempt")] : []),
+    ...(health.plain_text ? [`${count(health.plain_text)} without calling the tool`] : []),
+    ...(health.reasoned ? [`${count(health.reasoned)} with reasoning`] : []),
   ].join("; ");
 }
 
 /** Dollars of a run as text, with its judge; null: not known. */
 export function costOf({ price }: Pick<BoardRow, "price">): string | null {
   return price?.free ? "free" : (price?.shown.dollars_per_run ?? null);
+}
+
+/** What the replies and the judge cost a run, as far as that is known; "": nothing is. */
+export function priceInParts(price: BoardRow["price"]): string {
+  const { replies_per_run: replies, judging_per_run: judge } = price?.shown ?? {};
+  return [replies && `replies ${replies}`, judge && `judge ${judge}`].filter(Boolean).join(", ");
 }
 
 export const COST: Column<BoardRow> = numberColumn("cost", "$ a run", (row) => orDash(costOf(row)), {

@@ -41,35 +41,20 @@ function standingOf(row: BoardRow, kind: Kind): Standing | null {
   return kind === "like" ? row.standing_new_scenarios : row.standing;
 }
 
-/** "3", its possible ranks, and its tie groups. */
-export function Rank({ row, kind }: { row: BoardRow; kind: Kind }) {
-  if (row.rank === null) return <span className="text-faint">–</span>;
+/** The ranks that a row may have, with the letters of its tie groups; its place where nothing is known of that. */
+export function PossibleRanks({ row, kind }: { row: BoardRow; kind: Kind }) {
   const standing = standingOf(row, kind);
+  if (row.rank === null || !standing) return <span className="text-faint">{row.rank ?? "–"}</span>;
+  const { rank_low, rank_high, groups, tied_with_best } = standing;
+  const ties = groups ? `; tie groups ${groups}: rows that share a letter cannot be told apart` : "";
   return (
-    <span title={standing ? description(row.rank, standing) : "its possible ranks are not known"}>
-      <span className={standing?.tied_with_best ? "font-semibold" : ""}>{row.rank}</span>
-      {standing ? (
-        <span className="ml-1.5 inline-block min-w-16 text-left text-sm text-faint max-sm:ml-1 max-sm:min-w-0">
-          {span(standing.rank_low, standing.rank_high)}
-          {standing.groups ? (
-            <sup className="ml-0.5 text-[0.7rem] leading-none max-sm:hidden">{shortened(standing.groups)}</sup>
-          ) : null}
-        </span>
-      ) : (
-        <span className="ml-1.5 inline-block min-w-16 max-sm:ml-1 max-sm:min-w-0" />
-      )}
+    <span title={`possible ranks ${span(rank_low, rank_high)}${ties}${tied_with_best ? "; it may be the best" : ""}`}>
+      {span(rank_low, rank_high)}
+      <sup className="ml-0.5 inline-block min-w-5 text-left text-[0.7rem] leading-none text-faint max-sm:hidden">
+        {shortened(groups)}
+      </sup>
     </span>
   );
-}
-
-function description(rank: number, { rank_low, rank_high, groups, tied_with_best }: Standing): string {
-  return [
-    `rank ${rank}, possible ranks ${span(rank_low, rank_high)}`,
-    groups ? `tie groups ${groups}: rows that share a letter cannot be told apart` : "",
-    tied_with_best ? "nobody is certainly better" : "",
-  ]
-    .filter(Boolean)
-    .join("; ");
 }
 
 function shortened(groups: string): string {

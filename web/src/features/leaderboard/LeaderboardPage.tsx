@@ -78,6 +78,11 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
           {rows.length < board.rows.length ? ` (of ${board.rows.length})` : ""}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
+        {view !== "scatter" && ranked.some((row) => row.standing?.groups) ? (
+          <p className="text-sm text-soft max-sm:hidden">
+            <sup>a b</sup> rows that share a letter cannot be told apart on this test
+          </p>
+        ) : null}
         <div className="sm:ml-auto">
           <Downloads files={csvAndJson(endpoints.board(board.board.id))} citation={board.citation} />
         </div>
@@ -136,13 +141,11 @@ function ForestLegend() {
 
 function Notes({ board }: { board: Board }) {
   const reasons = new Set(board.rows.flatMap((row) => row.index.why ?? []));
-  const ties = board.rows.some((row) => row.standing?.groups);
   return (
     <div className="mt-3 max-w-4xl space-y-1 text-sm text-soft">
       {board.rows.some((row) => row.standing) ? (
-        <p>Beside each rank: the possible ranks on this test; the chance that any of them is wrong is at most 5%.</p>
+        <p>Possible ranks: those that a subject may have on this test; the chance that any is wrong is at most 5%.</p>
       ) : null}
-      {ties ? <p>Raised letters: two subjects that share a letter cannot be told apart on this test.</p> : null}
       {board.remarks.map((remark) => (
         <p key={remark}>
           <CodeText text={remark} />

@@ -1,8 +1,8 @@
 import type { Board, Dimension, BoardRow } from "../../api/types";
-import { DataHealth, dataProblems, COST, costOf, LENGTH } from "../../components/boardRows";
+import { DataHealth, dataProblems, COST, costOf, LENGTH, priceInParts } from "../../components/boardRows";
 import { shownColumn, column, numberColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler, scoreInWords, ticksOf, type Scale } from "../../components/bars";
-import { Rank, SubjectLabel } from "../../components/labels";
+import { PossibleRanks, SubjectLabel } from "../../components/labels";
 import type { PageContextValue } from "../../hooks/usePage";
 import { orDash, heatColor } from "../../lib/format";
 import { route, type AddressOf, type SharedParams } from "../../routes";
@@ -27,6 +27,8 @@ const NAME_WIDTH = {
   scatter: "",
 };
 
+const POSSIBLE_RANKS = <span className="inline-block max-w-18 whitespace-normal">Possible ranks</span>;
+
 /** The columns that every view begins with. */
 function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardRow>[] {
   const { picked } = page.address;
@@ -48,8 +50,8 @@ function firstColumns({ page, kind, scale, view }: ColumnContext): Column<BoardR
         />
       ),
     },
-    numberColumn("rank", "Rank", (row) => <Rank row={row} kind={kind} />, {
-      hint: "Rank, its possible ranks, and raised the tie groups",
+    numberColumn("rank", POSSIBLE_RANKS, (row) => <PossibleRanks row={row} kind={kind} />, {
+      hint: "The ranks that it may have on this test; rows that share a raised letter cannot be told apart",
       ascendingFirst: true,
       className: "max-sm:!px-1",
       sortValue: (row) => row.rank,
@@ -169,7 +171,7 @@ export function tableColumns(context: ColumnContext): Column<BoardRow>[] {
   }
   columns.push(
     column("health", "Data", (row) => <DataHealth health={row.health} short />, {
-      hint: "What the score rests on: invalid, cut-off and repeated replies, missing verdicts",
+      hint: "What is wrong with the replies and verdicts that the score is made of",
       className: "whitespace-nowrap max-xl:hidden",
       sortValue: severity,
     }),
@@ -215,8 +217,7 @@ function costColumns({ rows }: Board): Column<BoardRow>[] {
 }
 
 function costInParts({ price }: BoardRow): string | undefined {
-  if (price?.free) return undefined;
-  return `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
+  return priceInParts(price) || undefined;
 }
 
 /** The worse the data, the higher. */

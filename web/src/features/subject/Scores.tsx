@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Board, Dimension, FieldProfile, Score, Subject } from "../../api/types";
 import { DataTable, numberColumn, column, type Column } from "../../components/tables";
 import { Ruler, scoreInWords, IntervalBar, type Scale } from "../../components/bars";
-import { Rank } from "../../components/labels";
+import { PossibleRanks } from "../../components/labels";
 import { usePage } from "../../hooks/usePage";
 import { count, humanize, orDash } from "../../lib/format";
 import { route } from "../../routes";
@@ -32,7 +32,10 @@ export function Scores({ subject, board }: { subject: Subject; board: Board }) {
         <dl className="text-sm">
           {new_scenarios ? <Pair name="95% new scenarios CI" value={new_scenarios.shown} /> : null}
           {rerun ? <Pair name="95% rerun CI" value={rerun.shown} /> : null}
-          <Pair name="rank" value={row.rank === null ? "not ranked" : <Rank row={row} kind={address.interval} />} />
+          <Pair
+            name="possible ranks"
+            value={row.rank === null ? "not ranked" : <PossibleRanks row={row} kind={address.interval} />}
+          />
           {row.deviation === null ? null : (
             <Pair name="standard deviation over runs" value={orDash(row.shown.deviation)} />
           )}

@@ -14,7 +14,7 @@ import { Runs } from "./Runs";
 import { Scores, FULL_SCALE } from "./Scores";
 import { Button } from "../../components/fields";
 import { Label } from "../../components/labels";
-import { dataProblems, healthDetails } from "../../components/boardRows";
+import { dataProblems, healthDetails, priceInParts } from "../../components/boardRows";
 import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { IntervalBar, Ruler } from "../../components/bars";
 
@@ -136,32 +136,39 @@ export function Facts({ subject }: { subject: Subject }) {
   const problems = dataProblems(health);
   const providers = served.slice(0, 6).map(([provider, replies]) => `${provider} (${count(replies)})`);
   const more = served.length > 6 ? ` and ${served.length - 6} more` : "";
-  const perRun = `${orDash(price?.shown.dollars_per_run)} a run`;
-  const parts = `replies ${orDash(price?.shown.replies_per_run)}, judge ${orDash(price?.shown.judging_per_run)}`;
+  const perRun = price?.shown.dollars_per_run ? `${price.shown.dollars_per_run} a run` : "";
+  const cost = [
+    [perRun, priceInParts(price)].filter(Boolean).join(": "),
+    shown.dollars ? `${shown.dollars} in all` : "",
+  ];
   const lines: Record<string, ReactNode> = {
     "Model": <Label text={facts.model} />,
     "Endpoint": <Label text={facts.endpoint} />,
     "Provider": facts.provider ? <Label text={`${facts.provider} (pinned)`} /> : "not pinned",
-    "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : "not known",
-    "Reasoning": `${facts.reasoning}; ${health.shown.reasoned_share} of its replies came with reasoning`,
+    "Served by": served.length ? <span className="label">{providers.join(", ") + more}</span> : null,
+    "Reasoning": health.reasoned
+      ? `${facts.reasoning}, in ${health.shown.reasoned_share} of its replies`
+      : facts.reasoning,
     "Temperature": facts.temperature,
-    "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : "not known",
-    "Cost": price?.free ? "free" : `${perRun} (${parts}), ${orDash(shown.dollars)} in all`,
+    "Limit": facts.max_tokens ? `${count(facts.max_tokens)} tokens a reply` : null,
+    "Cost": price?.free ? "free" : cost.filter(Boolean).join("; ") || null,
     "Runs": row.runs,
-    "Data": problems.length ? problems.join(", ") : "clean",
+    "Replies": problems.join(", ") || null,
   };
   return (
     <section aria-label="Facts" className="panel self-start px-4 py-3">
       <dl className="text-[0.95rem]">
-        {Object.entries(lines).map(([name, value]) => (
-          <div
-            key={name}
-            className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 border-b border-line py-1 last:border-0"
-          >
-            <dt className="text-faint">{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        {Object.entries(lines)
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => (
+            <div
+              key={name}
+              className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 border-b border-line py-1 last:border-0"
+            >
+              <dt className="text-faint">{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
       </dl>
       <p className="mt-2 text-sm text-faint">{healthDetails(health)}.</p>
     </section>

@@ -31,7 +31,7 @@ function Details({ transcript, address }: TranscriptProps) {
   useDocumentTitle(`${transcript.subject.label}: ${transcript.scenario_title}`);
   useScrollToFound(found, transcript.id, address.plain, address.side);
   return (
-    <>
+    <div className="flex flex-col">
       <Header transcript={transcript} address={address} />
       <ViewOptions transcript={transcript} address={address} />
       <div className="mt-4 grid items-start gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,1.45fr)_minmax(19rem,1fr)]">
@@ -46,10 +46,10 @@ function Details({ transcript, address }: TranscriptProps) {
         </div>
         <Marks transcript={transcript} address={address} found={found} />
       </div>
-      <nav aria-label="Other conversations" className="no-print mt-8 border-t border-line pt-4">
+      <nav aria-label="Other conversations" className="no-print mt-8 border-t border-line pt-4 max-sm:order-1">
         <Neighbours transcript={transcript} address={address} named />
       </nav>
-    </>
+    </div>
   );
 }
 
@@ -121,7 +121,7 @@ function Header({ transcript, address }: TranscriptProps) {
             {replies.some((reply) => reply.cut_off) ? <span className="chip chip-warn">cut off</span> : null}
           </p>
         </div>
-        <nav aria-label="Neighbours" className="no-print">
+        <nav aria-label="Neighbours" className="no-print max-sm:hidden">
           <Neighbours transcript={transcript} address={address} />
         </nav>
       </div>
@@ -208,7 +208,7 @@ function ViewOptions({ transcript, address }: TranscriptProps) {
   }, [address, update, transcript]);
   useKeyboardShortcuts(shortcuts);
   return (
-    <div className="no-print mt-3 flex flex-wrap items-center gap-2">
+    <div className="no-print mt-3 flex flex-wrap items-center gap-2 max-sm:order-1">
       {transcript.turns ? (
         <Toggle on={address.side} onChange={(side) => update({ side })} title="Answers side by side" />
       ) : null}
