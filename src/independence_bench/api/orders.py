@@ -71,7 +71,8 @@ class RunOrder:
 def run_options(order: RunOrder, allow: Allow, limits: Limits, shard: Shard | None = None) -> RunOptions:
     """What is to be played and judged. Raises WrongUse, and what files raise.
 
-    Without named models it is the active subjects of models.yaml, or with *every* else those of our list.
+    Without named models it is the active subjects of models.yaml, or with *every* else those of our list. Where no
+    judge is named it is the protocol's; of the embedded model by itself, the embedded one, so that no key is needed.
     """
     loaded, files = load_with_files(order.protocol)
     roster = read_roster(order.models_file, order.local_url)
@@ -79,11 +80,12 @@ def run_options(order: RunOrder, allow: Allow, limits: Limits, shard: Shard | No
         raise WrongUse("--local-model needs --local-url, e.g. --local-url http://localhost:8080/v1")
     effort = Reasoning.OFF.value if order.reasoning_effort == NO_EFFORT else order.reasoning_effort
     specs = _specs(order.named, order.every, roster)
+    judge = order.judge or (NAME if order.named == [NAME] else loaded.judge.model)
     return RunOptions(
         protocol=weighed(loaded, order.weights),
         files=files,
         roster=roster,
-        judge=None if order.no_judge else order.judge or loaded.judge.model,
+        judge=None if order.no_judge else judge,
         configurations=configurations(loaded, order.variants, order.delivery),
         specs=tuple(
             with_settings(

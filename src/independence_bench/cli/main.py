@@ -79,7 +79,7 @@ GROUPS = {
             reads_store=True,
             store_argument=True,
         ),
-        "costs": Entry("stored", "Show what each command spent, by model, beside list prices.", reads_store=True),
+        "costs": Entry("stored", "Show what each command spent, by model, next to list prices.", reads_store=True),
     },
     "Share": {
         "generate-report": Entry(
@@ -209,7 +209,7 @@ def cli(context: click.Context) -> None:
     \b
     aib demo                              a first look in seconds, without a model
     aib models install smollm2-135m       a small model that needs no key
-    aib run embedded --judge embedded     play, judge and rank, offline
+    aib run embedded                      play, judge and rank, offline
     aib run qwen/qwen3-8b                 the same on OpenRouter
     """
     if os.path.exists(".env"):  # keys and AIB_STORE, before any option's default is looked up

@@ -91,7 +91,7 @@ class GroupedCommand(click.Command):
         *_, last = OPTION_GROUPS
         groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in OPTION_GROUPS}
         for option in self.get_params(ctx):
-            if (record := option.get_help_record(ctx)) is not None:
+            if (record := option.get_help_record(ctx)) is not None and record[1]:
                 heading = next((title for title, names in OPTION_GROUPS.items() if option.name in names.split()), last)
                 groups[heading].append(record)
         for heading, records in groups.items():

@@ -106,7 +106,11 @@ plan_options = gathering(
         help="Reasoning effort of every subject; `none` is the same as `off`.  [default: off, where it can be]",
     ),
     click.option("--provider", metavar="SLUG", help="Use only this provider (OpenRouter)."),
-    click.option("--judge", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]"),
+    click.option(
+        "--judge",
+        metavar="MODEL",
+        help="A model, or `embedded`.  [default: the protocol's; embedded where that is the only MODEL]",
+    ),
     click.option("--no-judge", is_flag=True, help="Play only; `aib judge` can judge later."),
     click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged."),
 )

@@ -227,7 +227,7 @@ def demo(store: str, open_it: bool | None) -> None:
         say(
             f"where two of them differ: aib compare sim/bayesian sim/rock {at}",
             f"every conversation in the browser: aib view {at}",
-            "the same with a small real model, offline: aib run embedded --judge embedded",
+            "the same with a small real model, offline: aib run embedded",
         )
     if has_screen() if open_it is None else open_it:
         serve_viewer(store, port=PORT, open_it=True)
