@@ -7,7 +7,7 @@ test("what a judge made of a question, beside another judge, and only those mark
   const sat = page.getByRole("table", { name: "Judges that have sat the exam" });
   await expect(sat.getByRole("row", { name: /exam-perfect/ })).toContainText("ranking");
   await sat.getByRole("link", { name: /exam-blind/ }).click();
-  await page.getByLabel("Beside").selectOption({ label: "sim:sim/exam-perfect@none-t0.0" });
+  await page.getByLabel("Compare with").selectOption({ label: "sim:sim/exam-perfect@none-t0.0" });
   await expect(page.getByRole("table", { name: "Two judges, paired" }).locator("tbody tr")).toHaveCount(1);
 
   const questions = page.getByRole("region", { name: "Questions" });

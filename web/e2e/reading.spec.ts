@@ -251,12 +251,12 @@ test("every word that was said can be found", async ({ page }) => {
   await settled(page);
   await expect(page.locator("[data-found]").first()).toBeInViewport();
   await open(page, "/search?find=nobodysaidthis");
-  await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
+  await expect(page.getByText("No message has all of these words.")).toBeVisible();
 });
 
 test("what the judges wrote is searched by itself", async ({ page }) => {
   await open(page, "/search?find=decides%20groun");
-  await expect(page.getByText("Nobody said all of these words.")).toBeVisible();
+  await expect(page.getByText("No message has all of these words.")).toBeVisible();
   await page.getByRole("button", { name: "what judges wrote" }).click();
   expect(page.url()).toContain("of=judged");
   const found = hits(page).first();

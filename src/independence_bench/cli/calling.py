@@ -114,7 +114,7 @@ def endpoint_options(command: Command) -> Command:
     def gathered(*, models_file: Path | None, local_url: str | None, **typed: Any) -> None:
         command(roster=read_roster(models_file, local_url), **typed)
 
-    local = click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+    local = click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
     return together(models_file_option, trust_option, local)(gathered)
 
 

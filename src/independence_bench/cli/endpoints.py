@@ -53,7 +53,7 @@ def models() -> None:
 @click.option("--endpoint", "name", default="openrouter", show_default=True, metavar="NAME", help="Whose models.")
 @models_file_option
 @trust_option
-@click.option("--local-url", metavar="URL", help="The server behind `local`.")
+@click.option("--local-url", metavar="URL", help="The address of the server that `local` is.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, for programs.")
 def list_models(word: str | None, name: str, models_file: Path | None, local_url: str | None, as_json: bool) -> None:
     """List the models of an endpoint: prices, and whether they reason, call tools and answer by a schema.

@@ -300,7 +300,7 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
 @click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
 @click.option("--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once.")
 @models_file_option
-@click.option("--local-url", metavar="URL", help="The server behind local:NAME.")
+@click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
 @trust_option
 @calling.limit_options
 @legend_option

@@ -347,7 +347,7 @@ def generate_report(selection: Selection, folder: Path, keep: bool) -> None:
     """Write a report on everything that is stored of one protocol.
 
     LEADERBOARD.md (ranking, comparisons, scenarios, data health, every subject in detail), the same numbers in
-    LEADERBOARD.json, and plots beside them. Existing files of these names are overwritten. The same store gives the
+    LEADERBOARD.json, and plots. Existing files of these names are overwritten. The same store gives the
     same bytes. Asks no model and changes nothing in the store.
     """
     with selection.opened() as (opened, protocol):

@@ -109,8 +109,8 @@ def of_kin(board: Board) -> list[str]:
     who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
     beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
     return [
-        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: whether it favours them only a judge of another "
-        "vendor can show (`aib judge -j MODEL` says what that costs before it asks)."
+        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: only a judge of another vendor can show "
+        "whether it favours them (`aib judge -j MODEL` says what that costs before it asks)."
     ]
 
 

@@ -65,7 +65,7 @@ def stem_notes(board: Board) -> list[str]:
         if not all(row.score.coverage is None or row.score.coverage.whole for row in board.ranked):
             said.append(
                 "Stems without an option, or without one aspect that decided, are not scored and left out of the "
-                "index; beside it stands the index with them as 0."
+                "index; the next column has the index with them as 0."
             )
     return said
 
@@ -90,7 +90,7 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
     columns = [Column("Branch", words=True), *map(Column, ("Value", "95% CI", "Rule", "Compared"))]
     yield Table(columns, rows, legend if explained else "", gap=2)
     yield Table(
-        [Column("Beside the index", words=True), Column("Value"), Column("95% CI")],
+        [Column("Other figures", words=True), Column("Value"), Column("95% CI")],
         _beside(of),
         (BESIDE if of.views.of else RECOVERED) if explained else "",
         gap=2,

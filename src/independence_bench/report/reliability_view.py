@@ -282,8 +282,8 @@ def _beside_statement(found: FormComparison) -> str:
         if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
     ]
     known = sum(of.interval is not None for one in found.subjects for name, of in one.numbers.items() if name != INDEX)
-    said = f"Beside the index there differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
-    return said if known else "Beside the index no interval is known."
+    said = f"Other figures that differ: {', '.join(apart) or 'none'} (95% intervals, each by itself)."
+    return said if known else "Of the other figures no interval is known."
 
 
 def _odd_blocks(found: FormComparison) -> Iterator[Block]:

@@ -54,7 +54,7 @@ def true_rank_correlation(
     sides = ((first, first_errors), (second, second_errors))
     left = float(np.prod([rank_attenuation(values, errors) for values, errors in sides if errors is not None]))
     if left < LEAST_LEFT:
-        return TrueCorrelation(observed, why_no_interval="the errors are too large beside the differences")
+        return TrueCorrelation(observed, why_no_interval="the errors are too large for the differences")
     half = float(t_quantile(LEVEL, n - 2)) * sqrt((1 + observed**2 / 2) / (n - 3))
     ends = (tanh(atanh(observed) - half), tanh(atanh(observed) + half))
     low, corrected, high = (min(max(value / left, -1.0), 1.0) for value in (ends[0], observed, ends[1]))

@@ -59,11 +59,11 @@ function Found({ exam, address }: { exam: Exam; address: AddressOf<"exam"> }) {
         />
         {exam.judges.length > 1 ? (
           <SelectField
-            label="Beside"
+            label="Compare with"
             className="max-w-full"
             selectClass="max-w-full"
             value={beside?.id ?? ""}
-            options={[{ value: "", title: "nobody" }, ...named.filter(({ value }) => value !== judge.id)]}
+            options={[{ value: "", title: "no other judge" }, ...named.filter(({ value }) => value !== judge.id)]}
             onChange={(value) => update({ beside: value })}
           />
         ) : null}

@@ -21,7 +21,7 @@ export default function LabelPage() {
   const { index } = usePage();
   useDocumentTitle("Label");
   if (index.offer.label === null)
-    return <Empty title="Nobody marks conversations here.">`aib view --label NAME` lets you do that.</Empty>;
+    return <Empty title="No conversations are marked here.">`aib view --label NAME` lets you do that.</Empty>;
   return <Desk />;
 }
 
@@ -64,7 +64,7 @@ function Desk() {
             <div className="my-6">
               <Empty title={now.planned ? "All conversations are marked." : "There is nothing to mark."}>
                 {now.planned
-                  ? "What you have marked stands beside the other judges."
+                  ? "Your marks are shown next to those of the other judges."
                   : "`aib run` plays conversations."}
               </Empty>
               {now.undo ? <Button onClick={() => change.mutate({ to: "undo" })}>Undo the last one</Button> : null}

@@ -152,7 +152,7 @@ export function FieldPlot({ points, lines, leftOut }: Props) {
         ))}
       </ol>
       <p className="mt-1 text-sm text-soft">
-        Beside each label: how far it holds, and J. Straight lines: 95% intervals over other stems of the kind. Dashed:
+        At each label: how far it holds, and J. Straight lines: 95% intervals over other stems of the kind. Dashed:
         where these two give an index of 40, which is deaf or credulous and otherwise perfect, and of 75 to 85, which is
         sensible; 100 is the ideal.
         {leftOut ? ` No point: ${leftOut} of the ranked, without a view or without marks.` : ""}

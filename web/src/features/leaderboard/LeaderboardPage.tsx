@@ -101,7 +101,7 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
           scroll={`mt-1 ${fitting(address, board)}`}
         />
       ) : (
-        <Empty title={board.rows.length ? "Nothing fits these filters." : "Nobody is ranked yet."}>
+        <Empty title={board.rows.length ? "Nothing fits these filters." : "No subject is ranked yet."}>
           {board.rows.length
             ? "Remove one of them, or shorten the search."
             : "Play the whole protocol with `aib run`, and judge it with `aib judge`."}

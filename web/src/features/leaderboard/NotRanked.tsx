@@ -21,7 +21,7 @@ export function NotRanked({ board, rows }: { board: Board; rows: readonly BoardR
       ) : null}
       {excluded.length ? (
         <Unranked board={board} rows={excluded} title="Excluded" why="Why">
-          In no ranking, for the reason beside each; the numbers that there are stay here.
+          Not ranked, for the reason in each line; their numbers are kept here.
         </Unranked>
       ) : null}
     </>

@@ -30,7 +30,7 @@ function Answer({ persona, asked }: { persona: Persona; asked: string }) {
   const { character, subjects } = persona;
   useDocumentTitle(`Does ${character} hold?`);
   const one = subjects.find(({ subject }) => subject.id === asked) ?? subjects[0];
-  if (!one) return <Empty title={`Nobody has played ${character} yet.`} />;
+  if (!one) return <Empty title={`No model has played ${character} yet.`} />;
   return (
     <>
       <div className="flex items-center gap-4">

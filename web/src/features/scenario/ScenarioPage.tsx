@@ -103,7 +103,7 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
         <AnswerGroups scenario={scenario} answers={answers} address={address} />
       ) : (
         <Empty
-          title={scenario.answers.length ? "No answer has all of these words." : "Nobody has been asked this yet."}
+          title={scenario.answers.length ? "No answer has all of these words." : "No subject has been asked this yet."}
         />
       )}
     </>

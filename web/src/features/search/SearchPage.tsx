@@ -152,7 +152,7 @@ function Results({ index, part, address }: ResultsProps) {
                         said.length
                           ? "No conversation with these words fits the filters."
                           : part.of === "said"
-                            ? "Nobody said all of these words."
+                            ? "No message has all of these words."
                             : "No judge wrote all of these words."
                       }
                     >

@@ -181,7 +181,7 @@ function FieldStrip({ score, field, scale }: { score: Score; field: FieldProfile
 }
 
 function fieldInWords({ others, below, above, shown }: FieldProfile): string {
-  if (!others.length) return "nobody else is ranked";
+  if (!others.length) return "no other subject is ranked";
   const [quarter, median, threeQuarters] = shown.quartiles;
   return `${below} of the ${others.length} others lower, ${above} higher; half of them from ${quarter ?? ""} to ${threeQuarters ?? ""}, median ${median ?? ""}`;
 }
