@@ -15,7 +15,7 @@ const TITLES: Record<Trait, string> = {
 /** Protocol, configuration, judge, rules and weights on one line: a select where there is a choice, else text. On a
  *  phone the line is folded. */
 export function BoardChooser() {
-  const { index, board, update } = usePage();
+  const { address, index, board, update } = usePage();
   const [open, setOpen] = useState(false);
   const chosen = traits(board);
   const protocolOf = (id: string) => index.protocols.find((protocol) => protocol.id === id);
@@ -81,7 +81,7 @@ export function BoardChooser() {
           })}
         </div>
         {protocolOf(chosen.protocol)?.unvalidated ? <Unvalidated /> : null}
-        <ExamLine exam={board.exam} />
+        {address.page === "judges" ? null : <ExamLine exam={board.exam} />}
       </div>
     </>
   );

@@ -101,8 +101,8 @@ export function suggestions(rows: readonly BoardRow[], subject: string): Suggest
   };
   for (const row of others.filter(({ subject: { name } }) => name === mine.subject.name).slice(0, 2))
     add(row, "the same model with other settings");
-  add(ranked[place - 1], "ranked just above");
-  add(ranked[place + 1], "ranked just below");
+  add(ranked[place - 1], "the next higher index");
+  add(ranked[place + 1], "the next lower index");
   const paid = mine.price?.dollars_per_run;
   if (paid != null)
     add(

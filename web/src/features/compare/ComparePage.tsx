@@ -69,9 +69,9 @@ function TwoSubjects({ board, address }: { board: Board; address: AddressOf<"com
     update({ scenario: "", picked: [one, other, ...rest].filter(Boolean) });
   const options = [
     { value: "", title: "choose …" },
-    ...board.rows.map(({ rank, subject: { id, label } }) => ({
+    ...board.rows.map(({ index, subject: { id, label } }) => ({
       value: id,
-      title: `${rank === null ? "" : `${rank}. `}${label}`,
+      title: index.shown ? `${label}: ${index.shown}` : label,
     })),
   ];
   return (

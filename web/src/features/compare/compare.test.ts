@@ -42,8 +42,8 @@ const ROWS = [
 
 test("whoever stands beside it, is cheaper or related is suggested once, with the reason", () => {
   expect(suggestions(ROWS, "c").map(({ row: { subject }, why }) => [subject.id, why])).toEqual([
-    ["d", "the same model with other settings; ranked just below"],
-    ["b", "ranked just above; the highest index at a lower price"],
+    ["d", "the same model with other settings; the next lower index"],
+    ["b", "the next higher index; the highest index at a lower price"],
     ["a", "the highest index; the highest index of the same vendor"],
   ]);
   expect(suggestions(ROWS, "a").map(({ row: { subject } }) => subject.id)).toEqual(["b", "c"]);
