@@ -932,7 +932,7 @@ def test_on_a_terminal_a_live_table_shows_each_subject_and_ends_with_the_ranking
 
 
 def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> None:
-    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains every column."""
+    """A line says how many are not shown; a word that fits nobody is wrong use; `--legend` explains all."""
     assert user.run("--models", "scripted:b/two").returncode == 0
     everybody, top, found, nobody, whole = (
         user.aib("leaderboard", *options)
@@ -946,10 +946,10 @@ def test_top_and_find_choose_what_is_shown_and_change_no_rank(user: User) -> Non
     assert [line.split() for line in found.stdout.splitlines() if "73.8" in line] == [rows[1].split()]
     assert nobody.returncode == 2
     assert "no subject has acne/one in its label; did you mean scripted:acme/one@none-t0.7?" in nobody.stderr
-    assert "Dimensions, 0-100 (weight):" in everybody.stdout
-    assert "err: attempts" not in everybody.stdout
-    assert "`--legend` explains every column." in everybody.stdout
-    assert "err: attempts" in whole.stdout
+    assert "Limits: " in everybody.stdout
+    assert "Failed calls: of all" not in everybody.stdout
+    assert "`aib leaderboard --legend` explains all." in everybody.stdout
+    assert "Failed calls: of all" in whole.stdout
 
 
 def test_what_may_have_been_meant_is_said(user: User) -> None:

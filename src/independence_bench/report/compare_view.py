@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Row
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
 from independence_bench.analysis.health import numbers
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference
 from independence_bench.escape import label_text
-from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_runs
+from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_judges, of_runs
 from independence_bench.report.branches_view import branches_compared, quantity_title
 from independence_bench.report.encode import fields_of, picked
 from independence_bench.report.format import from_to, number, plural, short_names, signed
@@ -110,13 +110,6 @@ def _seen(found: SubjectComparison, index: ScoreDifference) -> str:
     )
 
 
-def judges_said(board: Board) -> str:
-    """Whether judges' noise is in the board's intervals, as a sentence."""
-    if len(board.jurors) > 1:
-        return f"Over all scenarios the intervals include how much {len(board.jurors)} judges differ."
-    return "The intervals do not cover how another judge would have marked."
-
-
 # ---------------------------------------------------------------- a terminal
 
 
@@ -163,8 +156,8 @@ def _side_line(name: str, row: Row) -> Sequence[Text]:
 def _whole_table(found: SubjectComparison, names: Sequence[str], told: bool) -> Table:
     """The index and each dimension, with both intervals."""
     one, other = found.first.score.index, found.second.score.index
-    difference = None if one is None or other is None else other - one
-    shown = ("index", number(one, 1), number(other, 1), signed(difference), *_sure(found.scores.index, 1))
+    difference = signed(None if one is None or other is None else other - one)
+    shown = ("index", number(one, 1), number(other, 1), difference, *_sure(found.scores.index, 1))
     rows: list[Cells] = [[Strong(cell) for cell in shown]]
     for score in found.scores.whole:
         rerun, new_scenarios, seen = _sure(score.apart, 0)
@@ -172,23 +165,22 @@ def _whole_table(found: SubjectComparison, names: Sequence[str], told: bool) -> 
         new_scenarios += STANDS if score.stands_new_scenarios else ""
         rows.append((score_title(score), *values_of_both(score, 0), rerun, new_scenarios, seen))
     standing, reasons = _standing(found.scores.whole, told), found.scores.why_no_interval
+    sureness = " ".join(of_judges(found.board))
     legend = (
-        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} "
-        "Difference: the second less the first. Detects: the "
-        "smallest true difference that such a comparison detects in 80 of 100 repetitions, by each of the two. "
-        f"Dimensions from 0 to 100, 100 being the independent end. {judges_said(found.board)}"
+        f"CI: 95% interval of the difference, each by itself; {RERUN}; {NEW}. {standing} Difference: the second less "
+        "the first. Detects: the smallest true difference that each of the two detects in 80 of 100 repetitions. "
+        f"Dimensions from 0 to 100, 100 being the independent end. {sureness}"
     )
-    brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {judges_said(found.board)}"
-    if found.scores.index is None:
-        legend = brief = ""
-    legend += "".join(f" There is {reason}." for reason in reasons)
-    brief += "".join(f" There is {_in_brief(reason)}" for reason in reasons)
+    brief = f"CI: 95% interval of the difference. {_in_brief(standing)} {sureness}"
+    sure = found.scores.index is not None
+    legend = " ".join([legend] * sure + [f"There is {why}." for why in reasons])
+    brief = " ".join([brief] * sure + [f"There is {_in_brief(why)}" for why in reasons])
     columns = [
         *(Column("", words=True), *(Column(Name(name), short=stacked(name)) for name in names), Column("Difference")),
         Column("Rerun CI", short="rerun\nCI"),
         *(Column("New scenarios CI", short="new\nscenarios\nCI", spare=1), Column("Detects", spare=2)),
     ]
-    return Table(columns, rows, Prose(legend.strip()), 1, Prose(brief.strip()))
+    return Table(columns, rows, Prose(legend), 1, Prose(brief))
 
 
 def _in_brief(sentence: str) -> str:
@@ -221,10 +213,11 @@ def _scenario_tables(pairs: Sequence[ScorePair], names: Sequence[str], told: boo
     )
     if same := len(pairs) - len(shown):
         yield Note(f"and {same} without a difference")
-    said = "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first."
-    if any(pair.stands is not None for pair in pairs):
-        said += f" CI: 95%, each by itself. {_standing(pairs, told)}"
-    yield Legend(said, _standing(pairs, told) if any(pair.stands is not None for pair in pairs) else "")
+    standing = _standing(pairs, told) if any(pair.stands is not None for pair in pairs) else ""
+    said = (
+        "In a scenario: the mean of its marks over runs, from 0 to 100; the largest differences first. CI: 95%, each "
+    )
+    yield Legend(f"{said}by itself. {standing}".rstrip(), standing)
 
 
 def score_title(score: ScorePair) -> Text:
