@@ -212,7 +212,7 @@ def test_an_experiment_is_played_alone_and_the_run_stays_partial(folder: Path, e
     assert f"{sum(len(s.asks) for s in some) + len(some)} calls" in part.stderr
     assert "Incomplete, not ranked" in part.stdout
     assert f"run 1: {len(V2.scenarios) - len(some)} × not played" in part.stdout
-    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – 100 +0%", part.stdout), part.stdout
+    assert re.search(r"mean index +stability +invalid.*\n.*\n.* – +100 +0%", part.stdout), part.stdout
     detailed = aib(folder, "leaderboard", "--detailed", "--store", empty).stdout
     assert re.search(r"consistency +0-10 +10\.00 +10\.00\n", detailed), detailed
     assert re.search(r"resistance +0-10 +– +–\n", detailed), "absent is absent"

@@ -171,7 +171,7 @@ def test_every_number_of_the_ranking_is_the_boards(made: Bench) -> None:
     head, *rows = sections(files["LEADERBOARD.md"])["Ranking"]
 
     assert head[:6] == ["Possible ranks", "Subject", "Index", "Rerun CI", "New scenarios CI", "Runs"]
-    assert head[6:] == ["OV", "LD", "Res", "Ties"]
+    assert head[6:] == ["Own voice", "Low drift", "Resistance", "Ties"]
     for row, r in zip(rows, contents.main.ranked, strict=True):
         again, standing = r.uncertainty.index.rerun, r.uncertainty.standing
         assert row[0] == f"{standing.rank_low}–{standing.rank_high}"
