@@ -463,7 +463,7 @@ def test_the_command_shows_every_scenario_in_eighty_columns(made: Bench) -> None
     for scenario in made.protocol.scenarios:
         assert done.stdout.count(f"\n{scenario.id} ") >= 3
     flat = " ".join(done.stdout.split())
-    for heading in ("points", "with others", "share", "change", "tau", "rho", "ranks moved"):
+    for heading in ("points", "with others", "share", "change", "rho", "ranks moved"):
         assert f"{heading}:" in flat or f"{heading}," in flat
     assert "Without choice nothing would be left of Low drift, so there would be no index." in flat
 

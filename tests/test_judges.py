@@ -344,7 +344,8 @@ def test_with_few_others_a_preference_has_no_interval_and_says_so(bench: Benches
 
     assert found.favours[0].interval is None
     assert found.favours[0].why_no_interval == "2 of the 12 other subjects that it takes"
-    assert "No interval: B: 2 of the 12 other subjects that it takes." in " ".join(displayed(validation_view(found)).split())
+    text = " ".join(displayed(validation_view(found)).split())
+    assert "No interval: B: 2 of the 12 other subjects that it takes." in text
 
 
 def test_who_is_of_whose_family() -> None:
