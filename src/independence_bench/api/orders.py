@@ -200,6 +200,18 @@ def lines_before(preview: Preview) -> list[str]:
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
 
 
+def forecast_of_all(previews: Sequence[Preview]) -> str:
+    """What all of *previews* take together, in one line, and how much of that a cache could save."""
+    whole = sum((preview.forecast for preview in previews), Forecast())
+    line = f"in all {forecast_line(whole)}" if whole.calls else "nothing is left to be asked"
+    if whole.prompt_tokens and len(previews) > 1:
+        share = whole.repeated_tokens / whole.prompt_tokens
+        line += f"; {share:.0%} of the prompts' tokens were sent before, and a cache makes them cheaper"
+        if whole.dollars and whole.cached_dollars and whole.cached_dollars < whole.dollars:
+            line += f": {money(whole.cached_dollars)} if it has all of them"
+    return line
+
+
 def forecast_line(forecast: Forecast) -> str:
     """12 calls, about 3,400 tokens, about $0.01; at most 12 calls, where fewer may do."""
     dollars = forecast.dollars

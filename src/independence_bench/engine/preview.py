@@ -29,7 +29,7 @@ from independence_bench.store.usage import Used
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
 # the most lies the range.
-CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
+BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150
 FEW_PRICES = 5  # that are not known, and named one by one
@@ -139,6 +139,8 @@ class Forecast:
     completion_tokens: int = 0
     dollars: float | None = 0.0
     at_most: bool = False  # some of the calls may turn out not to be needed
+    repeated_tokens: int = 0  # of the prompts: what an earlier call began with, and a cache may have
+    cached_dollars: float | None = 0.0  # in all, where the endpoint's cache has those; None: no price is known
 
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
@@ -147,13 +149,16 @@ class Forecast:
             self.completion_tokens + other.completion_tokens,
             added(self.dollars, other.dollars),
             self.at_most or other.at_most,
+            self.repeated_tokens + other.repeated_tokens,
+            added(self.cached_dollars, other.cached_dollars),
         )
 
     def times(self, number: int) -> Forecast:
         """The same, *number* times."""
         dollars = None if self.dollars is None else number * self.dollars
+        cached = None if self.cached_dollars is None else number * self.cached_dollars
         tokens = number * self.prompt_tokens, number * self.completion_tokens
-        return Forecast(number * self.calls, *tokens, dollars, self.at_most)
+        return Forecast(number * self.calls, *tokens, dollars, self.at_most, number * self.repeated_tokens, cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,19 +227,21 @@ def estimate(
         known = usual.by_script.get(script)
         expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario, one_of[script].run)
+        # an earlier chat and the system prompt begin every conversation, and each request the next one
+        before = tokens_in(protocol.system(configuration.system)) + tokens_in("".join(map("".join, protocol.earlier)))
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
             if not stored:
-                prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
-                call = _call(prompt, took.completion, prices[subject])
+                prompt = took.prompt or tokens_in(request(talk, subject, configuration, protocol).record)
+                call, before = _call(prompt, took.completion, prices[subject], min(before, prompt)), prompt
                 played += call.times(bought[script] if is_shared(scenario, talk) else number)
                 without_view += call.times(bought[script] if talk.awaiting in CHOOSING else 0)
-            words = "x" * int(took.said * CHARACTERS_A_TOKEN)
+            words = "x" * int(took.said * BYTES_A_TOKEN)
             talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
-            judged += _call(_tokens(asked.record), written, prices[judge]).times(number)
+            judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
     spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
     low, high = (
         added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
@@ -263,8 +270,13 @@ def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Us
     return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
 
-def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
-    return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
+def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:
+    dollars, price = prices.most(prompt, completion), prices.cached_price
+    saved = 0.0 if price is None else repeated * ((prices.prompt_price or 0.0) - price)
+    cached = None if dollars is None else dollars - saved
+    return Forecast(
+        1, round(prompt), round(completion), dollars, repeated_tokens=round(repeated), cached_dollars=cached
+    )
 
 
 def _moved(
@@ -282,8 +294,9 @@ def added(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first + second
 
 
-def _tokens(sent: str) -> float:
-    return len(sent) / CHARACTERS_A_TOKEN
+def tokens_in(sent: str) -> float:
+    """About how many tokens the text *sent* has, in any script."""
+    return len(sent.encode()) / BYTES_A_TOKEN
 
 
 def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:

@@ -268,6 +268,10 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
         for entry in protocol.lorebook.entries:
             keys = "always" if entry.constant else ", ".join(entry.keys)
             yield Passage(f"{keys}: {entry.text}", reflow=True)
+    if protocol.earlier:
+        yield Title(f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges do not read it")
+        for human, model in protocol.earlier:
+            yield Passage(f"human: {human}\nmodel: {model}")
     tool = protocol.tool_role
     if tool.name:
         yield Title("tool_role")
