@@ -17,7 +17,7 @@ from independence_bench.api.named import (
     read_roster,
     weighed,
 )
-from independence_bench.engine.preview import Forecast, Preview
+from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import NoSubject, WrongUse
 from independence_bench.escape import label_text
@@ -201,14 +201,17 @@ def lines_before(preview: Preview) -> list[str]:
 
 
 def forecast_of_all(previews: Sequence[Preview]) -> str:
-    """What all of *previews* take together, in one line, and how much of that a cache could save."""
-    whole = sum((preview.forecast for preview in previews), Forecast())
-    line = f"in all {forecast_line(whole)}" if whole.calls else "nothing is left to be asked"
-    if whole.prompt_tokens and len(previews) > 1:
-        share = whole.repeated_tokens / whole.prompt_tokens
-        line += f"; {share:.0%} of the prompts' tokens were sent before, and a cache makes them cheaper"
-        if whole.dollars and whole.cached_dollars and whole.cached_dollars < whole.dollars:
-            line += f": {money(whole.cached_dollars)} if it has all of them"
+    """What all of *previews* take together, in one line: the range of its cost, and what a cache could save."""
+    whole = sum((one for preview in previews for one in preview.estimates), Estimate())
+    forecast = sum((preview.forecast for preview in previews), Forecast())
+    line = forecast_line(forecast)
+    if forecast.dollars and whole.low is not None and whole.high is not None:
+        line += f" ({money(whole.low)} to {money(whole.high)})"
+    if forecast.prompt_tokens and any(preview.plan.protocol.earlier for preview in previews):
+        share = forecast.repeated_tokens / forecast.prompt_tokens
+        line += f"; {share:.0%} of them begin as an earlier request did, which is cheaper where they are cached"
+        if forecast.cached_dollars and forecast.dollars and forecast.cached_dollars < forecast.dollars:
+            line += f": {money(forecast.cached_dollars)} at best"
     return line
 
 

@@ -13,7 +13,15 @@ from independence_bench.analysis.depths import Depth
 from independence_bench.analysis.held_stems import held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, forecast_of_all, lines_before, specs_of, with_settings
+from independence_bench.api.orders import (
+    EFFORTS,
+    NO_EFFORT,
+    forecast_line,
+    forecast_of_all,
+    lines_before,
+    specs_of,
+    with_settings,
+)
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
@@ -32,8 +40,8 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.variants import run_each
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.models.spec import Reasoning
@@ -170,10 +178,15 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
     """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said."""
     display = ProgressDisplay(err())
 
+    told: list[str] = []
+
     def approve(previews: Sequence[Preview]) -> bool:
-        for preview in previews:
-            say(*lines_before(preview))
-        say(forecast_of_all(previews))
+        if not told:
+            first, *others = previews
+            say(*lines_before(first))
+            say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
+        told.append(f"{'after the first conversations, still' if told else 'in all'} {forecast_of_all(previews)}")
+        say(told[-1])
         return True
 
     report = await run_each(options, protocols, store, approve, display)

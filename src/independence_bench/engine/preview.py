@@ -8,7 +8,7 @@ model. Prints nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
 from sqlalchemy import Connection
@@ -21,7 +21,7 @@ from independence_bench.judging.prompt import JudgingInput, judge_request, told_
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import CHOOSING, Protocol, Scenario
+from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, usage
 from independence_bench.store.usage import Used
@@ -31,11 +31,13 @@ from independence_bench.store.usage import Used
 # the most lies the range.
 BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
-VERDICT_TOKENS = 150
+VERDICT_TOKENS = 150  # of three marks
+MARK_TOKENS = 12  # of each further one
 FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
+RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
 
 
@@ -74,7 +76,7 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
-            usual = usual_replies(connection, subject, pending)
+            usual = usual_replies(connection, subject, pending, plan.protocol)
             estimates.append(
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
             )
@@ -166,6 +168,7 @@ class UsualReplies:
     """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
 
     by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
     own: bool = False  # taken from this subject's own replies
     subjects: int = 0  # whose replies they are taken from
 
@@ -180,6 +183,11 @@ class Estimate:
     low: float | None = 0.0  # dollars of both
     high: float | None = 0.0
     usual: UsualReplies = UsualReplies()
+
+    @property
+    def unheard(self) -> bool:
+        """Whether there is something to ask of a subject of which no reply is known."""
+        return self.candidate.calls > 0 and not self.usual.own
 
     @property
     def whole(self) -> Forecast:
@@ -213,15 +221,17 @@ def estimate(
     shared = shared_openings(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
-        (_typical(subject, one_of[script].scenario), used)
-        for script, _ in alike
-        for used in usual.by_script.get(script, ())
+        (_typical(subject, protocol.scenario(id_)), used)
+        for id_, replies in usual.by_scenario.items()
+        for used in replies
     ]
     # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
     routed = any(job.scenario.offer_of(job.run) for job in to_play)
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
     without_view = Forecast()
+    quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
+    wordy = _wordy(verdicts, protocol, {job.configuration for job in one_of.values()})
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
@@ -229,22 +239,30 @@ def estimate(
         talk = opening(protocol, configuration, scenario, one_of[script].run)
         # an earlier chat and the system prompt begin every conversation, and each request the next one
         before = tokens_in(protocol.system(configuration.system)) + tokens_in("".join(map("".join, protocol.earlier)))
+        said = 0.0
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
             if not stored:
                 prompt = took.prompt or tokens_in(request(talk, subject, configuration, protocol).record)
                 call, before = _call(prompt, took.completion, prices[subject], min(before, prompt)), prompt
-                played += call.times(bought[script] if is_shared(scenario, talk) else number)
-                without_view += call.times(bought[script] if talk.awaiting in CHOOSING else 0)
-            words = "x" * int(took.said * BYTES_A_TOKEN)
+                times = bought[script] if is_shared(scenario, talk) else number
+                played, quoted = played + call.times(times), quoted + said * times
+                without_view += call.times(bought[script] if routed and talk.awaiting in CHOOSING else 0)
+            said, words = said + took.said, "x" * int(took.said * BYTES_A_TOKEN)
             talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
-            written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
+            told = told_hash(protocol, configuration, scenario)
+            written = verdicts.get(told, _verdict_tokens(scenario) * wordy)
             judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
-    spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
+            heard += said * number
+    own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
+    spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE
     low, high = (
-        added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
+        added(
+            _moved(played, share, subject, prices, (share - 1) * quoted),
+            _moved(judged, of_verdict, judge, prices, (share - 1) * heard),
+        )
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
@@ -256,6 +274,17 @@ def _typical(subject: ChatModel, scenario: Scenario) -> Used:
     """A reply in *scenario* as a typical model gives it."""
     words, most = scenario.reply_tokens, subject.most_tokens
     return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
+
+
+def _wordy(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
+    """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
+    known = [
+        (taken, _verdict_tokens(scenario))
+        for way in ways
+        for scenario in protocol.scenarios
+        if (taken := verdicts.get(told_hash(protocol, way, scenario))) is not None
+    ]
+    return sum(taken for taken, _ in known) / sum(typical for _, typical in known) if known else 1.0
 
 
 def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
@@ -270,6 +299,11 @@ def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Us
     return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
 
 
+def _verdict_tokens(scenario: Scenario) -> float:
+    """What a typical judge writes of it."""
+    return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
+
+
 def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:
     dollars, price = prices.most(prompt, completion), prices.cached_price
     saved = 0.0 if price is None else repeated * ((prices.prompt_price or 0.0) - price)
@@ -280,13 +314,21 @@ def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float =
 
 
 def _moved(
-    forecast: Forecast, share: float, model: ChatModel | None, prices: Mapping[ChatModel, ModelInfo]
+    forecast: Forecast,
+    share: float,
+    model: ChatModel | None,
+    prices: Mapping[ChatModel, ModelInfo],
+    more: float = 0.0,
 ) -> float | None:
-    """Dollars, if completions took that share of what is expected. A model that gets no calls needs no price."""
+    """Dollars, if completions took that share of what is expected, and prompts so many tokens *more*.
+
+    A model that gets no calls needs no price.
+    """
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
-    price = prices[model].completion_price or 0.0
-    return forecast.dollars + (share - 1) * forecast.completion_tokens * price
+    info = prices[model]
+    longer = (share - 1) * forecast.completion_tokens
+    return forecast.dollars + longer * (info.completion_price or 0.0) + more * (info.prompt_price or 0.0)
 
 
 def added(first: float | None, second: float | None) -> float | None:
@@ -299,31 +341,40 @@ def tokens_in(sent: str) -> float:
     return len(sent.encode()) / BYTES_A_TOKEN
 
 
-def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:
-    """What *subject*'s replies to what is left are expected to take.
+def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, protocol: Protocol) -> UsualReplies:
+    """What *subject*'s replies to what is left of *protocol* are expected to take.
 
     Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does. An empty one where nothing is left or nothing is known.
+    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). An empty
+    one where nothing is left or nothing is known.
     """
-    scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
-    if not scripts:
+    scenarios = {job.script_hash: job.scenario for job in (*pending.to_play, *pending.to_judge)}
+    if not scenarios:
         return UsualReplies()
+    # who named no option at first has one reply more, and who names none at all has few
+    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
     others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
     same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
     for like in ([other for other in others if other.hash == subject.hash], same, others):
-        by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
+        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
+        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
         givers = 0
         for giver in like:
-            used = usage.used_by(connection, scripts, giver.hash)
-            givers += bool(used)
-            for script, taken in used.items():
-                # who named no option at first has one more, and who names none at all has few
-                by_script[script] += [replies for replies in taken if len(replies) == scripts[script]]
-        if any(by_script.values()):
-            means = {
-                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items() if taken
+            here = usage.used_by(connection, counts, giver.hash, "scenario")
+            givers += bool(here)
+            for id_, taken in here.items():
+                places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
+            for script, taken in (usage.used_by(connection, scenarios, giver.hash) if here else {}).items():
+                words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
+        by_scenario = {id_: tuple(map(_mean, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
+        if by_scenario:
+            by_script = {
+                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in words.items() if taken
             }
-            return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
+            for script, scenario in scenarios.items():
+                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
+                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
+            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
     return UsualReplies()
 
 

@@ -31,8 +31,6 @@ from independence_bench.engine.run import Report, RunPlan, Session, find_pending
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import BenchError, NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.loader import Files
 from independence_bench.protocol.plan import groups, jobs
 from independence_bench.store import results
 from independence_bench.store.database import Store
@@ -135,29 +133,6 @@ async def run(
         if not approve(await preview_of(plan, session)):
             return None
         return await play_spread(plan, session, watch, spread)
-
-
-async def run_each(
-    options: RunOptions,
-    protocols: Sequence[tuple[Protocol, Files]],
-    store: Store,
-    approve: Callable[[Sequence[Preview]], bool],
-    watch: Callable[[Engine], Awaitable[None]],
-) -> Report | None:
-    """As `run`, what *options* ask for of each of *protocols*, one after the other and on one budget.
-
-    All of them are foreseen before the first is played. They are variants of the protocol of *options*: sampled,
-    configured and judged alike.
-    """
-    async with resolved(options, store) as (plan, session):
-        plans = [replace(plan, protocol=protocol, files=files) for protocol, files in protocols]
-        if not approve([await preview_of(part, session) for part in plans]):
-            return None
-        whole = Report([], session.budget)
-        for part in plans:
-            if whole.stopped is None:
-                whole.add(await play_spread(part, session, watch, None))
-        return whole
 
 
 async def play_spread(
