@@ -209,7 +209,7 @@ def forecast_of_all(previews: Sequence[Preview]) -> str:
         line += f" ({money(whole.low)} to {money(whole.high)})"
     if forecast.prompt_tokens and any(preview.plan.protocol.earlier for preview in previews):
         share = forecast.repeated_tokens / forecast.prompt_tokens
-        line += f"; {share:.0%} of them begin as an earlier request did, which is cheaper where they are cached"
+        line += f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where it is cached"
         if forecast.cached_dollars and forecast.dollars and forecast.cached_dollars < forecast.dollars:
             line += f": {money(forecast.cached_dollars)} at best"
     return line

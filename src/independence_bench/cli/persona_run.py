@@ -186,7 +186,7 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
             say(*lines_before(first))
             say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
         told.append(f"{'after the first conversations, still' if told else 'in all'} {forecast_of_all(previews)}")
-        say(told[-1])
+        say(*([told[-1]] if any(preview.forecast.calls for preview in previews) else ()))
         return True
 
     report = await run_each(options, protocols, store, approve, display)

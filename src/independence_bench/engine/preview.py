@@ -7,32 +7,28 @@ model. Prints nothing.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-
-from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
+from independence_bench.engine.lengths import UsualReplies, scaled, typical, usual_replies, verdict_tokens, wordiness
+from independence_bench.engine.run import RunPlan, Session, find_pending
+from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
+from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.store import attempts, registry, usage
-from independence_bench.store.usage import Used
+from independence_bench.store import attempts, usage
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
 # the most lies the range.
 BYTES_A_TOKEN = 4.0  # of a whole request as JSON
-THOUGHT_TOKENS = 160  # on top of a reply, when told to think
-VERDICT_TOKENS = 150  # of three marks
-MARK_TOKENS = 12  # of each further one
 FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
@@ -87,12 +83,30 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     remarks += _without_price(unknown, bounded)
     for model, info in infos.items():
         remarks += _remarks(plan, model, info)
+        if model in plan.subjects:
+            _check_room(plan, model, info)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((part.whole for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
+
+
+def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
+    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
+    sent = max(_before_all(plan.protocol, way) for way in plan.configurations) + model.most_tokens
+    if plan.protocol.earlier and info.context is not None and sent > info.context:
+        turns = 2 * len(plan.protocol.earlier)
+        raise WrongUse(
+            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after {turns} turns, "
+            "replies included; say a smaller --after, or --max-tokens"
+        )
+
+
+def _before_all(protocol: Protocol, way: Configuration) -> float:
+    """Tokens that every conversation begins with: the system prompt and the earlier chat."""
+    return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
 
 
 def _without_price(models: Sequence[ChatModel], bounded: bool) -> list[str]:
@@ -164,16 +178,6 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class UsualReplies:
-    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
-
-    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
-    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
-    own: bool = False  # taken from this subject's own replies
-    subjects: int = 0  # whose replies they are taken from
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
     """What one subject's part of a plan will take, or several' together, the judge apart. None: no price is known."""
 
@@ -182,7 +186,7 @@ class Estimate:
     judge: Forecast = Forecast()
     low: float | None = 0.0  # dollars of both
     high: float | None = 0.0
-    usual: UsualReplies = UsualReplies()
+    usual: UsualReplies = field(default_factory=UsualReplies)
 
     @property
     def unheard(self) -> bool:
@@ -221,7 +225,7 @@ def estimate(
     shared = shared_openings(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
-        (_typical(subject, protocol.scenario(id_)), used)
+        (typical(subject, protocol.scenario(id_)), used)
         for id_, replies in usual.by_scenario.items()
         for used in replies
     ]
@@ -231,14 +235,14 @@ def estimate(
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
     without_view = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
-    wordy = _wordy(verdicts, protocol, {job.configuration for job in one_of.values()})
+    wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
-        expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
+        expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario, one_of[script].run)
         # an earlier chat and the system prompt begin every conversation, and each request the next one
-        before = tokens_in(protocol.system(configuration.system)) + tokens_in("".join(map("".join, protocol.earlier)))
+        before = _before_all(protocol, configuration)
         said = 0.0
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
@@ -253,7 +257,7 @@ def estimate(
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             told = told_hash(protocol, configuration, scenario)
-            written = verdicts.get(told, _verdict_tokens(scenario) * wordy)
+            written = verdicts.get(told, verdict_tokens(scenario) * wordy)
             judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
             heard += said * number
     own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
@@ -268,40 +272,6 @@ def estimate(
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
-
-
-def _typical(subject: ChatModel, scenario: Scenario) -> Used:
-    """A reply in *scenario* as a typical model gives it."""
-    words, most = scenario.reply_tokens, subject.most_tokens
-    return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
-
-
-def _wordy(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
-    """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
-    known = [
-        (taken, _verdict_tokens(scenario))
-        for way in ways
-        for scenario in protocol.scenarios
-        if (taken := verdicts.get(told_hash(protocol, way, scenario))) is not None
-    ]
-    return sum(taken for taken, _ in known) / sum(typical for _, typical in known) if known else 1.0
-
-
-def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
-    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
-
-    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
-    """
-    if not seen:
-        return typical
-    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
-    words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
-    return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
-
-
-def _verdict_tokens(scenario: Scenario) -> float:
-    """What a typical judge writes of it."""
-    return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
 
 
 def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:
@@ -339,49 +309,3 @@ def added(first: float | None, second: float | None) -> float | None:
 def tokens_in(sent: str) -> float:
     """About how many tokens the text *sent* has, in any script."""
     return len(sent.encode()) / BYTES_A_TOKEN
-
-
-def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, protocol: Protocol) -> UsualReplies:
-    """What *subject*'s replies to what is left of *protocol* are expected to take.
-
-    Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). An empty
-    one where nothing is left or nothing is known.
-    """
-    scenarios = {job.script_hash: job.scenario for job in (*pending.to_play, *pending.to_judge)}
-    if not scenarios:
-        return UsualReplies()
-    # who named no option at first has one reply more, and who names none at all has few
-    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
-    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
-    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    for like in ([other for other in others if other.hash == subject.hash], same, others):
-        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
-        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
-        givers = 0
-        for giver in like:
-            here = usage.used_by(connection, counts, giver.hash, "scenario")
-            givers += bool(here)
-            for id_, taken in here.items():
-                places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
-            for script, taken in (usage.used_by(connection, scenarios, giver.hash) if here else {}).items():
-                words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
-        by_scenario = {id_: tuple(map(_mean, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
-        if by_scenario:
-            by_script = {
-                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in words.items() if taken
-            }
-            for script, scenario in scenarios.items():
-                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
-                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
-            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies()
-
-
-def _mean(used: Sequence[Used]) -> Used:
-    count = len(used)
-    return Used(
-        sum(reply.prompt for reply in used) / count,
-        sum(reply.completion for reply in used) / count,
-        sum(reply.said for reply in used) / count,
-    )

@@ -311,7 +311,7 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             always_reasons=dig(entry, "reasoning", "mandatory") is True,
             identity=_identity(entry),
             cached_price=_price(dig(entry, "pricing", "input_cache_read")),
-            context=_whole(entry.get("context_length")),
+            context=_whole(entry.get("context_length")) or _whole(dig(entry, "meta", "n_ctx")),
         )
         for entry in _entries(dig(value, "data"))
         if isinstance(entry.get("id"), str)

@@ -67,10 +67,13 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
     (first, side), (last, _) = played[0], played[-1]
     begins = "holds" if side.held.count == len(side.held.items) else f"held {side.held.count} of {side.held.of}"
     later = min((turns for turns in lost.values() if turns > first), default=None)
-    if later is None:
-        return f"{begins} {_after(first)}, and gives way in nothing else up to {last} turns"
-    then = next(side.held for turns, side in played if turns == later)
-    return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+    if later is not None:
+        then = next(side.held for turns, side in played if turns == later)
+        return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+    if last == first:
+        return f"{begins} {_after(first)}"
+    more = "and" if begins == "holds" else "and nothing more is lost"
+    return f"{begins} {_after(first)} {more} up to {last} turns"
 
 
 def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:

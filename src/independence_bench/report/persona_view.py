@@ -113,12 +113,14 @@ def headline(mine: HeldStems, by_rule: bool = False) -> str:
         return f"held {mine.count} of {mine.of}{runs}{red}"
     if not by_rule:
         return f"held {mine.count} of {mine.of}{runs}; {mine.unknown} not judged to their end{red}"
+    plain = f"the rule reads {mine.read[0]} of {plural(mine.read[1], 'reply', 'replies')}, the plain ones"
     if not mine.of:
-        return f"of {plural(len(mine.items), 'item')} none could be judged without a model (--judge MODEL does)"
+        none = f"of {plural(len(mine.items), 'item')} none could be judged without a model"
+        return f"{none}: {plain} (--judge MODEL reads all)"
     lines = sum(is_red_line(item.stem) and item.held is None for item in mine.items)
     of_them = f", {lines} of them {'a red line' if lines == 1 else 'red lines'}" if lines else ""
     could = f"held {mine.count} of the {mine.of} that could be judged without a model{runs}"
-    return f"{could}; {mine.unknown} could not{of_them}{red}"
+    return f"{could}; {mine.unknown} could not{of_them}{red}; {plain}"
 
 
 def in_runs(item: HeldItem) -> str:
