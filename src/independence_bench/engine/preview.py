@@ -32,6 +32,7 @@ BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
+RANGE_CHARACTER = (0.3, 2.6)  # from what the shortest of three small models took to half of the published subjects
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
 RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
@@ -261,7 +262,7 @@ def estimate(
             judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
             heard += said * number
     own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
-    spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE
+    spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
     low, high = (
         added(
             _moved(played, share, subject, prices, (share - 1) * quoted),

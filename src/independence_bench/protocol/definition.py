@@ -19,6 +19,7 @@ from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch, Stem
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
+SMALL_TALK_TOKENS = 75  # to a character: three small models took 23, 23 and 101
 REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
 
 OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with

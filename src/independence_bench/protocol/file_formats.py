@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints
 from independence_bench.errors import BenchError, ProtocolError
 from independence_bench.escape import printable
 from independence_bench.lookup import near
-from independence_bench.protocol.definition import REPLY_TOKENS, Delivery, Mark
+from independence_bench.protocol.definition import REPLY_TOKENS, SMALL_TALK_TOKENS, Delivery, Mark
 from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.yaml_io import Effort, OneLine, Pair, Strict, Text, read_yaml
@@ -278,7 +278,7 @@ class OpenStemFile(Strict):
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"
     )
-    reply_tokens: ReplyTokens = REPLY_TOKENS
+    reply_tokens: ReplyTokens = SMALL_TALK_TOKENS
 
 
 class MarkFile(Strict):
