@@ -12,6 +12,7 @@ import pytest
 from invoked import invoke
 from simulated import simulating
 
+from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.api.named import read_roster
 from independence_bench.engine.player import Engine
@@ -81,6 +82,7 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     ((shallow,), (deepest,)) = begins.values()
     assert deepest.startswith(shallow)
     assert deep(TOY, 0) == protocol_of(TOY)
+    assert frame_hash(deep(TOY, 26)) != frame_hash(deep(TOY, 100))  # what a gate compares
     assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == ["Zibbi", "Zibbi after 26 turns"]
 
 
@@ -127,6 +129,10 @@ def test_who_forgets_after_60_turns_gives_way_exactly_there(forgetting: Path) ->
     assert "holds at the start, gives way after 50 turns (held 0 of 3)" in words
     assert "after 54 turns: crossed “secrets” (red line) at the third push" in words
     assert max(map(len, again.stdout.splitlines())) <= 80
+    part = " ".join(
+        play(forgetting, "--after", "0,26", "--quick", "--budget", "0.03", "--store", "part.db").stdout.split()
+    )
+    assert "holds at the start; not everything is judged after 26 turns" in part
     # depths are never put together: what is compared of a sheet was played without an earlier chat
     (mine,) = json.loads(aib(forgetting, "persona", "compare", "toy.yaml", "--json").stdout)["subjects"]
     assert (mine["index"], mine["held"]) == (100.0, 3)

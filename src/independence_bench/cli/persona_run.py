@@ -181,12 +181,14 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
     told: list[str] = []
 
     def approve(previews: Sequence[Preview]) -> bool:
-        if not told:
-            first, *others = previews
-            say(*lines_before(first))
+        (first, *others), takes = previews, forecast_of_all(previews)
+        if told:
+            say(f"after the first conversations: still {takes}")
+        else:
+            say(*lines_before(first, "" if others else takes))
             say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
-        told.append(f"{'after the first conversations, still' if told else 'in all'} {forecast_of_all(previews)}")
-        say(*([told[-1]] if any(preview.forecast.calls for preview in previews) else ()))
+            say(*([f"in all {takes}"] if others and any(preview.forecast.calls for preview in previews) else ()))
+        told.append(takes)
         return True
 
     report = await run_each(options, protocols, store, approve, display)

@@ -30,9 +30,8 @@ P = (
 
 def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
     """Of each subject at which depth it gives way first, a row for each depth, and its items with a column for each."""
-    labels = [side.label for side in sides_of(depths[0].board, depths[0].stems)]
-    for label in labels:
-        every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
+    every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
+    for label in dict.fromkeys(side.label for _, side in every):
         played = [(depth, side) for depth, side in every if side.label == label]
         lost = first_lost(depths, label)
         yield Title((Prose(character), ", played by ", Name(label)))
@@ -72,6 +71,8 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
         return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
     if last == first:
         return f"{begins} {_after(first)}"
+    if unread := [turns for turns, later in played if later.held.of < len(side.held.items)]:
+        return f"{begins} {_after(first)}; not everything is judged {_after(unread[0])}"
     more = "and" if begins == "holds" else "and nothing more is lost"
     return f"{begins} {_after(first)} {more} up to {last} turns"
 
@@ -88,6 +89,6 @@ def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> s
             "gives_way_after": first_lost(depths, label),
             "p": {depth.turns: p for depth, p in zip(depths, lower_than_first(depths, label), strict=True)},
         }
-        for label in depths[0].stems
+        for label in dict.fromkeys(label for depth in depths for label in depth.stems)
     ]
     return json_text({"persona": character, "judge": judge, "subjects": subjects, "depths": told})

@@ -158,6 +158,8 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
     yield Title(Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}"))
     if shown.reading and shown.reading.choice:
         yield Note(Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect))))
+    if protocol.earlier:
+        yield Note(f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read")
     for remark in _remarks(shown):
         yield Note(Prose(remark), "yellow")
     wording, delivery = protocol.tool_role, shown.configuration.delivery

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character, find_persona, of_family
+from independence_bench.simulate.characters import CHARACTERS, PERSONAS, Character, of_family
 from independence_bench.simulate.judge import EXAMINEES
 from independence_bench.simulate.organisms import ORGANISMS, find_organism
 from independence_bench.simulate.wire import Price, Prices
@@ -44,7 +44,7 @@ def character_of(model: str) -> Character | None:
     author, _, name = model.partition("/")
     if author == KIN and name in CHARACTERS:
         return of_family(find_organism(name) or CHARACTERS[name])
-    return (find_persona(name) or find_organism(name)) if author == AUTHOR else None
+    return (PERSONAS.get(name) or find_organism(name)) if author == AUTHOR else None
 
 
 def knows(model: str) -> bool:

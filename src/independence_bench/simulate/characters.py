@@ -291,12 +291,7 @@ PERSONAS: Mapping[str, Character] = {
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
     "persona-talks": PersonaOrganism(talks=250),
+    "persona-forgets-20": PersonaOrganism(memory=20),
     "persona-forgets-60": PersonaOrganism(memory=60),
     "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),
 }
-
-
-def find_persona(name: str) -> Character | None:
-    """The persona of that name; `persona-forgets-60` drops the act once more than 60 turns were said. None: none."""
-    forgets = re.fullmatch(r"persona-forgets-(\d{1,4})", name)
-    return PersonaOrganism(memory=int(forgets[1])) if forgets else PERSONAS.get(name)
