@@ -50,8 +50,12 @@ class Preview:
     exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
 
 
-async def preview_of(plan: RunPlan, session: Session) -> Preview:
-    """What *plan* will take, and what the store has cost so far."""
+async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+    """What *plan* will take, and what the store has cost so far.
+
+    *judging*: what plans that come before it will have judged, to which this one's is added.
+    """
+    judging = set() if judging is None else judging
     models = [*plan.subjects] if plan.runs else []
     judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
@@ -73,6 +77,9 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
+            once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
+            pending.to_judge = [job for key, job in once.items() if key not in judging]
+            judging.update(once)
             usual = usual_replies(connection, subject, pending, plan.protocol)
             estimates.append(
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report
+from independence_bench.engine.run import Progress, Report, RunPlan, Session
 from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.protocol.definition import Protocol
@@ -35,7 +35,7 @@ async def run_each(
     """
     async with resolved(options, store) as (plan, session):
         plans = [replace(plan, protocol=protocol, files=files) for protocol, files in protocols]
-        previews = [await preview_of(part, session) for part in plans]
+        previews = await _previews(plans, session)
         if not approve(previews):
             return None
         whole = Report([], session.budget)
@@ -45,9 +45,14 @@ async def run_each(
             # what it played is counted where the rest is
             pilot.subjects = [Progress(one.label, tally=one.tally, state=one.state) for one in pilot.subjects]
             whole.add(pilot)
-            if whole.stopped is None and not approve([await preview_of(part, session) for part in plans]):
+            if whole.stopped is None and not approve(await _previews(plans, session)):
                 return whole
         for part in plans:
             if whole.stopped is None:
                 whole.add(await play_spread(part, session, watch, None))
         return whole
+
+
+async def _previews(plans: Sequence[RunPlan], session: Session) -> list[Preview]:
+    judging: set[tuple[str, str]] = set()
+    return [await preview_of(plan, session, judging) for plan in plans]
