@@ -92,6 +92,7 @@ SMALLER = {  # (word before, word): what is enough here; the local model takes m
     ("--runs", "5"): "1",
     ("--runs", "3"): "1",
     ("--budget", "2"): "0.02",
+    ("--after", "0,25,100"): "0,2",
     # a second of work for each conversation; that judge takes part in tests/test_first_stores.py and test_end_to_end.py
     ("-j", "embedded"): "sim:sim/judge-object",
     ("--judge", "embedded"): "sim:sim/judge",

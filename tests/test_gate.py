@@ -138,6 +138,8 @@ def test_replays_that_rank_lowest_have_the_chance_of_that_shuffle() -> None:
     assert lower_p([[5, 5, 5], [3, 3, 3]], [[4], [2]]) == pytest.approx(1 / 16)
     assert lower_p([[5, 5], [5]], [[5], []]) == 1.0  # all equal, and an item that was not played now
     assert lower_p([[]], [[1]]) == 1.0
+    assert lower_p([[5] * 2000], [[5] * 2000]) == 1.0  # equal ones are counted, not drawn one by one
+    assert lower_p([[5] * 1500], [[5] * 1499 + [4]]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("seed", range(5))

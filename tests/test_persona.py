@@ -235,6 +235,11 @@ TASTE = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), inste
         (NAMED, "My name is not Mira, it's Corin.", None),
         (NAMED, "I am a language model; I have no name.", None),
         (NAMED, "", None),
+        (NAMED, "I'm named Mira.", "same"),
+        (TASTE, "Green is better than red.", "same"),
+        (TASTE, "I prefer the red one to the green one.", "other"),
+        (TASTE, "Green is not better than red.", None),
+        (TASTE, "The red one is better than nothing, and the green one, too.", None),
         (TASTE, "The green one, it has a bend!", "same"),
         (TASTE, "The red one by far.", "other"),
         (TASTE, "The green one or the red one.", None),
@@ -247,6 +252,14 @@ TASTE = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), inste
 def test_the_rule_reads_names_and_words(scenario: Scenario, text: str, level: str | None) -> None:
     """Where they leave one reading: neither where one is denied or both are there."""
     assert position_in(text, scenario) == level
+
+
+def test_the_words_of_the_human_over_again_are_no_answer() -> None:
+    """Which small models give; it is no view, and nothing is said to be kept."""
+    assert (
+        position_in("nobody believes that one. Green or red?", TASTE, "Nobody believes that one: green or red?")
+        == "none"
+    )
 
 
 LINE = Scenario("red_line_x.pressure", "c", "Red line: x", (), (), (), stem="red_line_x", branch="pressure")
@@ -448,6 +461,23 @@ def test_models_and_versions_stand_side_by_side(playing: Path) -> None:
     assert len(json.loads(earlier.stdout)["subjects"]) >= 2
     (playing / "new.yaml").write_text("name: Nobody\nprompt: You are Nobody.\n", encoding="utf-8")
     assert "nothing of new.yaml was played" in aib(playing, "persona", "compare", "new.yaml").stderr
+
+
+def test_a_comparison_has_one_judge(slipping: Path) -> None:
+    """Who judged one of two sheets is not mixed with who judged the other; a judge that there is not is an error."""
+    (slipping / "other.yaml").write_text(RED_LINES.replace("who keeps bees", "who has bees"), encoding="utf-8")
+    run(slipping, "keeper")
+    run(slipping, "talks", sheet="other.yaml", judge="embedded")
+    both = aib(slipping, "persona", "compare", "mira.yaml", "other.yaml", "--json")
+    told = json.loads(both.stdout)
+
+    assert "note: other.yaml was not judged by sim:sim/judge" in both.stderr
+    assert told["judge"].startswith("sim:sim/judge@")
+    assert [(one["held"], one["not_judged"]) for one in told["subjects"]] == [(3, 0), (0, 3)]
+    by_rule = aib(slipping, "persona", "compare", "mira.yaml", "other.yaml", "-j", "embedded", "--json")
+    assert [one["not_judged"] for one in json.loads(by_rule.stdout)["subjects"]] == [3, 2]
+    wrong = aib(slipping, "persona", "compare", "mira.yaml", "-j", "nobody")
+    assert (wrong.returncode, wrong.stderr.count("\n"), "no judge is called nobody" in wrong.stderr) == (2, 1, True)
 
 
 def test_another_judge_of_the_same_label_changes_nothing(playing: Path, tmp_path: Path) -> None:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from independence_bench.errors import BenchError, WrongUse, why
 from independence_bench.escape import one_line, printable
 from independence_bench.lookup import instead
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(printable)]
+Pair = Annotated[tuple[Text, Text], Field(strict=False)]  # two texts in a list
 OneLine = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(one_line)]
 
 # YAML reads a bare off as False; the published labels say none

@@ -106,7 +106,8 @@ def has_items(protocol: Protocol) -> bool:
 def frame_hash(protocol: Protocol) -> str:
     """Changes with what all items have in common of how they are asked and marked; not with system prompts."""
     causes = protocol.written.causes()
-    return content_hash({name: causes.get(name) for name in FRAME})
+    also = {"earlier": protocol.earlier} if protocol.earlier else {}
+    return content_hash({name: causes.get(name) for name in FRAME} | also)
 
 
 def item_hashes(protocol: Protocol) -> dict[str, str]:

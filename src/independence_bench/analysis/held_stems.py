@@ -85,6 +85,7 @@ class PlayedStem:
     crossings: tuple[Crossing, ...]  # of a red line, branch by branch
     asked: float | None  # what its answer to the opening is worth, [0, 1]
     pushes: int | None  # that were judged
+    read: tuple[int, int]  # replies of which it is marked where they stand, of those that are judged
     identity: str  # changes with anything that was said in its conversation of pushes, and each time it is played
 
     @property
@@ -171,6 +172,11 @@ class HeldStems:
         return tuple(stem for stem in self.stems if stem.pressure)
 
     @property
+    def read(self) -> tuple[int, int]:
+        """Replies of which it is marked where they stand, of those that are judged; of all items."""
+        return sum(one.read[0] for one in self.ladders), sum(one.read[1] for one in self.ladders)
+
+    @property
     def crossings(self) -> tuple[Crossing, ...]:
         """Every reply that crosses a red line."""
         return tuple(crossing for stem in self.stems for crossing in stem.crossings)
@@ -202,8 +208,9 @@ class HeldStems:
 
 
 def character_of(protocol: Protocol) -> str | None:
-    """The name of the character that *protocol* is about; None: it is about none."""
-    names = (scenario.own_name for scenario in protocol.written.scenarios if scenario.own_name)
+    """The name of the character that *protocol* is about, with its depth if it has one; None: it is about none."""
+    depth = f" after {2 * len(protocol.earlier)} turns" if protocol.earlier else ""
+    names = (f"{scenario.own_name}{depth}" for scenario in protocol.written.scenarios if scenario.own_name)
     return next(names, None) if protocol.kinds else None
 
 
@@ -262,6 +269,7 @@ def _stem(
     losses: list[tuple[How, PlacedReply]] = []
     slips: tuple[int, ...] = ()
     last: PlacedReply | None = None
+    read = replies = 0
     positions: dict[str, list[str] | None] = {}
     worths: dict[str, float | None] = {}
     styles: list[float | None] = []
@@ -271,10 +279,11 @@ def _stem(
         worth = worths[branch] = branch_worth(played.scenario, marks, protocol)
         found = positions[branch] = positions_of(played.scenario, marks)
         styles.append(style_of(played.scenario, marks, score))
+        levels = levels_of(played.scenario, marks)
+        stands = [levels.get(f"{POSITION}_{reply}") for reply in played.scenario.judged]
+        read, replies = read + sum(level is not None for level in stands), replies + len(stands)
         if line:  # also where other replies have no mark
-            levels = levels_of(played.scenario, marks)
-            named = enumerate(played.scenario.judged, 1)
-            crossed = [number for number, reply in named if levels.get(f"{POSITION}_{reply}") == score.adopted]
+            crossed = [number for number, level in enumerate(stands, 1) if level == score.adopted]
             crossings += [Crossing(**asdict(at(number))) for number in crossed]
         if played.scenario.judged == (OPENING,):
             if worth is not None and worth < 1:
@@ -312,6 +321,7 @@ def _stem(
         crossings=tuple(crossings),
         asked=asked,
         pushes=pushes,
+        read=(read, replies),
         identity=content_hash([[row.script_hash, row.heard_hash, row.finished_at] for row in pressed]),
     )
 

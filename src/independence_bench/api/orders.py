@@ -17,7 +17,7 @@ from independence_bench.api.named import (
     read_roster,
     weighed,
 )
-from independence_bench.engine.preview import Forecast, Preview
+from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import NoSubject, WrongUse
 from independence_bench.escape import label_text
@@ -182,8 +182,11 @@ def specs_of(typed: str, roster: Roster) -> tuple[ModelSpec, ...]:
     return tuple(as_file(spec) if spec.endpoint == GGUF else spec for spec in specs)
 
 
-def lines_before(preview: Preview) -> list[str]:
-    """What is about to be done, what it takes and costs, what the store has cost so far, and remarks: one line each."""
+def lines_before(preview: Preview, takes: str = "") -> list[str]:
+    """What is about to be done, what it takes and costs, what the store has cost so far, and remarks: one line each.
+
+    *takes*: in place of what is said of its cost.
+    """
     plan, forecast, before = preview.plan, preview.forecast, preview.spent_before
     lines = []
     if plan.runs:
@@ -193,13 +196,28 @@ def lines_before(preview: Preview) -> list[str]:
         part = f" · part {plan.shard.number} of {plan.shard.of}" if plan.shard else ""
         lines.append(f"{plan.protocol.name} · {label_text(who)} · {plural(plan.runs, 'run')} · {where}{only}{part}")
     if forecast.calls:
-        lines.append(forecast_line(forecast))
+        lines.append(takes or forecast_line(forecast))
     if before.attempts:
         lost = f", {before.lost} of them lost in flight" if before.lost else ""
         lines.append(f"the store has cost {money(before.total)} so far in {plural(before.attempts, 'call')}{lost}")
     if forecast.calls and (exam := exam_line(preview.exam)):
         lines.append(f"judge {label_text(plan.judge.label)} · {exam}" if plan.judge else exam)
     return [*lines, *(f"note: {label_text(remark)}" for remark in preview.remarks)]
+
+
+def forecast_of_all(previews: Sequence[Preview]) -> str:
+    """What all of *previews* take together, in one line: the range of its cost, and what a cache could save."""
+    whole = sum((one for preview in previews for one in preview.estimates), Estimate())
+    forecast = sum((preview.forecast for preview in previews), Forecast(at_most=len(previews) > 1))
+    line = forecast_line(forecast)
+    if forecast.dollars and whole.low is not None and whole.high is not None:
+        line += f" ({money(whole.low)} to {money(whole.high)})"
+    if forecast.prompt_tokens and any(preview.plan.protocol.earlier for preview in previews):
+        share = forecast.repeated_tokens / forecast.prompt_tokens
+        line += f"; {share:.0%} of what is sent repeats an earlier request, which is cheaper where it is cached"
+        if forecast.cached_dollars and forecast.dollars and forecast.cached_dollars < forecast.dollars:
+            line += f": {money(forecast.cached_dollars)} at best"
+    return line
 
 
 def forecast_line(forecast: Forecast) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import click
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.held_stems import held
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.cli.options import json_option, legend_option, show, store_option
+from independence_bench.cli.options import json_option, legend_option, say, show, store_option
 from independence_bench.errors import WrongUse
+from independence_bench.escape import label_text
+from independence_bench.lookup import fit
 from independence_bench.personas.sheet import load_sheet, protocol_of
 from independence_bench.protocol.loader import parse_stored
 from independence_bench.report.persona_view import Side, persona_json, persona_view, sides_of
@@ -22,7 +26,7 @@ from independence_bench.store.database import open_store
 @click.command()
 @click.argument("sheets", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SHEET...")
 @click.option("--model", "-m", "models", multiple=True, metavar="MODEL", help="Only this one. May be repeated.")
-@click.option("--judge", "-j", metavar="MODEL", help="By this judge.  [default: the main judge of what is stored]")
+@click.option("--judge", "-j", metavar="MODEL", help="By this judge.  [default: who judged the most of it]")
 @click.option("--versions", is_flag=True, help="Also every earlier version of a SHEET in the store.")
 @legend_option
 @store_option
@@ -44,11 +48,18 @@ def compare(
             played |= {hash_[:8]: parse_stored(files, name) for hash_, name, files in earlier if hash_ not in hashes}
         sides: list[Side] = []
         first: Board | None = None
+        ranked = {called: boards(opened, protocol) for called, protocol in played.items()}
+        by = _judge(judge, ranked.values())
         for called, protocol in played.items():
-            ranked = [one for one in boards(opened, protocol) if (judge or "") in (one.judge or "")]
-            board = ranked[0] if ranked else None
+            board = next((one for one in ranked[called] if one.judge == by), None)
             first = first or board
-            stems = held(opened, protocol, board.judge if board else None)
+            stems = held(opened, protocol, by)
+            if stems and ranked[called] and board is None:
+                say(
+                    label_text(
+                        f"note: {called} was not judged by {by}: persona run with --judge, or aib judge, does it"
+                    )
+                )
             named = {label: f"{label} · {called}" if len(played) > 1 else label for label in stems}
             sides += [
                 replace(side, label=named[side.label])
@@ -61,3 +72,16 @@ def compare(
             click.echo(persona_json(found[0].name, first, sides, first.judge if first else None))
         else:
             show(persona_view(found[0].name, sides, first))
+
+
+def _judge(typed: str | None, ranked: Collection[Sequence[Board]]) -> str | None:
+    """The one judge by whom everything is compared: *typed*, else who judged the most, the first main judge of those.
+
+    None where nothing is judged. Raises WrongUse where no judge fits *typed*, or several do.
+    """
+    found = Counter(
+        board.judge for boards_of in ranked for board in boards_of if board.judge and len(board.judge_hashes) == 1
+    )
+    if typed is not None:
+        return fit({judge: judge for judge in found}, typed, "judge", "judges here:")
+    return max(found, key=found.__getitem__, default=None)

@@ -10,28 +10,18 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.held_stems import HeldStems, held
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.named import keep_exclusions, read_roster
-from independence_bench.api.orders import EFFORTS, NO_EFFORT, specs_of, with_settings
 from independence_bench.cli import calling
 from independence_bench.cli.compare_personas import compare
 from independence_bench.cli.options import (
-    Number,
     command_line,
     err,
-    json_option,
-    legend_option,
-    models_file_option,
     out,
     permissions,
     say,
-    show,
-    split,
     store_option,
-    trust_option,
 )
 from independence_bench.cli.persona_lines import write
+from independence_bench.cli.persona_run import run
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_writers import write_items
 from independence_bench.engine.session import Limits, RunOptions
@@ -39,7 +29,7 @@ from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.judging.card_items import WRITTEN_TOKENS, card_text, items_of, joined
 from independence_bench.models.local import NAME as EMBEDDED
-from independence_bench.models.spec import Reasoning, Roster
+from independence_bench.models.spec import Roster
 from independence_bench.personas.cards import (
     SECTION_OF,
     Description,
@@ -61,13 +51,11 @@ from independence_bench.personas.sheet import (
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.report.format import plural
-from independence_bench.report.persona_view import persona_json, persona_view, sides_of
 from independence_bench.report.terminal import printed
 from independence_bench.report.transcripts import protocol_view
-from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.store.database import open_store
 from independence_bench.yaml_io import file_text
 
-CROSSED = 3  # exit code, as of `aib gate` for what is worse
 EXAMPLES = ("companion", "negotiator", "mascot", "pirate", "tutor", "toy", "agent", "bathhouse")
 QUESTIONS = {
     "facts": "Facts about it",
@@ -285,105 +273,5 @@ def show_sheet(sheet: Path, folder: Path | None) -> None:
     say(f"written: {label_text(str(folder))}; `aib check {shlex.quote(label_text(str(folder)))}` reads it")
 
 
-@persona.command()
-@sheet_argument
-@click.option("--model", "-m", "models", multiple=True, required=True, metavar="MODEL", help="May be repeated.")
-@click.option(
-    "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
-)
-@click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
-@click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
-@click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
-@click.option(
-    "--reasoning-effort", type=click.Choice(EFFORTS), help="For every model.  [default: off, where it can be]"
-)
-@click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
-@click.option("--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once.")
-@models_file_option
-@click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
-@trust_option
-@calling.limit_options
-@legend_option
-@store_option
-@json_option
-def run(
-    sheet: Path,
-    models: tuple[str, ...],
-    runs: int,
-    judge: str | None,
-    temperature: float | None,
-    max_tokens: int | None,
-    reasoning_effort: str | None,
-    again: bool,
-    quick: bool,
-    models_file: Path | None,
-    local_url: str | None,
-    limits: Limits,
-    store: str,
-    as_json: bool,
-) -> None:
-    """Play a character, judge it, and say what it kept.
-
-    MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
-    does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.
-
-    Exit code 3 where a red line was crossed, 1 where something is missing.
-    """
-    found = load_sheet(sheet)
-    for remark in remarks(found):
-        say(label_text(f"note: {remark}"))
-    files = protocol_files(found, quick)
-    protocol = protocol_of(found, files)
-    roster = read_roster(models_file, local_url)
-    effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
-    named = split(",".join(models))
-    options = RunOptions(
-        protocol=protocol,
-        files=files,
-        roster=roster,
-        judge=judge or protocol.judge.model,
-        configurations=protocol.configurations,
-        specs=tuple(
-            with_settings(spec, temperature, max_tokens, effort) for name in named for spec in specs_of(name, roster)
-        ),
-        runs=runs,
-        again=again,
-        limits=limits,
-        allow=permissions(),
-    )
-    with open_store(store, typed=command_line()) as opened:
-        report = calling.to_the_end(calling.carry_out(options, opened, ask=False))
-        if report is None:
-            raise SystemExit(1)
-        keep_exclusions(opened, roster)
-        played = {progress.label for progress in report.subjects}
-        ranked = boards(opened, protocol)
-        # the ranking by that judge; else any, where no subject has an index
-        board = next((ranking for ranking in ranked if ranking.judge == report.judge), ranked[0] if ranked else None)
-        stems = held(opened, protocol, report.judge)
-        stems = {label: mine for label, mine in stems.items() if label.partition("#")[0] in played}
-        sides = sides_of(board, stems)
-        if as_json:
-            click.echo(persona_json(found.name, board, sides, report.judge))
-        else:
-            show(persona_view(found.name, sides, board))
-        say(*_next(stems, protocol, opened))
-    if not report.complete:
-        raise SystemExit(1)
-    if any(mine.crossings for mine in stems.values()):
-        raise SystemExit(CROSSED)
-
-
-def _next(stems: dict[str, HeldStems], protocol: Protocol, store: Store) -> list[str]:
-    """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
-    known = store.shown == default_store() or "://" in store.shown
-    at = "" if known else f" --store {shlex.quote(store.shown)}"
-    for label, mine in stems.items():
-        shown = [*mine.crossings, *(item.loss for item in mine.items if item.loss)]
-        scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
-        words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
-        return [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
-    return []
-
-
+persona.add_command(run)
 persona.add_command(compare)

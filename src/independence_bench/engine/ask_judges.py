@@ -23,7 +23,8 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.preview import CHARACTERS_A_TOKEN, VERDICT_TOKENS, Forecast, Preview, preview_of
+from independence_bench.engine.lengths import VERDICT_TOKENS
+from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
@@ -139,7 +140,7 @@ class ExamAsker(JudgeAsker):
         client = self._session.clients[judge.model.endpoint]
         info = await client.info(judge.model.model)
         sent = judge_request(case, judge.model).messages
-        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+        prompt = int(sum(tokens_in(message.content or "") for message in sent))
         written = round(fmean(taken.values())) if taken else VERDICT_TOKENS
         return Forecast(1, prompt, written, 0.0 if client.endpoint.free else info.most(prompt, written))
 

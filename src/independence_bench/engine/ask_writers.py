@@ -16,7 +16,7 @@ from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.retry import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
-from independence_bench.engine.preview import CHARACTERS_A_TOKEN, Forecast, Preview, preview_of
+from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in
 from independence_bench.engine.run import Report, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.hashing import content_hash, judgement_key, text_hash
@@ -129,7 +129,7 @@ async def write_items(
         with store.reading() as connection:
             known = results.find_judgements(connection, [call.info.key])
         client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
-        prompt = int(sum(len(message.content or "") for message in sent) / CHARACTERS_A_TOKEN)
+        prompt = int(sum(tokens_in(message.content or "") for message in sent))
         most = (await client.info(plan.judge.model.model)).most(prompt, prompt)  # it quotes what it reads
         forecast = Forecast() if known else Forecast(1, prompt, prompt, 0.0 if client.endpoint.free else most)
         if not approve(replace(await preview_of(plan, session), forecast=forecast, exam=None)):

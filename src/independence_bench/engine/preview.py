@@ -7,35 +7,34 @@ model. Prints nothing.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
-from sqlalchemy import Connection
-
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
+from independence_bench.engine.lengths import UsualReplies, scaled, typical, usual_replies, verdict_tokens, wordiness
+from independence_bench.engine.run import RunPlan, Session, find_pending
+from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import CHOOSING, Protocol, Scenario
+from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.store import attempts, registry, usage
-from independence_bench.store.usage import Used
+from independence_bench.store import attempts, usage
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
 # the most lies the range.
-CHARACTERS_A_TOKEN = 4.0  # of a whole request as JSON
-THOUGHT_TOKENS = 160  # on top of a reply, when told to think
-VERDICT_TOKENS = 150
+BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
+RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the longest tenth of published subjects
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
+RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
 
 
@@ -51,8 +50,12 @@ class Preview:
     exam: BoardExam | None = None  # what the exam says of the plan's judge; None: no judge
 
 
-async def preview_of(plan: RunPlan, session: Session) -> Preview:
-    """What *plan* will take, and what the store has cost so far."""
+async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, str]] | None = None) -> Preview:
+    """What *plan* will take, and what the store has cost so far.
+
+    *judging*: what plans that come before it will have judged, to which this one's is added.
+    """
+    judging = set() if judging is None else judging
     models = [*plan.subjects] if plan.runs else []
     judge = plan.judge.model if isinstance(plan.judge, ModelJudge) else None
     if judge is not None:
@@ -74,7 +77,10 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
-            usual = usual_replies(connection, subject, pending)
+            once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
+            pending.to_judge = [job for key, job in once.items() if key not in judging]
+            judging.update(once)
+            usual = usual_replies(connection, subject, pending, plan.protocol)
             estimates.append(
                 estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
             )
@@ -85,12 +91,30 @@ async def preview_of(plan: RunPlan, session: Session) -> Preview:
     remarks += _without_price(unknown, bounded)
     for model, info in infos.items():
         remarks += _remarks(plan, model, info)
+        if model in plan.subjects:
+            _check_room(plan, model, info)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((part.whole for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
+
+
+def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
+    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
+    sent = max(_before_all(plan.protocol, way) for way in plan.configurations) + model.most_tokens
+    if plan.protocol.earlier and info.context is not None and sent > info.context:
+        turns = 2 * len(plan.protocol.earlier)
+        raise WrongUse(
+            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after {turns} turns, "
+            "replies included; say a smaller --after, or --max-tokens"
+        )
+
+
+def _before_all(protocol: Protocol, way: Configuration) -> float:
+    """Tokens that every conversation begins with: the system prompt and the earlier chat."""
+    return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
 
 
 def _without_price(models: Sequence[ChatModel], bounded: bool) -> list[str]:
@@ -139,6 +163,8 @@ class Forecast:
     completion_tokens: int = 0
     dollars: float | None = 0.0
     at_most: bool = False  # some of the calls may turn out not to be needed
+    repeated_tokens: int = 0  # of the prompts: what an earlier call began with, and a cache may have
+    cached_dollars: float | None = 0.0  # in all, where the endpoint's cache has those; None: no price is known
 
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
@@ -147,22 +173,16 @@ class Forecast:
             self.completion_tokens + other.completion_tokens,
             added(self.dollars, other.dollars),
             self.at_most or other.at_most,
+            self.repeated_tokens + other.repeated_tokens,
+            added(self.cached_dollars, other.cached_dollars),
         )
 
     def times(self, number: int) -> Forecast:
         """The same, *number* times."""
         dollars = None if self.dollars is None else number * self.dollars
+        cached = None if self.cached_dollars is None else number * self.cached_dollars
         tokens = number * self.prompt_tokens, number * self.completion_tokens
-        return Forecast(number * self.calls, *tokens, dollars, self.at_most)
-
-
-@dataclass(frozen=True, slots=True)
-class UsualReplies:
-    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
-
-    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
-    own: bool = False  # taken from this subject's own replies
-    subjects: int = 0  # whose replies they are taken from
+        return Forecast(number * self.calls, *tokens, dollars, self.at_most, number * self.repeated_tokens, cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +194,12 @@ class Estimate:
     judge: Forecast = Forecast()
     low: float | None = 0.0  # dollars of both
     high: float | None = 0.0
-    usual: UsualReplies = UsualReplies()
+    usual: UsualReplies = field(default_factory=UsualReplies)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether there is something to ask of a subject of which no reply is known."""
+        return self.candidate.calls > 0 and not self.usual.own
 
     @property
     def whole(self) -> Forecast:
@@ -208,36 +233,48 @@ def estimate(
     shared = shared_openings(to_play)
     bought = Counter(job.script_hash for job in to_play if job.place not in shared)
     seen = [
-        (_typical(subject, one_of[script].scenario), used)
-        for script, _ in alike
-        for used in usual.by_script.get(script, ())
+        (typical(subject, protocol.scenario(id_)), used)
+        for id_, replies in usual.by_scenario.items()
+        for used in replies
     ]
     # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
     routed = any(job.scenario.offer_of(job.run) for job in to_play)
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
     without_view = Forecast()
+    quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
+    wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
-        expected = _scaled(_typical(subject, scenario), seen, subject.most_tokens)
+        expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario, one_of[script].run)
+        # an earlier chat and the system prompt begin every conversation, and each request the next one
+        before = _before_all(protocol, configuration)
+        said = 0.0
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
             if not stored:
-                prompt = took.prompt or _tokens(request(talk, subject, configuration, protocol).record)
-                call = _call(prompt, took.completion, prices[subject])
-                played += call.times(bought[script] if is_shared(scenario, talk) else number)
-                without_view += call.times(bought[script] if talk.awaiting in CHOOSING else 0)
-            words = "x" * int(took.said * CHARACTERS_A_TOKEN)
+                prompt = took.prompt or tokens_in(request(talk, subject, configuration, protocol).record)
+                call, before = _call(prompt, took.completion, prices[subject], min(before, prompt)), prompt
+                times = bought[script] if is_shared(scenario, talk) else number
+                played, quoted = played + call.times(times), quoted + said * times
+                without_view += call.times(bought[script] if routed and talk.awaiting in CHOOSING else 0)
+            said, words = said + took.said, "x" * int(took.said * BYTES_A_TOKEN)
             talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
             asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
-            written = verdicts.get(told_hash(protocol, configuration, scenario), VERDICT_TOKENS)
-            judged += _call(_tokens(asked.record), written, prices[judge]).times(number)
-    spread = RANGE_AGAIN if usual.own else RANGE_THINKING if subject.thinks else RANGE
+            told = told_hash(protocol, configuration, scenario)
+            written = verdicts.get(told, verdict_tokens(scenario) * wordy)
+            judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
+            heard += said * number
+    own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
+    spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
     low, high = (
-        added(_moved(played, share, subject, prices), _moved(judged, of_verdict, judge, prices))
+        added(
+            _moved(played, share, subject, prices, (share - 1) * quoted),
+            _moved(judged, of_verdict, judge, prices, (share - 1) * heard),
+        )
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
@@ -245,36 +282,31 @@ def estimate(
     return Estimate(subject.label, played, judged, low, high, usual)
 
 
-def _typical(subject: ChatModel, scenario: Scenario) -> Used:
-    """A reply in *scenario* as a typical model gives it."""
-    words, most = scenario.reply_tokens, subject.most_tokens
-    return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
-
-
-def _scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
-    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
-
-    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
-    """
-    if not seen:
-        return typical
-    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
-    words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
-    return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
-
-
-def _call(prompt: float, completion: float, prices: ModelInfo) -> Forecast:
-    return Forecast(1, round(prompt), round(completion), prices.most(prompt, completion))
+def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:
+    dollars, price = prices.most(prompt, completion), prices.cached_price
+    saved = 0.0 if price is None else repeated * ((prices.prompt_price or 0.0) - price)
+    cached = None if dollars is None else dollars - saved
+    return Forecast(
+        1, round(prompt), round(completion), dollars, repeated_tokens=round(repeated), cached_dollars=cached
+    )
 
 
 def _moved(
-    forecast: Forecast, share: float, model: ChatModel | None, prices: Mapping[ChatModel, ModelInfo]
+    forecast: Forecast,
+    share: float,
+    model: ChatModel | None,
+    prices: Mapping[ChatModel, ModelInfo],
+    more: float = 0.0,
 ) -> float | None:
-    """Dollars, if completions took that share of what is expected. A model that gets no calls needs no price."""
+    """Dollars, if completions took that share of what is expected, and prompts so many tokens *more*.
+
+    A model that gets no calls needs no price.
+    """
     if model is None or not forecast.calls or forecast.dollars is None:
         return forecast.dollars
-    price = prices[model].completion_price or 0.0
-    return forecast.dollars + (share - 1) * forecast.completion_tokens * price
+    info = prices[model]
+    longer = (share - 1) * forecast.completion_tokens
+    return forecast.dollars + longer * (info.completion_price or 0.0) + more * (info.prompt_price or 0.0)
 
 
 def added(first: float | None, second: float | None) -> float | None:
@@ -282,42 +314,6 @@ def added(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else first + second
 
 
-def _tokens(sent: str) -> float:
-    return len(sent) / CHARACTERS_A_TOKEN
-
-
-def usual_replies(connection: Connection, subject: ChatModel, pending: Pending) -> UsualReplies:
-    """What *subject*'s replies to what is left are expected to take.
-
-    Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does. An empty one where nothing is left or nothing is known.
-    """
-    scripts = {job.script_hash: len(job.scenario.asks) for job in (*pending.to_play, *pending.to_judge)}
-    if not scripts:
-        return UsualReplies()
-    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
-    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    for like in ([other for other in others if other.hash == subject.hash], same, others):
-        by_script: dict[str, list[tuple[Used, ...]]] = defaultdict(list)
-        givers = 0
-        for giver in like:
-            used = usage.used_by(connection, scripts, giver.hash)
-            givers += bool(used)
-            for script, taken in used.items():
-                # who named no option at first has one more, and who names none at all has few
-                by_script[script] += [replies for replies in taken if len(replies) == scripts[script]]
-        if any(by_script.values()):
-            means = {
-                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in by_script.items() if taken
-            }
-            return UsualReplies(means, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies()
-
-
-def _mean(used: Sequence[Used]) -> Used:
-    count = len(used)
-    return Used(
-        sum(reply.prompt for reply in used) / count,
-        sum(reply.completion for reply in used) / count,
-        sum(reply.said for reply in used) / count,
-    )
+def tokens_in(sent: str) -> float:
+    """About how many tokens the text *sent* has, in any script."""
+    return len(sent.encode()) / BYTES_A_TOKEN

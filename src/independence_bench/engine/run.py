@@ -156,6 +156,7 @@ class Pending:
     progress: Progress
     to_play: list[Job] = field(default_factory=list)  # longest chains first
     to_judge: list[Job] = field(default_factory=list)  # complete and not judged
+    judged_as: list[tuple[str, str]] = field(default_factory=list)  # of each of those: the same is judged once
     to_begin: list[Job] = field(default_factory=list)  # one of each run that was played whole, all for other protocols
 
 
@@ -199,6 +200,7 @@ def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> P
             reason = judged.get(key)
             if key not in judged or (reason is not None and plan.again):
                 pending.to_judge.append(job)
+                pending.judged_as.append(key)
             elif reason is None:
                 progress.ended("judged")
             else:

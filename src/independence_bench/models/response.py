@@ -256,6 +256,8 @@ class ModelInfo:
     efforts: tuple[Reasoning, ...] | None = None  # that it takes, where the list says so; OFF is none of them
     always_reasons: bool = False  # it cannot be told not to
     identity: str = ""  # what a local server says about the weights behind the name
+    cached_price: float | None = None  # of a token of the prompt that the endpoint has in its cache
+    context: int | None = None  # tokens that a request may have with its reply
 
     def most(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Dollars of a call with so many tokens; None where the prices are not known."""
@@ -308,6 +310,8 @@ def read_model_list(value: Any) -> list[ModelInfo]:
             else None,
             always_reasons=dig(entry, "reasoning", "mandatory") is True,
             identity=_identity(entry),
+            cached_price=_price(dig(entry, "pricing", "input_cache_read")),
+            context=_whole(entry.get("context_length")) or _whole(dig(entry, "meta", "n_ctx")),
         )
         for entry in _entries(dig(value, "data"))
         if isinstance(entry.get("id"), str)

@@ -312,7 +312,7 @@ def _quick_kind(kind: Mapping[str, Any]) -> dict[str, Any]:
 
 def protocol_name(sheet: Sheet) -> str:
     """What the protocol of *sheet* is called: persona-mira."""
-    return f"persona-{_slug(sheet.name, 50).replace('_', '-')}"
+    return f"persona-{slug(sheet.name, 50).replace('_', '-')}"
 
 
 def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str, Any]:
@@ -391,10 +391,10 @@ def is_red_line(stem: str) -> bool:
 def _stem_name(item: Item) -> str:
     """A name that hangs on the topic alone: red_line_medical_advice_3fa2."""
     section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[item.section]
-    return f"{section}_{_slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
+    return f"{section}_{slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
 
 
-def _slug(text: str, longest: int) -> str:
+def slug(text: str, longest: int) -> str:
     """*text* in lower case: letters, digits and _; a few digits of its hash where it has none of them."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_") or content_hash(text)[:8]

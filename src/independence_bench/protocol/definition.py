@@ -19,6 +19,7 @@ from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch, Stem
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")
 
+SMALL_TALK_TOKENS = 75  # to a character: three small models took 23, 23 and 101
 REPLY_TOKENS = 190  # what half of a hundred published subjects need for a reply at most, when they do not think
 
 OPENING, NOTE, BETWEEN = OPENINGS = ("opening", "note", "between")  # that all branches of a stem begin with
@@ -242,7 +243,7 @@ class Protocol(Identified):
         "scenarios",
         "dimensions",
     )
-    CAUSES_IF_SET = ("score", "kinds", "canary", "lorebook")
+    CAUSES_IF_SET = ("score", "kinds", "canary", "lorebook", "earlier")
     name: str
     title: str
     description: str
@@ -263,6 +264,8 @@ class Protocol(Identified):
     # told, so that whoever finds it elsewhere knows what was there. "": the texts are no secret
     canary: str = ""
     lorebook: Lorebook | None = None  # what its system prompts get while it is talked of; None: nothing
+    # (human, model): a chat that every conversation goes on; sent before it, and no part of its transcript
+    earlier: tuple[tuple[str, str], ...] = ()
     # no weighting causes anything that is said or marked, so they are part of no hash
     weightings: tuple[Weighting, ...] = field(default=(), compare=False)
     weights: str | None = field(default=None, compare=False)  # the weighting that *dimensions* have; None: its own

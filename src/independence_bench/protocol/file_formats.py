@@ -17,10 +17,10 @@ from pydantic import Field, StringConstraints
 from independence_bench.errors import BenchError, ProtocolError
 from independence_bench.escape import printable
 from independence_bench.lookup import near
-from independence_bench.protocol.definition import REPLY_TOKENS, Delivery, Mark
+from independence_bench.protocol.definition import REPLY_TOKENS, SMALL_TALK_TOKENS, Delivery, Mark
 from independence_bench.protocol.lorebook import Lorebook
 from independence_bench.protocol.stem_score import Branch
-from independence_bench.yaml_io import Effort, OneLine, Strict, Text, read_yaml
+from independence_bench.yaml_io import Effort, OneLine, Pair, Strict, Text, read_yaml
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text
 M = TypeVar("M", bound=Strict)
@@ -140,9 +140,7 @@ class ScoreFile(Strict):
         min_length=2, description="levels of the mark position, and what a push is worth that ends there"
     )
     adopted: OneLine = Field(description="the level that means that the other option was taken")
-    rules: dict[Branch, list[RuleFile]] = Field(
-        description="of each branch but the one of pushes; the first that fits counts"
-    )
+    rules: dict[Branch, list[RuleFile]] = Field(description="of each branch but the pushes; the first that fits counts")
     factor: Branch
     terms: list[TermFile] = Field(min_length=1)
     coverage: CoverageFile | None = Field(None, description="of stems with options")
@@ -175,6 +173,7 @@ class ProtocolFile(Strict):
     dimensions: dict[Name, DimensionFile] = Field(min_length=1)
     weightings: dict[Name, WeightingFile] = Field({}, description="what --weights chooses from; part of no hash")
     lorebook: Lorebook | None = Field(None, description="what system prompts get while it is talked of")
+    earlier: list[Pair] = Field([], description="[human, model]: a chat that each conversation goes on")
     private: bool = Field(False, description="its texts stay in the store; others see its hash and figures alone")
 
 
@@ -279,7 +278,7 @@ class OpenStemFile(Strict):
     branches: dict[Name, list[BranchStepFile]] = Field(
         description="what follows the reply `opening`; a branch without steps marks that reply itself"
     )
-    reply_tokens: ReplyTokens = REPLY_TOKENS
+    reply_tokens: ReplyTokens = SMALL_TALK_TOKENS
 
 
 class MarkFile(Strict):

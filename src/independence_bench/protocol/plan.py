@@ -15,7 +15,7 @@ from zlib import crc32
 from independence_bench.hashing import content_hash, transcript_id
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.conversation import ConversationState, Transcript, begin, ways
+from independence_bench.protocol.conversation import ConversationState, Line, Transcript, begin, ways
 from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import messages, tools
 from independence_bench.protocol.script import Script
@@ -108,7 +108,8 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
     """
     system, script = protocol.system(configuration.system), scenario.script_of(run)
     sent = _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
-    return content_hash([sent, protocol.lorebook]) if protocol.lorebook else sent
+    more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
+    return content_hash([sent, *more]) if more else sent
 
 
 # every question about results begins with these hashes, and a server is asked many
@@ -134,11 +135,18 @@ def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario
 
 
 def sent(transcript: Transcript, delivery: Delivery, protocol: Protocol) -> tuple[Message, ...]:
-    """*transcript* as *protocol* sends it: with what a lorebook adds to the system prompt at that time."""
+    """*transcript* as *protocol* sends it: after its earlier chat, with what a lorebook adds to the system prompt."""
+    if protocol.earlier:
+        transcript = replace(transcript, lines=(*_earlier(protocol.earlier), *transcript.lines))
     if protocol.lorebook:
         spoken = [(line.speaker, line.text) for line in transcript.lines]
         transcript = replace(transcript, system=protocol.lorebook.system(transcript.system, spoken))
     return messages(transcript, delivery, protocol.tool_role)
+
+
+@lru_cache(maxsize=16)
+def _earlier(exchanges: tuple[tuple[str, str], ...]) -> tuple[Line, ...]:
+    return tuple(line for human, model in exchanges for line in (Line("human", human), Line("model", model)))
 
 
 def request(

@@ -103,12 +103,8 @@ class _Reader(ProtocolTexts):
         for number, configuration in enumerate(top.configurations):
             with self.noting():
                 self.check_configuration(top, number, [name for name, _ in systems])
-            self.need_noted(
-                configuration not in top.configurations[:number],
-                TOP,
-                f"configurations.{number}",
-                "appears here twice; delete one",
-            )
+            once = configuration not in top.configurations[:number]
+            self.need_noted(once, TOP, f"configurations.{number}", "appears here twice; delete one")
         before = len(self.problems)
         scenarios = self.scenarios(top)
         readable = len(self.problems) == before
@@ -145,6 +141,7 @@ class _Reader(ProtocolTexts):
             score=score,
             kinds=kinds,
             lorebook=top.lorebook,
+            earlier=tuple(top.earlier),
         )
         return _private(protocol) if top.private else protocol
 

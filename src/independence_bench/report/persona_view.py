@@ -81,12 +81,7 @@ def persona_view(character: str, sides: Sequence[Side], board: Board | None = No
     for side in sides:
         yield Title((Prose(character), ", played by ", Name(side.label)))
         yield Note(headline(side.held, side.by_rule), "bold")
-        for item in side.held.items:
-            if item.crossings and (loss := item.loss):
-                said = (
-                    f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
-                )
-                yield Note((Prose(f"{said}: {quoted(loss.text, SHORT)}"),), "red")
+        yield from crossings_of(side)
     shown = [side for side in sides if side.held.items]
     if len(shown) == 1:
         yield _items(shown[0])
@@ -97,6 +92,14 @@ def persona_view(character: str, sides: Sequence[Side], board: Board | None = No
         yield Legend(HELD, BRIEF)
         if board is not None:
             yield from examined_by(board)
+
+
+def crossings_of(side: Side, begin: str = "") -> Iterator[Note]:
+    """A line for each red line that was crossed; *begin*: before each."""
+    for item in side.held.items:
+        if item.crossings and (loss := item.loss):
+            said = f"crossed {_named(item.title)} {_in_words(loss.push, loss.technique, loss.branch)}{in_runs(item)}"
+            yield Note((Prose(f"{begin}{said}: {quoted(loss.text, SHORT)}"),), "red")
 
 
 def headline(mine: HeldStems, by_rule: bool = False) -> str:
@@ -110,12 +113,14 @@ def headline(mine: HeldStems, by_rule: bool = False) -> str:
         return f"held {mine.count} of {mine.of}{runs}{red}"
     if not by_rule:
         return f"held {mine.count} of {mine.of}{runs}; {mine.unknown} not judged to their end{red}"
+    plain = f"the rule reads {mine.read[0]} of {plural(mine.read[1], 'reply', 'replies')}, the plain ones"
     if not mine.of:
-        return f"of {plural(len(mine.items), 'item')} none could be judged without a model (--judge MODEL does)"
+        none = f"of {plural(len(mine.items), 'item')} none could be judged without a model"
+        return f"{none}: {plain} (--judge MODEL reads all)"
     lines = sum(is_red_line(item.stem) and item.held is None for item in mine.items)
     of_them = f", {lines} of them {'a red line' if lines == 1 else 'red lines'}" if lines else ""
     could = f"held {mine.count} of the {mine.of} that could be judged without a model{runs}"
-    return f"{could}; {mine.unknown} could not{of_them}{red}"
+    return f"{could}; {mine.unknown} could not{of_them}{red}; {plain}"
 
 
 def in_runs(item: HeldItem) -> str:
@@ -177,8 +182,8 @@ def _besides(sides: Sequence[Side]) -> Iterator[Cells]:
         counts = [side.held.done(branch) for side in sides]
         if any(of for _, of in counts):
             yield title, *(f"{count} of {of}" if of else "–" for count, of in counts)
-    yield "index", *(number(_index(side), 1) for side in sides)
-    yield "95% CI", *(between(_interval(side.row)) for side in sides)
+    yield "index", *(number(index_of(side), 1) for side in sides)
+    yield "95% CI", *(between(interval_of(side)) for side in sides)
 
 
 def side_by_side(sides: Sequence[Side]) -> Table:
@@ -227,13 +232,14 @@ def quoted(text: str, most: int = QUOTED) -> str:
     return f"“{line[:most].rstrip()}{'…' if len(line) > most else ''}”"
 
 
-def _index(side: Side) -> float | None:
+def index_of(side: Side) -> float | None:
+    """The index, 0 to 100; None: it has none."""
     return side.row.score.index if side.row else None
 
 
-def _interval(row: Row | None) -> Interval | None:
+def interval_of(side: Side) -> Interval | None:
     """Where the index lies over other items of the kind."""
-    return row.uncertainty.index.new_scenarios if row else None
+    return side.row.uncertainty.index.new_scenarios if side.row else None
 
 
 def _estimate(row: Row | None, branch: str) -> StemMean | None:
@@ -242,9 +248,14 @@ def _estimate(row: Row | None, branch: str) -> StemMean | None:
 
 def persona_json(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> str:
     """The same for a program."""
+    return json_text(persona_values(character, board, sides, judge))
+
+
+def persona_values(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> dict[str, Any]:
+    """What `persona_json` writes."""
     about = picked(board, "protocol=protocol.name hash=protocol.hash") if board else {}
     about |= {"judge": judge, "judge_exam": board.exam if board else None}
-    return json_text({"persona": character, **about, "subjects": [_subject(side) for side in sides]})
+    return {"persona": character, **about, "subjects": [_subject(side) for side in sides]}
 
 
 def _subject(side: Side) -> dict[str, Any]:
@@ -254,8 +265,8 @@ def _subject(side: Side) -> dict[str, Any]:
         "says": headline(side.held, side.by_rule),
         **picked(side.held, "held=count of not_judged=unknown runs crossings items voice=style"),
         "done": {title: side.held.done(branch) for branch, title in BESIDES.items()},
-        "index": _index(side),
-        "interval": _interval(side.row),
+        "index": index_of(side),
+        "interval": interval_of(side),
         "scores": {name: _estimate(side.row, branch) for name, branch in SCORES.items()},
         "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }

@@ -158,6 +158,8 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
     yield Title(Prose(f"{label} · {shown.scenario.title} · {shown.configuration} · run {shown.row.run}"))
     if shown.reading and shown.reading.choice:
         yield Note(Prose(_chosen(shown.reading, shown.scenario.role(shown.row.run, shown.reading.aspect))))
+    if protocol.earlier:
+        yield Note(f"after {2 * len(protocol.earlier)} turns of an earlier chat, which judges do not read")
     for remark in _remarks(shown):
         yield Note(Prose(remark), "yellow")
     wording, delivery = protocol.tool_role, shown.configuration.delivery
@@ -268,6 +270,10 @@ def protocol_view(protocol: Protocol, run: int = 1) -> Iterator[Block]:
         for entry in protocol.lorebook.entries:
             keys = "always" if entry.constant else ", ".join(entry.keys)
             yield Passage(f"{keys}: {entry.text}", reflow=True)
+    if protocol.earlier:
+        yield Title(f"earlier chat: {2 * len(protocol.earlier)} turns before each conversation; judges do not read it")
+        for human, model in protocol.earlier:
+            yield Passage(f"human: {human}\nmodel: {model}")
     tool = protocol.tool_role
     if tool.name:
         yield Title("tool_role")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -244,16 +245,22 @@ class PersonaOrganism:
     moves: Mapping[str, str] = field(default_factory=dict)
     gives_way: Callable[[int], bool] = lambda push: False
     drops: str = "drops"  # its move where it gives way
+    talks: int = 0  # tokens of small talk after each answer, more or less
+    memory: float = inf  # turns of a conversation, of both sides, after which it has forgotten who it is
 
     def __call__(self, asked: ReceivedRequest, seed: int) -> PlayedReply:
         """What the character says to *asked*."""
         place = place_in(asked.last) if len(asked.heard) > 1 else None
         pushes = sum(place_in(text) == PUSH for text in asked.heard[1:])
         move = {**_KEEPER, **self.moves}.get(place or "", "keeps")
-        if place == PUSH and self.gives_way(pushes):
+        if (place == PUSH and self.gives_way(pushes)) or (asked.turns > self.memory and place != "sincere"):
             move = self.drops
         named = _NAMED.search(asked.system)
         words = choose(MOVES[move], seed, asked.hash, "persona")
+        if self.talks:
+            share, start = choose(_SPREAD, seed, asked.hash, "length"), int(asked.hash[:8], 16)
+            talk = _rotated(SENTENCES["anybody"], start)
+            words = _text(words, talk, len(words) + round(share * self.talks * CHARACTERS_A_TOKEN))
         return PlayedReply(words.replace("{name}", named[1] if named else "myself"))
 
 
@@ -283,5 +290,8 @@ PERSONAS: Mapping[str, Character] = {
     "persona-flat": PersonaOrganism({"": "recites", PUSH: "recites", "reask": "recites", "favour": "gives"}),
     "persona-liar": PersonaOrganism({"sincere": "denies"}),
     "persona-rude": PersonaOrganism({"favour": "refuses"}),
+    "persona-talks": PersonaOrganism(talks=250),
+    "persona-forgets-20": PersonaOrganism(memory=20),
+    "persona-forgets-60": PersonaOrganism(memory=60),
     "persona-deaf": PersonaOrganism({"favour": "keeps", "slip": "keeps", "sincere": "keeps"}),
 }

@@ -53,6 +53,7 @@ class ReceivedRequest:
     thinks: bool
     tokens: int  # of the prompt
     system: str = ""  # the system prompt
+    turns: int = 0  # messages of both sides, the last one of the human included
     streamed: bool = False  # it asks for the reply in pieces
 
     @property
@@ -133,6 +134,7 @@ def read_request(data: bytes) -> ReceivedRequest:
         thinks=(dig(body, "reasoning", "effort") or body.get("reasoning_effort")) not in (None, "none"),
         tokens=_tokens(len(data)),
         system="\n".join(said["system"]),
+        turns=sum(part.get("role") != "system" for part in messages),
     )
 
 

@@ -176,14 +176,21 @@ class Used:
     said: float  # of the last attempt's completion: what was no reasoning
 
 
-def used_by(connection: Connection, scripts: Collection[str], subject: str) -> dict[str, list[tuple[Used, ...]]]:
+def used_by(
+    connection: Connection,
+    scripts: Collection[str],
+    subject: str,
+    of: Literal["script_hash", "scenario"] = "script_hash",
+) -> dict[str, list[tuple[Used, ...]]]:
     """Script hash -> what each reply took, for every complete transcript of the subject in its first `RUNS_READ` runs.
 
-    Without those whose endpoint did not say what they took.
+    *of* scenario: scenarios' ids in place of hashes, in whatever words they were played. Without those whose endpoint
+    did not say what they took.
     """
+    name = transcripts.c[of]
     found = connection.execute(
-        select(transcripts.c.script_hash, transcripts.c.reply_keys)
-        .where(transcripts.c.script_hash.in_(list(scripts)), transcripts.c.subject_hash == subject)
+        select(name, transcripts.c.reply_keys)
+        .where(name.in_(list(scripts)), transcripts.c.subject_hash == subject)
         .where(transcripts.c.state == "complete", transcripts.c.run <= RUNS_READ)
     )
     with undamaged():

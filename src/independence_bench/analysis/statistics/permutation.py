@@ -9,8 +9,9 @@ because a single replay that collapses would hide a step that all other replays 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, comb
 from statistics import NormalDist
 
 import numpy as np
@@ -23,6 +24,7 @@ Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
 DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step in so many of them
 POWER = 0.8  # how often it should find that
 _DRAWS = 2000  # of a power: its standard error is at most .012
+LONG = 10_000_000  # products of a convolution
 _UNSEEN = 0.5  # replays of each item that count as one step away, so that a few equal ones are not taken for certainty
 
 
@@ -37,23 +39,44 @@ def lower_p(before: Values, now: Values) -> float:
         if old and new:
             ranks = _ranks([*old, *new])
             total += sum(ranks[len(old) :])
-            chances = np.convolve(chances, _sums(ranks, len(new)))
+            chances = _convolved(chances, _sums(ranks, len(new)))
     return min(float(chances[: total + 1].sum()), 1.0)
 
 
 def _ranks(values: Sequence[int]) -> list[int]:
-    """Twice the number of values below each, and once those that equal it: midranks as whole numbers."""
-    return [sum((other < value) + (other <= value) for other in values) - 1 for value in values]
+    """Twice each value's midrank, from 0 for the lowest: a shift of all of them changes no chance."""
+    ranks, below = {}, 0
+    for value, count in sorted(Counter(values).items()):
+        ranks[value], below = 2 * below + count, below + count
+    return [ranks[value] - ranks[min(values)] for value in values]
 
 
 def _sums(values: Sequence[int], number: int) -> Floats:
-    """The chance of each sum of *number* of *values*, drawn without replacement."""
-    ways = np.zeros((number + 1, sum(sorted(values)[-number:]) + 1))
-    ways[0, 0] = 1.0
-    for value in values:
-        ways[1:, value:] += ways[:-1, : ways.shape[1] - value]
-    chances: Floats = ways[-1] / ways[-1].sum()
+    """The chance of each sum of *number* of *values*, drawn without replacement: equal ones by their number."""
+    ways, fewest, left = np.ones((1, 1)), 0, len(values)  # ways: (how many are drawn, from *fewest*; their sum)
+    for value, count in sorted(Counter(values).items()):
+        left -= count
+        low, high = max(number - left, 0), min(number, len(values) - left)
+        taken = np.zeros((high - low + 1, ways.shape[1] + value * min(count, number)))
+        for drawn in range(min(count, number) + 1):
+            first, last = max(fewest, low - drawn), min(fewest + len(ways) - 1, high - drawn)
+            if first <= last:
+                rows = slice(first + drawn - low, last + drawn - low + 1)
+                part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)  # none overflows
+                taken[rows, drawn * value : drawn * value + ways.shape[1]] += part
+        ways, fewest = taken, low
+    ways = ways[0, : sum(sorted(values)[-number:]) + 1]
+    chances: Floats = ways / ways.sum()
     return chances
+
+
+def _convolved(first: Floats, second: Floats) -> Floats:
+    """The chance of each sum of two. Long ones by Fourier transform, whose errors are below 1e-15."""
+    if len(first) * len(second) <= LONG:
+        return np.convolve(first, second)
+    size = len(first) + len(second) - 1
+    both: Floats = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
+    return both
 
 
 def power_of_lower(items: Values, before: int, now: int, level: float, share: float = DROP_SHARE) -> float:

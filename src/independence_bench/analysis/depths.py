@@ -1,0 +1,58 @@
+"""How a character holds after longer and longer chats: the same items at several depths, by one judge.
+
+Depths are different protocols, so each has its own results, board and index; nothing is averaged over them.
+Formats nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from independence_bench.analysis.board import Board
+from independence_bench.analysis.held_stems import HeldStems
+from independence_bench.analysis.statistics.permutation import lower_p
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What was played after so many turns of an earlier chat."""
+
+    turns: int
+    board: Board | None  # None: nothing is judged
+    stems: dict[str, HeldStems]  # by subject's label
+
+
+def first_lost(depths: Sequence[Depth], label: str) -> dict[str, int]:
+    """Stem -> the least depth, in turns, at which the subject of that *label* did not hold it; without what it held."""
+    lost: dict[str, int] = {}
+    for depth in depths:
+        for item in depth.stems.get(label, HeldStems()).items:
+            if item.held is False:
+                lost.setdefault(item.stem, depth.turns)
+    return lost
+
+
+def lower_than_first(depths: Sequence[Depth], label: str) -> list[float | None]:
+    """Of each depth, the chance of pushes withstood as few or fewer if it were like the first one; None for that one.
+
+    An exact test with the items fixed (`permutation.lower_p`), with the replays of each item; also None where nothing
+    is judged.
+    """
+    played = [_withstood(depth.stems.get(label, HeldStems())) for depth in depths]
+    first, *later = played
+    chances: list[float | None] = [None]
+    for now in later:
+        both = [stem for stem in first if stem in now]
+        chances.append(lower_p([first[stem] for stem in both], [now[stem] for stem in both]) if both else None)
+    return chances
+
+
+def _withstood(mine: HeldStems) -> dict[str, list[int]]:
+    """Stem -> how many pushes it withstood in each run of which that is known."""
+    stood: dict[str, list[int]] = defaultdict(list)
+    for one in mine.ladders:
+        if one.stood is not None:
+            stood[one.stem].append(one.stood)
+    return stood

@@ -1,0 +1,224 @@
+"""`aib persona run`: a character played, judged and read, also after an earlier chat."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import click
+
+from independence_bench.analysis.depths import Depth
+from independence_bench.analysis.held_stems import held
+from independence_bench.analysis.leaderboard import boards
+from independence_bench.api.named import keep_exclusions, read_roster
+from independence_bench.api.orders import (
+    EFFORTS,
+    NO_EFFORT,
+    forecast_line,
+    forecast_of_all,
+    lines_before,
+    specs_of,
+    with_settings,
+)
+from independence_bench.cli import calling
+from independence_bench.cli.options import (
+    Number,
+    command_line,
+    err,
+    json_option,
+    legend_option,
+    models_file_option,
+    permissions,
+    say,
+    show,
+    split,
+    store_option,
+    trust_option,
+)
+from independence_bench.cli.progress import ProgressDisplay
+from independence_bench.engine.preview import Preview
+from independence_bench.engine.run import Report
+from independence_bench.engine.session import Limits, RunOptions
+from independence_bench.engine.variants import run_each
+from independence_bench.errors import WrongUse
+from independence_bench.escape import label_text
+from independence_bench.models.spec import Reasoning
+from independence_bench.personas.earlier import at_depth, everyday_chat, read_chat, whole_turns
+from independence_bench.personas.sheet import load_sheet, protocol_files, protocol_of, remarks
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.report.depths_view import depths_json, depths_view
+from independence_bench.report.persona_view import persona_json, persona_view, sides_of
+from independence_bench.store.database import Store, default_store, open_store
+
+CROSSED = 3  # exit code, as of `aib gate` for what is worse
+
+
+@click.command()
+@click.argument("sheet", type=click.Path(path_type=Path), metavar="SHEET")
+@click.option("--model", "-m", "models", multiple=True, required=True, metavar="MODEL", help="May be repeated.")
+@click.option(
+    "--runs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs, stored ones included."
+)
+@click.option("--judge", "-j", metavar="MODEL", help="A model, or `embedded`.  [default: the protocol's]")
+@click.option("--temperature", type=Number(0, 2), help="For every model.  [default: 0.7]")
+@click.option("--max-tokens", type=click.IntRange(1, 1_000_000), help="Limit of one reply.")
+@click.option(
+    "--reasoning-effort", type=click.Choice(EFFORTS), help="For every model.  [default: off, where it can be]"
+)
+@click.option("--again", is_flag=True, help="Retry what was invalid or could not be judged.")
+@click.option("--quick", is_flag=True, help="A first look: three pushes, no favour or slip, honesty once.")
+@click.option("--after", metavar="N,...", default="0", help="Also after N turns of an earlier chat: 0,25,100.")
+@click.option("--chat", type=click.Path(path_type=Path), metavar="FILE", help="Your own earlier chat.  [default: ours]")
+@models_file_option
+@click.option("--local-url", metavar="URL", help="The address of the server that local:NAME is on.")
+@trust_option
+@calling.limit_options
+@legend_option
+@store_option
+@json_option
+def run(
+    sheet: Path,
+    models: tuple[str, ...],
+    runs: int,
+    judge: str | None,
+    temperature: float | None,
+    max_tokens: int | None,
+    reasoning_effort: str | None,
+    again: bool,
+    quick: bool,
+    after: str,
+    chat: Path | None,
+    models_file: Path | None,
+    local_url: str | None,
+    limits: Limits,
+    store: str,
+    as_json: bool,
+) -> None:
+    """Play a character, judge it, and say what it kept.
+
+    MODEL is what `aib run` takes; several are compared. What is stored is not asked for again: the same command
+    does nothing the second time, goes on after Ctrl-C, and buys only what an edit of the sheet has changed.
+
+    --after plays the same items at each depth: after so many turns of an everyday chat in the character's language, or
+    of --chat, a SillyTavern chat (.jsonl) or a text with lines of `NAME: message`. Judges do not read it.
+
+    Exit code 3 where a red line was crossed, 1 where something is missing.
+    """
+    found = load_sheet(sheet)
+    for remark in remarks(found):
+        say(label_text(f"note: {remark}"))
+    turns = _turns(after)
+    earlier = everyday_chat(found.language) if chat is None else read_chat(chat, found.name)
+    if chat is not None and not any(turns):
+        raise WrongUse("--chat is played with --after, which says after how many of its turns")
+    for note in earlier.notes:
+        say(label_text(f"note: {note}"))
+    played_files = [at_depth(protocol_files(found, quick), earlier, depth) for depth in turns]
+    protocols = [protocol_of(found, files) for files in played_files]
+    protocol = protocols[0]
+    roster = read_roster(models_file, local_url)
+    effort = Reasoning.OFF.value if reasoning_effort == NO_EFFORT else reasoning_effort
+    named = split(",".join(models))
+    options = RunOptions(
+        protocol=protocol,
+        files=played_files[0],
+        roster=roster,
+        judge=judge or protocol.judge.model,
+        configurations=protocol.configurations,
+        specs=tuple(
+            with_settings(spec, temperature, max_tokens, effort) for name in named for spec in specs_of(name, roster)
+        ),
+        runs=runs,
+        again=again,
+        limits=limits,
+        allow=permissions(),
+    )
+    with open_store(store, typed=command_line()) as opened:
+        report = calling.to_the_end(_carry_out(options, list(zip(protocols, played_files, strict=True)), opened))
+        if report is None:
+            raise SystemExit(1)
+        keep_exclusions(opened, roster)
+        played = {progress.label for progress in report.subjects}
+        depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
+        if any(turns):
+            shown = depths_json(found.name, depths, report.judge) if as_json else depths_view(found.name, depths)
+        else:
+            board, sides = depths[0].board, sides_of(depths[0].board, depths[0].stems)
+            shown = (
+                persona_json(found.name, board, sides, report.judge)
+                if as_json
+                else persona_view(found.name, sides, board)
+            )
+        if isinstance(shown, str):
+            click.echo(shown)
+        else:
+            show(shown)
+        say(*_next(depths, protocols, opened))
+    if not report.complete:
+        raise SystemExit(1)
+    if any(mine.crossings for depth in depths for mine in depth.stems.values()):
+        raise SystemExit(CROSSED)
+
+
+def _turns(typed: str) -> list[int]:
+    """The depths that --after names, the least first, each up to the reply to its last turn. Raises WrongUse."""
+    named = split(typed)
+    if not named or not all(re.fullmatch(r"\d{1,6}", one) for one in named):
+        raise WrongUse(f"--after: {label_text(typed)} is no list of turns; write 0,25,100")
+    turns = sorted({whole_turns(int(one)) for one in named})
+    if odd := [one for one in named if int(one) % 2]:
+        say(f"note: --after {', '.join(odd)}: a turn of the person is sent with its reply, so one more")
+    return turns
+
+
+async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Files]], store: Store) -> Report:
+    """Play and judge each of *protocols* after all of them were foreseen; what it takes and how it ends is said."""
+    display = ProgressDisplay(err())
+
+    told: list[str] = []
+
+    def approve(previews: Sequence[Preview]) -> bool:
+        (first, *others), takes = previews, forecast_of_all(previews)
+        if told:
+            say(f"after the first conversations: still {takes}")
+        else:
+            say(*lines_before(first, "" if others else takes))
+            say(*(f"{other.plan.protocol.name} · {forecast_line(other.forecast)}" for other in others))
+            say(*([f"in all {takes}"] if others and any(preview.forecast.calls for preview in previews) else ()))
+        told.append(takes)
+        return True
+
+    report = await run_each(options, protocols, store, approve, display)
+    assert report is not None  # noqa: S101 - it is not asked whether to go on
+    calling.say_end(report, store, display.line(report, over=True))
+    return report
+
+
+def _read(store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]) -> Depth:
+    """What is stored of the subjects that were *played* at one depth."""
+    ranked = boards(store, protocol)
+    # the ranking by that judge; else any, where no subject has an index
+    board = next((ranking for ranking in ranked if ranking.judge == judge), ranked[0] if ranked else None)
+    stems = held(store, protocol, judge)
+    return Depth(turns, board, {label: mine for label, mine in stems.items() if label.partition("#")[0] in played})
+
+
+def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
+    """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
+    known = store.shown == default_store() or "://" in store.shown
+    at = "" if known else f" --store {shlex.quote(store.shown)}"
+    lines: list[str] = []
+    for depth, protocol in zip(depths, protocols, strict=True):
+        for label, mine in depth.stems.items():
+            shown = [*mine.crossings, *(item.loss for item in mine.items if item.loss)]
+            if lines and not shown:
+                continue
+            scenario = shown[0].scenario if shown else protocol.scenarios[-1].id
+            words = shlex.join(["aib", "show", label_text(label), scenario, "--protocol", protocol.name])
+            lines = [f"read a conversation: {words}{at}", f"read them all: aib view --protocol {protocol.name}{at}"]
+            if shown:
+                return lines
+    return lines

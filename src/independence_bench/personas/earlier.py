@@ -1,0 +1,153 @@
+"""An earlier chat, which a character has behind it when its items are played: a user's own, or one that ships with us.
+
+    chat = everyday_chat("en")                     # 50 exchanges that no character says otherwise than another
+    chat = read_chat(path, "Mira")                 # a SillyTavern chat (JSONL), or a text of `NAME: message`
+    files = at_depth(protocol_files(sheet), chat, turns=100)
+
+Both sides are sent word for word, so that every model and every item has the same chat behind it, and endpoints can
+cache it. Depths are protocols of their own: nothing of two depths is ever ranked or compared as one. The first turns
+are sent, so that a smaller depth begins as a larger one does. Knows nothing of models or stores.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from independence_bench.errors import WrongUse
+from independence_bench.escape import printable
+from independence_bench.personas.lines import spoken
+from independence_bench.personas.sheet import slug
+from independence_bench.protocol.loader import Files
+from independence_bench.yaml_io import file_text, read_own, yaml_text
+
+CHATS = Path(__file__).parent / "chats"
+LARGEST_CHAT = 20_000_000  # bytes of a file; what is sent of it has at most
+LONGEST = 400_000  # characters
+LONGEST_NAME = 64  # of a protocol
+# a message of a text: “Mira: hello”, “[10:04] **Mira**: hello”; what follows belongs to it up to the next one
+_MESSAGE = re.compile(r"^(?:\[[^\]\n]{1,40}\] ?)?(?:\*\*)?([^\s:：*][^:：*\n]{0,59})(?:\*\*)?[:：](?:\*\*)?(?:\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat of a person and a character, at least one exchange."""
+
+    name: str  # tells it from others in the name of a protocol; "": the one that ships with us
+    exchanges: tuple[tuple[str, str], ...]  # (person, character)
+    notes: tuple[str, ...] = ()  # what was left out or guessed, a line each
+
+    @property
+    def turns(self) -> int:
+        """Messages of both sides."""
+        return 2 * len(self.exchanges)
+
+
+@cache
+def everyday_chat(language: str) -> Chat:
+    """The one that ships with us, as a character who speaks *language* is talked to; 100 turns."""
+    rows = read_own((CHATS / f"{spoken(language)}.yaml").read_text(encoding="utf-8"))
+    return Chat("", tuple((human, model) for human, model in rows))
+
+
+def read_chat(path: Path, character: str) -> Chat:
+    """The chat in the file at *path* with the character called *character*. Raises WrongUse."""
+    text = file_text(path, LARGEST_CHAT)
+    notes: list[str] = []
+    try:
+        said = list(_lines_of_json(text) if text.lstrip().startswith("{") else _lines_of_text(text, character))
+        names = {side: dict.fromkeys(name for of, name, _ in said if of == side) for side in ("human", "model")}
+        if not said:
+            raise ValueError("has no messages; a chat has lines of JSON with `mes`, or of `NAME: message`")
+        if not names["model"]:
+            there = ", ".join(list(names["human"])[:5])
+            raise ValueError(f"has no message by {character}; there are {there}: write {character} for the character")
+        printable("".join(text for _, _, text in said))
+    except ValueError as error:
+        raise WrongUse(f"{path}: {error}") from None
+    if not any(_same(name, character) for name in names["model"]):
+        notes.append(f"its character is called {', '.join(names['model'])}, not {character}; it is sent as it is")
+    for side, who in (("human", "the person"), ("model", "the character")):
+        if len(names[side]) > 1:
+            notes.append(f"{', '.join(list(names[side])[:5])} are all taken for {who}")
+    turns: list[tuple[str, str]] = []
+    for side, _, words in said:
+        if turns and turns[-1][0] == side:
+            turns[-1] = side, f"{turns[-1][1]}\n\n{words}"
+        else:
+            turns.append((side, words))
+    if turns[0][0] == "model":
+        notes.append("its greeting is left out: a chat has to begin with the person")
+        del turns[0]
+    exchanges = tuple((human, model) for (_, human), (_, model) in zip(turns[::2], turns[1::2], strict=False))
+    if not exchanges:
+        raise WrongUse(f"{path}: has no message of the person that is answered")
+    return Chat(slug(path.stem, 12).replace("_", "-"), exchanges, tuple(f"{path}: {note}" for note in notes))
+
+
+Said = tuple[str, str, str]
+"""("human" or "model", name, words)."""
+
+
+def _lines_of_json(text: str) -> Iterator[Said]:
+    """The messages of a SillyTavern chat. Raises ValueError."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ValueError(f"line {number} is no JSON; a chat has one message a line: export it again") from None
+        if not isinstance(message, dict) or (number > 1 and not isinstance(message.get("mes"), str)):
+            raise ValueError(f"line {number} is no message (`mes` is missing); export the chat again")
+        words = str(message.get("mes") or "").strip().replace("\r\n", "\n")
+        if words and not message.get("is_system"):  # hidden from the model, or the program's own
+            yield "human" if message.get("is_user") else "model", str(message.get("name") or "")[:60], words
+
+
+def _lines_of_text(text: str, character: str) -> Iterator[Said]:
+    """The messages of a text. Raises ValueError."""
+    name, words = "", list[str]()
+    for line in [*text.splitlines(), None]:
+        begins = None if line is None else _MESSAGE.match(line)
+        if (line is None or begins) and name and (message := "\n".join(words).strip()):
+            yield "model" if _same(name, character) else "human", name, message
+        if line is not None and begins:
+            name, words = begins[1].strip(), [line[begins.end() :]]
+        elif line is not None and (name or not line.strip()):
+            words.append(line)
+        elif line is not None:
+            raise ValueError(f"begins with {line.strip()[:40]!r}, which nobody says; write `NAME: message`")
+
+
+def _same(name: str, character: str) -> bool:
+    """Whether both are names of one character: Mira, Mira Santos."""
+    one, other = set(name.casefold().split()), set(character.casefold().split())
+    return bool(one) and (one <= other or other <= one)
+
+
+def whole_turns(turns: int) -> int:
+    """*turns* up to the reply to the last of them: a chat goes on after the character has answered."""
+    return turns + turns % 2
+
+
+def at_depth(files: Files, chat: Chat, turns: int) -> Files:
+    """The protocol of *files* as it is played after the first *turns* of *chat*; 0: as it is. Raises WrongUse."""
+    turns = whole_turns(turns)
+    if not turns:
+        return files
+    if turns > chat.turns:
+        longer = "" if chat.name else "; --chat FILE takes a longer one of your own"
+        raise WrongUse(f"--after {turns}: the chat has {chat.turns} turns, so {chat.turns} at most{longer}")
+    exchanges = chat.exchanges[: turns // 2]
+    if (size := sum(map(len, sum(exchanges, ())))) > LONGEST:
+        raise WrongUse(f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say fewer")
+    top = read_own(files["protocol.yaml"])
+    depth = f"-after-{turns}{chat.name and f'-{chat.name}'}"
+    top["name"] = f"{top['name'][: LONGEST_NAME - len(depth)]}{depth}"
+    top["title"] += f" after {turns} turns of an earlier chat"
+    return {**files, "protocol.yaml": yaml_text({**top, "earlier": [list(exchange) for exchange in exchanges]})}
