@@ -29,7 +29,13 @@ from independence_bench.protocol.definition import Configuration, Dimension, Pro
 from independence_bench.protocol.scoring import OWN, Marks, RunMarks, Slot, SubjectScore
 
 # what a mark hangs on as a whole, so that nothing can be compared where it differs -> what that is called in a folder
-REFUSED = {"judge_instructions": "judge.md", "score": "score", "kinds": "kinds", "tool_role": "tool_role"}
+REFUSED = {
+    "judge_instructions": "judge.md",
+    "score": "score",
+    "kinds": "kinds",
+    "earlier": "earlier",
+    "tool_role": "tool_role",
+}
 CONTEXT = 4  # words around a change
 MOST_WORDS = 2000  # of what differs, to be compared word by word: beyond that it takes too long
 
