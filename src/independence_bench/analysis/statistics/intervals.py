@@ -33,6 +33,8 @@ NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distrib
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
+KNOTS = 256  # quantiles that are worked out for any number of degrees
+ROOM = 1e-6  # far more than what a tail, a quantile and an edge are rounded by
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
@@ -188,17 +190,45 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     """
     gap = first.mean - second.mean
     distance = edge(gap, lambda critical: _difference_limits(first, second, critical))
-    degrees = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))))
-    # the exact test, where both sides are trials and nothing is added to them
+    p = np.where(gap == 0, 1.0, tail(distance, _tail_degrees(first, second, more)))
     exact = first.exact and second.exact
-    binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
-    few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
-    for at in map(tuple, np.argwhere(binary & few)):
+    for at in map(tuple, np.argwhere(_few_trials(first, second))):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
         of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
         p[at] = of_binary if exact else max(of_binary, p[at])
     return p
+
+
+def p_near(first: Scores, second: Scores, more: float, bound: float) -> tuple[Bools, Bools]:
+    """Of which pairs the p of `p_values` is surely at most *bound*, in (0, 1), and of which it may be so.
+
+    0 is outside the interval of the level 1 - bound exactly where p is below the bound. Of the quantiles of all those
+    degrees a few are worked out, and the next ones on each side are taken.
+    """
+    gap, degrees = first.mean - second.mean, _tail_degrees(first, second, more)
+    knots = np.geomspace(degrees.min() * (1 - ROOM), degrees.max() * (1 + ROOM), KNOTS)
+    above = np.clip(np.searchsorted(knots, degrees), 1, KNOTS - 1)
+    quantiles = quantile(1 - bound / 2, knots)
+    farther, nearer = quantiles[above - 1] * (1 + ROOM), np.minimum(quantiles[above] * (1 - ROOM), _FAR)
+    surely, perhaps = (
+        np.where(gap > 0, low > 0, high < 0)
+        for low, high in (_difference_limits(first, second, critical) for critical in (farther, nearer))
+    )
+    few = _few_trials(first, second)
+    return surely & (farther < _FAR) & ~few, perhaps | (few & (first.exact and second.exact))
+
+
+def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
+    degrees = _shared_degrees(first, second)
+    return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
+
+
+def _few_trials(first: Scores, second: Scores) -> Bools:
+    """Where the exact test says more: both sides are a few trials, and nothing is added to them."""
+    exact = first.exact and second.exact
+    binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
+    few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
+    return binary & few & (first.mean != second.mean)
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:
