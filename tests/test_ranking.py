@@ -144,7 +144,7 @@ def test_what_is_claimed_never_contradicts_itself(drawn: tuple[list[int], int]) 
 
 @pytest.mark.parametrize("kind", ["scores", "trials", "one conversation", "few runs"])
 def test_ranks_of_many_are_those_of_all_their_p_values(kind: str) -> None:
-    """Boards of forty whose p are worked out only next to Holm's bound: the same pairs stand as with all 780 of them."""
+    """Of forty, p is worked out only next to Holm's bound: the same pairs stand as with all 780 of them."""
     rng = np.random.default_rng(5)
     number = 1 if kind == "one conversation" else 8
     design = Design(np.full((1, number), 1 / number), np.arange(number))

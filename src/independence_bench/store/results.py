@@ -60,10 +60,14 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
     return {key: Reply(*values) for key, *values in found}
 
 
-def reply_characters(connection: Connection) -> dict[str, int]:
-    """The key of every valid reply, and how many characters it has."""
-    found = connection.execute(select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid"))
-    return {key: int(length) for key, length in found}
+def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
+    """How many characters each of those replies has that is valid, by its key."""
+    wanted = select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid")
+    return {
+        key: int(length)
+        for some in in_chunks(keys)
+        for key, length in connection.execute(wanted.where(replies.c.key.in_(some)))
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +221,18 @@ def read_lines(packed: bytes) -> Transcript:
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
-    found = connection.execute(select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts)))
+def reply_keys(
+    connection: Connection, scripts: Collection[str], subjects: Collection[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id.
+
+    *subjects*: of these alone (their hashes); None: of all.
+    """
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
+    if subjects is not None:
+        wanted = wanted.where(transcripts.c.subject_hash.in_(list(subjects)))
     with undamaged():
-        return {row[0]: tuple(json.loads(row[1])) for row in found.all()}
+        return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
 
 
 # ---------------------------------------------------------------- judgements

@@ -86,7 +86,7 @@ class Live:
         answers = Answers(catalog, self._offer, lambda: self._search.of(self._newest))
         # what is looked at first: the list of boards, and the one to open with
         for first in list(catalog.entries)[:1]:
-            answers.get(f"boards/{first}.json")
+            answers.get(f"boards/{first}/part/0.json")
         return answers
 
 

@@ -29,6 +29,7 @@ from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at
 from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
+NUMBER = r"([0-9]{1,6})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +160,8 @@ ROUTES = (
     Route("methods", lambda answers: methods.methods_answer(answers.catalog)),
     Route(f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)),
     Route(f"raw/{ID}", _raw),
-    Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
+    Route(f"boards/{ID}", _BOARD, boards.board_table),
+    Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part), kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
     Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/persona", _on_board(persona.persona_answer)),
@@ -186,6 +188,7 @@ ROUTES = (
 ANSWERS = (
     fragments.IndexAnswer,
     boards.BoardAnswer,
+    boards.BoardPart,
     subjects.SubjectAnswer,
     scenarios.ScenarioAnswer,
     transcript.TranscriptAnswer,

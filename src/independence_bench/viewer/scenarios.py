@@ -64,7 +64,6 @@ class ScenarioAnswer:
 def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
-    contents = catalog.contents(entry, board)
     listed = listing(catalog, entry, board)
     replies = meant.judged or CHOOSING
     stored = {one.row.id: one for one in entry.edition.by_unit.get(scenario, ()) if listed.counts(one)}
@@ -102,7 +101,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
     return ScenarioAnswer(
         version=catalog.version,
         board=entry.id,
-        facts=next(one for one in boards.scenarios(entry, contents) if one.id == scenario_slug(meant.id)),
+        facts=next(one for one in boards.scenarios(entry, catalog.items(entry)) if one.id == scenario_slug(meant.id)),
         script=fragments.script(meant),
         scales=scales,
         made_of=_made_of(rule),

@@ -164,8 +164,10 @@ def told_apart(
             return tuple(np.concatenate(found, axis=1))
 
         nobody = np.array([], dtype=np.intp)
-        return None if ranking_p(measured, noise, nobody, nobody)[question] is None else holm_near(
-            len(first), p, near, worked_out
+        return (
+            None
+            if ranking_p(measured, noise, nobody, nobody)[question] is None
+            else holm_near(len(first), p, near, worked_out)
         )
 
     return ask(0), ask(1)

@@ -228,7 +228,8 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
     exact = first.exact and second.exact
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
     few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
-    return binary & few & (first.mean != second.mean)
+    found: Bools = binary & few & (first.mean != second.mean)
+    return found
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:

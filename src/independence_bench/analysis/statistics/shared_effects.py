@@ -141,9 +141,9 @@ class RunEffects:
 def alike(
     added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
 ) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
-    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs, transcripts], the sittings.
+    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs, transcripts], sittings.
 
-    What is worked out of a thousand subjects at once takes little longer than that of one. () where no sitting is known.
+    What is worked out of a thousand at once takes little longer than of one. (): no sitting is known.
     """
     together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for number, runs in enumerate(added):
@@ -218,9 +218,7 @@ def _near_ends(room: Floats) -> Floats:
     return least
 
 
-def sitting_effects(
-    added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0
-) -> SittingEffects:
+def sitting_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0) -> SittingEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts], and the sitting of each run.
 
     *excess*: by how much of the conversations' variance that of a run is larger, which is no sitting's.
