@@ -83,7 +83,7 @@ def test_a_bug_tells_it_too(browser: Browser) -> None:
     def broken() -> SearchState:
         raise RuntimeError("a bug in the making of an index")
 
-    browser.live.answers = replace(browser.live.answers, search=broken)
+    browser.live.current = browser.live.current[0], replace(browser.live.answers, search=broken).get
     status, headers, body = browser.get("/api/search/index.json")
 
     assert (status, headers["Content-Type"], guarded(headers)) == (500, "application/json", True)

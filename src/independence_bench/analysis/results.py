@@ -174,9 +174,9 @@ def results_of(
 
 def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
-    keys = {key for results in every for key in results.keys}
-    stored = stored_results.judgement_rows(connection, {rubric for _, rubric in keys})
-    return [judgement for judgement in stored if judgement.about in keys]
+    counted = [results.keys for results in every]
+    stored = stored_results.judgement_rows(connection, {rubric for keys in counted for _, rubric in keys})
+    return [judgement for judgement in stored if any(judgement.about in keys for keys in counted)]
 
 
 def _counted(
@@ -241,15 +241,16 @@ def asked_elsewhere(
     protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
     not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
     """
+    others = [one for one in registry.stored_protocols(connection) if one[1] != protocol.name]
+    if not others:
+        return frozenset()
     given: dict[str, set[Key]] = defaultdict(set)
     for judgement in judgements:
         given[judgement.judge_hash].add(judgement.about)
     to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}
     left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
     explained: dict[str, set[Key]] = defaultdict(set)
-    for _, name, files in registry.stored_protocols(connection) if left else ():
-        if name == protocol.name:
-            continue
+    for _, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing
             there: dict[str, set[Key]] = defaultdict(set)
             for judgement in judgements_of(connection, results_of(connection, parse(files, where=name))):

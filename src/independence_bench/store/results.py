@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, Generic, TypeVar
 
+from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
 
 from independence_bench.hashing import canonical
@@ -16,6 +18,7 @@ from independence_bench.store.rows import fields_of, in_chunks, insert_once, ins
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
+BATCH = 1000  # rows that are read at once
 
 
 # ---------------------------------------------------------------- replies and transcripts
@@ -156,7 +159,14 @@ def transcript_rows(
 ) -> list[TranscriptRow]:
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
-    return [TranscriptRow(*row) for row in connection.execute(wanted).all()]
+    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    # a hundred thousand rows have a few thousand texts: whose hash, of what, where
+    return [TranscriptRow(row[0], *map(_shared, row[1:])) for row in found]
+
+
+def _shared(value: Any) -> Any:
+    """*value*; of equal texts one and the same."""
+    return intern(value) if type(value) is str else value
 
 
 def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
@@ -295,7 +305,7 @@ def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Jud
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    return [_judgement(row) for row in connection.execute(wanted).all()]
+    return [_judgement(row) for row in connection.execute(wanted.execution_options(yield_per=BATCH))]
 
 
 def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
@@ -308,7 +318,8 @@ def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
     with undamaged():
-        return Judgement(key, heard, rubric, judge, json.loads(marks), reasoning, reason)
+        about = _shared(heard), _shared(rubric), _shared(judge)
+        return Judgement(key, *about, from_json(marks, cache_strings="keys"), reasoning, reason)
 
 
 # ---------------------------------------------------------------- answers to calls

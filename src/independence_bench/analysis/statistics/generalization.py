@@ -134,7 +134,7 @@ def _ranking_sides(
     )
 
 
-AT_ONCE = 1 << 15  # pairs: more of them need more memory and are hardly faster
+AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
 WORKED_OUT = 20_000  # pairs of which every p is worked out
 NEXT = 1.1  # times Holm's bound: where p is worked out next to it
 
