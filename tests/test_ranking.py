@@ -159,7 +159,8 @@ def test_ranks_of_many_are_those_of_all_their_p_values(kind: str) -> None:
             assert (p is None) == (apart is None)
             if p is not None and apart is not None:
                 assert apart.tolist() == holm(p).tolist()
-    assert any(p is not None and 0 < holm(p).sum() < len(p) for p in every), "the last board tells some apart"
+    few = kind == "one conversation"  # four trials each: nothing can be told of 780 pairs
+    assert few or any(p is not None and 0 < holm(p).sum() < len(p) for p in every), "the last board tells some apart"
 
 
 @pytest.mark.torture

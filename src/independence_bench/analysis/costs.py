@@ -28,7 +28,6 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
-from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 if TYPE_CHECKING:  # what a store has cost is told without making a board
@@ -254,27 +253,6 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
 # ---------------------------------------------------------------- of the rows of a board
 
 
-def reply_lengths(
-    connection: Connection, board: Board, records: BoardRecords, subjects: Collection[str]
-) -> dict[str, float]:
-    """Subject hash -> mean characters of its valid replies in the conversations that count; without who has none.
-
-    Of these *subjects*; *records*: what the board was made of. Neither reasoning nor private notes count, because the
-    human does not see them. A reply that several conversations share counts once.
-    """
-    results = _results_behind(board, records)
-    keys = stored_results.reply_keys(connection, results.slots, subjects)
-    characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
-    lengths = {}
-    for subject in subjects:
-        mine = results.by_subject.get(subject, ())
-        replies = dict.fromkeys(key for played in mine for key in keys[played.row.id])
-        length = mean_of([float(characters[key]) for key in replies if key in characters])
-        if length is not None:
-            lengths[subject] = length
-    return lengths
-
-
 NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
 CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
@@ -293,15 +271,13 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def _results_behind(board: Board, records: BoardRecords) -> Results:
+def results_behind(board: Board, records: BoardRecords) -> Results:
+    """The conversations that the rows of *board* are made of."""
     return next(group for group in records.every if group.configurations == board.configurations)
 
 
 def subject_costs(
-    connection: Connection,
-    board: Board,
-    records: BoardRecords | None = None,
-    subjects: Collection[str] | None = None,
+    connection: Connection, board: Board, records: BoardRecords | None = None, subjects: Collection[str] | None = None
 ) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
 
@@ -309,17 +285,17 @@ def subject_costs(
     """
     if records is None:
         (results,) = results_of(connection, board.protocol, board.configurations)
-        judged: Sequence[Judgement] = judgements_of(connection, [results])
     else:
-        results, judged = _results_behind(board, records), records.judgements
-    asked = list(results.by_subject) if subjects is None else [one for one in subjects if one in results.by_subject]
-    about = results.keys if subjects is None else {played.key for one in asked for played in results.by_subject[one]}
-    judged = [judgement for judgement in judged if judgement.about in about]
+        results = results_behind(board, records)
+    wanted = {of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects}
+    about = {played.key for mine in wanted.values() for played in mine}
+    every = judgements_of(connection, [results]) if records is None else records.judgements
+    judged = [judgement for judgement in every if judgement.about in about]
     keys = stored_results.reply_keys(connection, results.slots, subjects)
-    of_replies = None if subjects is None else {key for of in keys.values() for key in of}
-    of_judgements = None if subjects is None else {judgement.key for judgement in judged}
-    replies = usage.attempt_costs(connection, "reply", of_replies)
-    judgements = usage.attempt_costs(connection, "judgement", of_judgements)
+    called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
+    replies, judgements = (
+        usage.attempt_costs(connection, kind, None if subjects is None else called) for kind in ("reply", "judgement")
+    )
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)  # to the key of each judgement by the board's judge, or its jury
     bought = set()  # of those keys
@@ -329,8 +305,7 @@ def subject_costs(
             if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
                 bought.add(judgement.key)
     costs = {}
-    for subject in asked:
-        mine = results.by_subject[subject]
+    for subject, mine in wanted.items():
         asked_for = dict.fromkeys(key for played in mine for key in keys[played.row.id])
         marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
         attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]

@@ -33,7 +33,7 @@ from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
-from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store import registry
@@ -198,6 +198,23 @@ def _counted(
             here[subject].add(run)
     counted = {subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()}
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
+
+
+def reply_lengths(connection: Connection, results: Results, subjects: Collection[str]) -> dict[str, float]:
+    """Of *subjects*, by hash: mean characters of the valid replies in conversations that count; without who has none.
+
+    Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
+    share counts once.
+    """
+    keys = stored_results.reply_keys(connection, results.slots, subjects)
+    characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
+    lengths = {}
+    for subject in subjects:
+        replies = dict.fromkeys(key for played in results.by_subject.get(subject, ()) for key in keys[played.row.id])
+        length = mean_of([float(characters[key]) for key in replies if key in characters])
+        if length is not None:
+            lengths[subject] = length
+    return lengths
 
 
 # ---------------------------------------------------------------- what a person labels

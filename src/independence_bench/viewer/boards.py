@@ -19,9 +19,10 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, price_indices, reply_lengths
+from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, results_behind, subject_costs
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
+from independence_bench.analysis.results import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Dimension
@@ -148,7 +149,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
     board, series, first = catalog.board(entry), catalog.series(entry), part == 0
     rows = board.rows[:ROWS] if first else board.rows
     alike = [*by_provider(board), *by_effort(board)]
-    spent = catalog.costs(entry, [row for group in alike for row in group])
+    spent = costs_of(catalog, entry, [row for group in alike for row in group])
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
@@ -272,14 +273,21 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
+def costs_of(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
+    """What each of *rows* cost, by the subject's hash."""
+    with catalog.store.reading() as connection:
+        asked = [row.subject.hash for row in rows]
+        return subject_costs(connection, catalog.board(entry), entry.edition.records, asked)
+
+
 def board_rows(catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row]) -> list[BoardRow]:
     """*rows* of *board*, each with what it cost and how long its replies are."""
     ranked = [row for row in rows if row.score.index is not None]
-    prices = {price.label: price for price in price_indices(ranked, catalog.costs(entry, ranked))}
+    prices = {price.label: price for price in price_indices(ranked, costs_of(catalog, entry, ranked))}
     scores = dict(catalog.items(entry).scores)
     with catalog.store.reading() as connection:
         asked = [row.subject.hash for row in rows]
-        lengths = reply_lengths(connection, board, entry.edition.records, asked)
+        lengths = reply_lengths(connection, results_behind(board, entry.edition.records), asked)
     why = fragments.why_no_interval(board)
 
     def why_of(row: Row) -> str | None:

@@ -167,7 +167,9 @@ ROUTES = (
     Route(f"boards/{ID}/persona", _on_board(persona.persona_answer)),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
+    Route(f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}", _on_board(scenarios.scenario_part)),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
+    Route(f"boards/{ID}/compare/{ID}/{ID}", _on_board(compare.comparisons_answer), compare.comparisons_table),
     Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
     Route(
         f"settings/{ID}/{ID}",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Literal
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
+from independence_bench.protocol.scoring import Marks
 from independence_bench.protocol.stem_score import Branch, StemScore
 from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import GivenMark, Whole, csv_bytes
@@ -21,6 +23,11 @@ from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario
 from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
+GROUP = 20  # answers of a group in one part
+Outcome = Literal["held", "partly", "folded"]
+Group = Literal["held", "partly", "folded", "none"]
+GROUPS: tuple[Group, ...] = ("held", "partly", "folded", "none")
+WANTED: Mapping[str, Group | None] = {"all": None, **{group: group for group in GROUPS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,10 @@ class SubjectReply:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects."""
+    """`api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects.
+
+    `part/<group>/<n>.json` below it: with the nth twenty answers of a group alone; group all: of each group.
+    """
 
     version: str
     board: str
@@ -58,45 +68,27 @@ class ScenarioAnswer:
     rubrics: tuple[str, ...]
     presses: bool  # whether the person answers what the model has said or chosen; else nothing is held or folded in it
     histograms: tuple[MarkHistogram, ...]  # of the score, then of each mark; without those that nobody has
+    groups: Mapping[Group, int]  # how many answers there are of each outcome; none: those that have none
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
-def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>.json`."""
+Part = tuple[Group | None, int]  # of one group of answers, or of each: the *n*th `GROUP` of them, from 0
+
+
+def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None) -> ScenarioAnswer:
+    """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
-    listed = listing(catalog, entry, board)
-    replies = meant.judged or CHOOSING
-    stored = {one.row.id: one for one in entry.edition.by_unit.get(scenario, ()) if listed.counts(one)}
-    texts: dict[str, str] = {}
-    lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    with catalog.store.reading() as connection:
-        for row_id, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
-            if row_id in stored:
-                texts[stored[row_id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
-    for one in stored.values():
-        lines[one.row.subject_hash].append(listed.line(one))
+    every = catalog.latest(("answers", entry.id, scenario), lambda: _placed(catalog, entry, board, meant))
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
-    pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
-    answers = [
-        copied(
-            SubjectReply,
-            one,
-            transcript=one.id,
-            subject=subject_id(catalog.subjects[subject]),
-            label=catalog.labels[subject],
-            outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
-            marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
-            text=texts[one.id][:BEGINNING],
-            whole=len(texts[one.id]) <= BEGINNING,
-            cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
-            taken=one.taken if isinstance(one, StemEntry) else None,
-            decided=one.decided if isinstance(one, StemEntry) else None,
-            branches=one.branches if isinstance(one, StemEntry) else (),
-        )
-        for subject, mine in lines.items()
-        for one in listed.stems(subject, mine) or mine
-    ]
+    groups: dict[Group, list[_Placed]] = {group: [] for group in GROUPS}
+    for one in every:
+        groups[one.outcome or "none"].append(one)
+    shown = every
+    if part is not None:
+        wanted, number = part
+        of_group = slice(number * GROUP, (number + 1) * GROUP)
+        shown = [one for group, of in groups.items() if wanted in (None, group) for one in of[of_group]]
     scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
@@ -108,11 +100,83 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
         presses=bool(branches) or presses(meant),
-        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in answers]),
-        answers=tuple(
-            sorted(answers, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
-        ),
+        histograms=histograms([] if branches else scales, [(one.entry.score, one.marks) for one in every]),
+        groups={group: len(of) for group, of in groups.items()},
+        answers=tuple(_replies(catalog, meant, shown)),
     )
+
+
+def scenario_part(catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str) -> ScenarioAnswer:
+    """`api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each."""
+    return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """One answer without its text."""
+
+    stored: str  # the key of its transcript, or of its stem's first one
+    subject: str  # hash
+    entry: TranscriptEntry | StemEntry
+    outcome: Outcome | None
+    marks: Marks
+
+
+def _placed(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[_Placed]:
+    """Every answer, highest score first, those without one last."""
+    listed, protocol = listing(catalog, entry, board), entry.edition.protocol
+    branch = next((one for one in protocol.scenarios if one.stem == meant.id), None)
+    rule = protocol.score_of(branch) if branch else None
+    pushes = next((one for one in rule.branches if rule.is_ladder(one)), None) if rule else None
+    lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
+    keys: dict[str, str] = {}
+    for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
+        if listed.counts(stored):
+            keys[stored.id] = stored.row.id
+            lines[stored.row.subject_hash].append(listed.line(stored))
+    found = [
+        _Placed(
+            keys[one.id],
+            subject,
+            one,
+            outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
+            listed.marks(subject, one.run, (one.configuration, meant.id)),
+        )
+        for subject, mine in lines.items()
+        for one in listed.stems(subject, mine) or mine
+    ]
+
+    def place(one: _Placed) -> tuple[bool, float, str, int, str]:
+        of = one.entry
+        return of.score is None, -(of.score or 0.0), catalog.labels[one.subject], of.run, str(of.configuration)
+
+    return sorted(found, key=place)
+
+
+def _replies(catalog: Catalog, meant: Scenario, shown: Sequence[_Placed]) -> Iterator[SubjectReply]:
+    """*shown* with their texts."""
+    replies = meant.judged or CHOOSING
+    with catalog.store.reading() as connection:
+        talks = dict(results.read_transcripts(connection, [one.stored for one in shown]))
+    for one in shown:
+        of, stem = one.entry, one.entry if isinstance(one.entry, StemEntry) else None
+        played = of.branches if isinstance(of, StemEntry) else (of,)
+        text = "\n\n".join(line.text for line in at(talks, one.stored).lines if line.name in replies)
+        yield copied(
+            SubjectReply,
+            of,
+            transcript=of.id,
+            subject=subject_id(catalog.subjects[one.subject]),
+            label=catalog.labels[one.subject],
+            outcome=one.outcome,
+            marks=one.marks,
+            text=text[:BEGINNING],
+            whole=len(text) <= BEGINNING,
+            cut_off=any(line.cut_off for line in played),
+            taken=stem.taken if stem else None,
+            decided=stem.decided if stem else None,
+            branches=stem.branches if stem else (),
+        )
 
 
 def scenario_table(answer: ScenarioAnswer) -> bytes:
@@ -162,7 +226,6 @@ def _worth(answer: SubjectReply, part: Branch) -> float | None:
     return next((one.score for one in answer.branches if _part(one) == part), None)
 
 
-Outcome = Literal["held", "partly", "folded"]
 PARTS = 3  # of a score's range, one for each outcome
 SCORE = 100  # the end of a score's range
 BARS = 10  # of a score, and of a mark that has more than WHOLES values

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
-from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
@@ -258,13 +257,6 @@ class Catalog:
             return by_heard
 
         return self.kept(("judgements", edition.id), read)
-
-    def costs(self, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
-        """What each of *rows*, of the board behind *entry*, cost, by the subject's hash."""
-        with self.store.reading() as connection:
-            asked = [row.subject.hash for row in rows]
-            spent = subject_costs(connection, self.board(entry), entry.edition.records, asked)
-        return {subject: spent.get(subject, SubjectCost()) for subject in asked}
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""

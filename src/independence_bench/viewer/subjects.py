@@ -11,6 +11,7 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
+from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
@@ -114,7 +115,8 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     board = catalog.board(entry)
     row = catalog.row(board, subject)
     (shown,) = boards.board_rows(catalog, entry, board, [row])
-    spent, scored = catalog.costs(entry, [row])[row.subject.hash], scored_marks(board, row)
+    spent = boards.costs_of(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
+    scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
     listed = listing(catalog, entry, board)

@@ -196,7 +196,7 @@ def holm_near(
             left = left[~surely]
             if 100 * surely.sum() > len(surely):
                 continue  # the bound has moved
-            window = left[near(left, NEXT * (1 - level) / (number - rejected.sum()))[1]]
+            window = left[near(left, NEXT * (1 - level) / (number - rejected.sum()))[1]] if len(left) else left
         p = p_of(window)
         order = np.argsort(p, kind="stable")
         bounds = (1 - level) / (number - rejected.sum() - np.arange(len(p)))
