@@ -131,6 +131,9 @@ class BoardAnswer:
     dimensions: tuple[Dimension, ...]
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
     rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
+    ranked: int  # how many subjects have an index, in whatever part
+    subjects: int  # how many there are
+    reach: tuple[float, float] | None  # the ends of all indices and their intervals; null: there are none
     parts: int  # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
     index_lines: tuple[IndexLine, ...]  # the lowest first; empty without options
     ids: Mapping[str, str]  # of subjects, by their labels below
@@ -161,6 +164,9 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, catalog.items(entry)),
         rows=tuple(board_rows(catalog, entry, board, rows)),
+        ranked=len(board.ranked),
+        subjects=len(board.rows),
+        reach=_reach(board),
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows if row.label in named},
@@ -180,6 +186,14 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),
     )
+
+
+def _reach(board: Board) -> tuple[float, float] | None:
+    sure = [row.uncertainty.index for row in board.ranked]
+    known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
+    ends = [end for interval in known for end in (interval.low, interval.high)]
+    ends += [row.score.index for row in board.ranked if row.score.index is not None]
+    return (min(ends), max(ends)) if ends else None
 
 
 def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer | BoardPart:

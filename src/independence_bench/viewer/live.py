@@ -12,7 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import independence_bench
@@ -30,6 +32,7 @@ from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it, or making an index of it, took, it is left alone
+SOON = 20_000  # conversations: an index of more takes minutes and memory, so it is made when somebody searches
 QUIET = 2.0  # seconds that belong to the first table before an index is made, unless somebody searches at once
 PATIENCE = 5.0  # seconds that an index which is given up is waited for
 
@@ -98,7 +101,15 @@ class Live:
 
     def begin(self) -> None:
         """Prepare beside the serving what takes long."""
-        self._search.prepare(self._newest)
+        threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
+
+    def _prepare(self) -> None:
+        with suppress(StoreError):  # whoever asks is told
+            answers = self.answers
+            for first in islice(answers.catalog.transcripts, 1):
+                answers.get(f"transcripts/{first}.json")  # finds what all others need, too
+            if len(answers.catalog.transcripts) <= SOON:
+                self._search.prepare(self._newest)
 
     def close(self) -> None:
         """End what is being prepared."""

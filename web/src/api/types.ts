@@ -87,6 +87,9 @@ export interface Board {
   readonly dimensions: readonly Dimension[];
   readonly scenarios: readonly ScenarioFacts[]; // in the protocol's order
   readonly rows: readonly BoardRow[]; // ranked ones first, by rank; then incomplete ones by label
+  readonly ranked: number; // how many subjects have an index, in whatever part
+  readonly subjects: number; // how many there are
+  readonly reach: readonly [number, number] | null; // the ends of all indices and their intervals; null: there are none
   readonly parts: number; // how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
   readonly index_lines: readonly IndexLine[]; // the lowest first; empty without options
   readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
