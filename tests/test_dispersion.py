@@ -15,7 +15,6 @@ from independence_bench.analysis.statistics.dispersion import (
     BELIEVED_ROOM,
     WEIGHT_RERUN,
     Design,
-    Pool,
     Variations,
     measure,
     pairs_new_scenarios,
@@ -216,7 +215,7 @@ def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
     assert np.mean(students) < 0.85
 
 
-def pool(variances: list[float], rooms: list[float], degrees: float) -> Pool:
+def pool(variances: list[float], rooms: list[float], degrees: float) -> np.ndarray:
     """Of variations with as many degrees each, which are also those planned."""
     number = len(variances)
     own = np.where(np.array(variances) > 0, degrees, 0.0)

@@ -292,20 +292,21 @@ class SettingComparison:
     variants: tuple[Variant, ...]
 
 
-def by_provider(board: Board) -> list[list[Row]]:
-    """The rows of each model that was served under two pins or more, no pin being one, and first among them.
+def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
+    """Every model that was served under two pins or more, no pin being one: compared with no pin, where that is there.
 
-    Subjects are put side by side only if they are equal in everything else.
+    *spent* by subject hash says who served those that were not pinned. Subjects are put side by side only if they
+    are equal in everything else.
     """
 
     def rest(model: ChatModel) -> tuple[object, ...]:
         return tuple((name, value) for name, value in model.causes().items() if name != "provider")
 
-    return _alike(board, rest, _pin, lambda m: m.provider is not None)
+    return _compare(board, spent, rest, lambda m: m.provider or NOT_PINNED, lambda m: m.provider is not None)
 
 
-def by_effort(board: Board) -> list[list[Row]]:
-    """The rows of each model that was played with two reasoning efforts or more, the lowest first.
+def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
+    """Every model that was played with two reasoning efforts or more: compared with the lowest that is complete.
 
     Equal in everything else, except that who thinks has more room for its reply unless a limit was chosen.
     """
@@ -315,52 +316,27 @@ def by_effort(board: Board) -> list[list[Row]]:
         same = {name: value for name, value in model.causes().items() if name not in ("reasoning", "max_tokens")}
         return (*same.items(), model.max_tokens if model.own_limit else None)
 
-    return _alike(board, rest, _effort, lambda m: order.index(m.reasoning))
-
-
-def _pin(model: ChatModel) -> str:
-    return model.provider or NOT_PINNED
-
-
-def _effort(model: ChatModel) -> str:
-    return model.reasoning.value
-
-
-def _alike(
-    board: Board,
-    rest: Callable[[ChatModel], tuple[object, ...]],
-    setting: Callable[[ChatModel], str],
-    place: Callable[[ChatModel], int],
-) -> list[list[Row]]:
-    groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in board.rows:
-        groups.setdefault(rest(row.subject), []).append(row)
-    found = [group for group in groups.values() if len({setting(row.subject) for row in group}) > 1]
-    return [sorted(group, key=lambda row: (place(row.subject), row.label)) for group in found]
-
-
-def compare_providers(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Every group of `by_provider`, compared with no pin, where that is there.
-
-    *spent* by subject hash says who served those that were not pinned.
-    """
-    return _compare(board, spent, by_provider(board), _pin)
-
-
-def compare_efforts(board: Board, spent: Mapping[str, SubjectCost]) -> list[SettingComparison]:
-    """Every group of `by_effort`, compared with the lowest that is complete."""
-    return _compare(board, spent, by_effort(board), _effort)
+    return _compare(board, spent, rest, lambda m: m.reasoning.value, lambda m: order.index(m.reasoning))
 
 
 def _compare(
-    board: Board, spent: Mapping[str, SubjectCost], groups: Sequence[Sequence[Row]], setting: Callable[[ChatModel], str]
+    board: Board,
+    spent: Mapping[str, SubjectCost],
+    rest: Callable[[ChatModel], tuple[object, ...]],
+    setting: Callable[[ChatModel], str],
+    place: Callable[[ChatModel], int],
 ) -> list[SettingComparison]:
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in board.rows:
+        groups.setdefault(rest(row.subject), []).append(row)
     found = []
-    for group in groups:
-        base = next((row for row in group if row.score.index is not None), None)
-        variants = tuple(_variant(board, row, base, setting(row.subject), spent) for row in group)
-        against = setting(base.subject) if base else None
-        found.append(SettingComparison(group[0].subject.name, against, variants))
+    for group in groups.values():
+        if len({setting(row.subject) for row in group}) > 1:
+            group.sort(key=lambda row: (place(row.subject), row.label))
+            base = next((row for row in group if row.score.index is not None), None)
+            variants = tuple(_variant(board, row, base, setting(row.subject), spent) for row in group)
+            against = setting(base.subject) if base else None
+            found.append(SettingComparison(group[0].subject.name, against, variants))
     found.sort(key=lambda comparison: (comparison.model, comparison.variants[0].label))
     # which are significant among all of them: of forty true zeros two seem to be none
     aparts = [variant.apart for one in found for variant in one.variants]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -13,8 +14,6 @@ from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     SettingComparison,
-    by_effort,
-    by_provider,
     compare_configurations,
     compare_efforts,
     compare_providers,
@@ -151,8 +150,8 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
     """`api/boards/<board>.json`; as *part* 0 with its first rows alone."""
     board, series, first = catalog.board(entry), catalog.series(entry), part == 0
     rows = board.rows[:ROWS] if first else board.rows
-    alike = [*by_provider(board), *by_effort(board)]
-    spent = costs_of(catalog, entry, [row for group in alike for row in group])
+    played = Counter(row.subject.model for row in board.rows)  # under several settings
+    spent = costs_of(catalog, entry, [row for row in board.rows if played[row.subject.model] > 1])
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Literal
 
@@ -12,7 +12,6 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
-from independence_bench.protocol.scoring import Marks
 from independence_bench.protocol.stem_score import Branch, StemScore
 from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import GivenMark, Whole, csv_bytes
@@ -78,10 +77,10 @@ Part = tuple[Group | None, int]  # of one group of answers, or of each: the *n*t
 def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None) -> ScenarioAnswer:
     """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
-    every = catalog.latest(("answers", entry.id, scenario), lambda: _placed(catalog, entry, board, meant))
+    every = catalog.latest(("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant))
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
-    groups: dict[Group, list[_Placed]] = {group: [] for group in GROUPS}
+    groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
     for one in every:
         groups[one.outcome or "none"].append(one)
     shown = every
@@ -100,9 +99,9 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
         branch_scales=fragments.scales(board.protocol, branches),
         rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
         presses=bool(branches) or presses(meant),
-        histograms=histograms([] if branches else scales, [(one.entry.score, one.marks) for one in every]),
+        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
         groups={group: len(of) for group, of in groups.items()},
-        answers=tuple(_replies(catalog, meant, shown)),
+        answers=tuple(_with_texts(catalog, meant, shown)),
     )
 
 
@@ -111,72 +110,46 @@ def scenario_part(catalog: Catalog, entry: BoardEntry, scenario: str, group: str
     return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """One answer without its text."""
-
-    stored: str  # the key of its transcript, or of its stem's first one
-    subject: str  # hash
-    entry: TranscriptEntry | StemEntry
-    outcome: Outcome | None
-    marks: Marks
-
-
-def _placed(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[_Placed]:
+def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[SubjectReply]:
     """Every answer, highest score first, those without one last."""
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
     branch = next((one for one in protocol.scenarios if one.stem == meant.id), None)
     rule = protocol.score_of(branch) if branch else None
     pushes = next((one for one in rule.branches if rule.is_ladder(one)), None) if rule else None
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    keys: dict[str, str] = {}
     for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
         if listed.counts(stored):
-            keys[stored.id] = stored.row.id
             lines[stored.row.subject_hash].append(listed.line(stored))
     found = [
-        _Placed(
-            keys[one.id],
-            subject,
+        copied(
+            SubjectReply,
             one,
-            outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
-            listed.marks(subject, one.run, (one.configuration, meant.id)),
+            transcript=one.id,
+            subject=subject_id(catalog.subjects[subject]),
+            label=catalog.labels[subject],
+            outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
+            marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
+            text="",
+            whole=True,
+            cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
+            taken=one.taken if isinstance(one, StemEntry) else None,
+            decided=one.decided if isinstance(one, StemEntry) else None,
+            branches=one.branches if isinstance(one, StemEntry) else (),
         )
         for subject, mine in lines.items()
         for one in listed.stems(subject, mine) or mine
     ]
-
-    def place(one: _Placed) -> tuple[bool, float, str, int, str]:
-        of = one.entry
-        return of.score is None, -(of.score or 0.0), catalog.labels[one.subject], of.run, str(of.configuration)
-
-    return sorted(found, key=place)
+    return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
 
 
-def _replies(catalog: Catalog, meant: Scenario, shown: Sequence[_Placed]) -> Iterator[SubjectReply]:
-    """*shown* with their texts."""
-    replies = meant.judged or CHOOSING
+def _with_texts(catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply]) -> Iterator[SubjectReply]:
+    keys = {one.transcript: at(catalog.transcripts, one.transcript)[1].row.id for one in shown}
     with catalog.store.reading() as connection:
-        talks = dict(results.read_transcripts(connection, [one.stored for one in shown]))
+        talks = dict(results.read_transcripts(connection, list(keys.values())))
     for one in shown:
-        of, stem = one.entry, one.entry if isinstance(one.entry, StemEntry) else None
-        played = of.branches if isinstance(of, StemEntry) else (of,)
-        text = "\n\n".join(line.text for line in at(talks, one.stored).lines if line.name in replies)
-        yield copied(
-            SubjectReply,
-            of,
-            transcript=of.id,
-            subject=subject_id(catalog.subjects[one.subject]),
-            label=catalog.labels[one.subject],
-            outcome=one.outcome,
-            marks=one.marks,
-            text=text[:BEGINNING],
-            whole=len(text) <= BEGINNING,
-            cut_off=any(line.cut_off for line in played),
-            taken=stem.taken if stem else None,
-            decided=stem.decided if stem else None,
-            branches=stem.branches if stem else (),
-        )
+        lines = at(talks, keys[one.transcript]).lines
+        text = "\n\n".join(line.text for line in lines if line.name in (meant.judged or CHOOSING))
+        yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
 def scenario_table(answer: ScenarioAnswer) -> bytes:

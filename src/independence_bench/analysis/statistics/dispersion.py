@@ -21,7 +21,7 @@ more these differ in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,26 +83,15 @@ class Variations:
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
     @property
-    def pool(self) -> Pool:
-        """All of them together."""
+    def pool(self) -> Floats:
+        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and variances squared.
+
+        The last without what chance adds to each.
+        """
         variance, room = self.variance[self.known], self.room[self.known]
         degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[self.known]
-        squares = float((np.square(variance) / (1 + 2 / degrees)).sum())
-        return Pool(len(variance), float(variance.sum()), float(room.sum()), float(np.square(room).sum()), squares)
-
-
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """What several variances come to together: sums over them."""
-
-    number: int = 0
-    variance: float = 0.0
-    room: float = 0.0
-    squared_room: float = 0.0
-    squares: float = 0.0  # of variances, each without what chance adds to it
-
-    def __add__(self, other: Pool) -> Pool:
-        return Pool(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+        every = np.ones_like(room), variance, room, np.square(room), np.square(variance) / (1 + 2 / degrees)
+        return np.array([of.sum() for of in every])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +112,9 @@ class Measured:
     sittings: SittingEffects | None = None  # None: when runs were made is not known
 
     @cached_property
-    def pairs(self) -> Pool:
+    def pairs(self) -> Floats:
         """Of all pairs of subjects: how their differences vary over scenarios; nothing where that is not known."""
-        number, pool = len(self.mean), Pool()
+        number, pool = len(self.mean), np.zeros(5)
         if self.new_scenarios is not None:
             # a million of them would not fit into the memory that a thousand subjects need
             for first in range(number - 1):
@@ -214,22 +203,22 @@ def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Float
     return influence, Variations(variance, mean * (1 - mean), every, np.full(len(mean), True), every)
 
 
-def moderated(own: Variations, pool: Pool, believed: float, most: float) -> tuple[Floats, float]:
+def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
     """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the pool counts for.
 
-    The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
-    counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
-    a subject at the ceiling, whose own variance says nothing, has the pool's.
+    The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with *believed* as one more
+    subject; it counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most*
+    so many. So a subject at the ceiling, whose own variance says nothing, has the pool's.
     """
-    weight = weight_of(pool, most)
-    room = pool.room + BELIEVED_ROOM
-    common = (pool.variance + BELIEVED_ROOM * believed) / room
-    believed_room = weight * room / (pool.number + 1)
+    weight, (number, variance, rooms, *_) = weight_of(pool, most), pool
+    room = rooms + BELIEVED_ROOM
+    common = (variance + BELIEVED_ROOM * believed) / room
+    believed_room = weight * room / (number + 1)
     away, own_room = own.degrees * own.variance, own.degrees * own.room
     return drawn_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
-def weight_of(pool: Pool, most: float) -> float:
+def weight_of(pool: Floats, most: float) -> float:
     """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in it are.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared coefficient of
@@ -241,10 +230,11 @@ def weight_of(pool: Pool, most: float) -> float:
     By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none. What is believed is
     2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject. In [LEAST_WEIGHT, most].
     """
-    if not pool.variance > 0 or not pool.room > 0:
+    _, variance, room, squared_room, squares = pool
+    if not variance > 0 or not room > 0:
         return most
-    alike = pool.room**2 / pool.squared_room  # so many subjects of equal room
-    unlike = pool.squares * alike / pool.variance**2 - 1
+    alike = room**2 / squared_room  # so many subjects of equal room
+    unlike = squares * alike / variance**2 - 1
     squared = (LIKE_SUBJECTS * 2 / most + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
     return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
 
