@@ -228,6 +228,7 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
     seconds = count(step=2)  # between two looks at the clock
     with open_store(where, create=False) as store:
         first = Live(store, clock=lambda: float(next(seconds)))
+        first.keep()
         index = first.current[1]("index.json")
         with store.writing() as connection:
             connection.exec_driver_sql("UPDATE worked_out SET value = 'kept' WHERE name = 'index.json'")

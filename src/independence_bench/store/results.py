@@ -161,12 +161,14 @@ def transcript_rows(
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
     found = connection.execute(wanted.execution_options(yield_per=BATCH))
     # a hundred thousand rows have a few thousand texts: whose hash, of what, where
-    return [TranscriptRow(row[0], *map(_shared, row[1:])) for row in found]
-
-
-def _shared(value: Any) -> Any:
-    """*value*; of equal texts one and the same."""
-    return intern(value) if type(value) is str else value
+    with undamaged():
+        return [
+            TranscriptRow(
+                key, intern(script), intern(of), run, intern(system), intern(delivery), intern(scenario), intern(state),
+                reason, intern(heard), *counts,
+            )
+            for key, script, of, run, system, delivery, scenario, state, reason, heard, *counts in found
+        ]  # fmt: skip
 
 
 def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
@@ -318,7 +320,7 @@ def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
     with undamaged():
-        about = _shared(heard), _shared(rubric), _shared(judge)
+        about = intern(heard), intern(rubric), intern(judge)
         return Judgement(key, *about, from_json(marks, cache_strings="keys"), reasoning, reason)
 
 

@@ -65,6 +65,8 @@ class Live:
         self._not_before = 0.0
         self._reading = threading.Lock()
         self._answers: Answers | None = None
+        self._unkept: tuple[str, dict[str, str]] | None = None
+        self._preparing: threading.Thread | None = None
         state, cause = self._cause()
         kept = {path: body.encode() for path, body in find_worked_out(store, cause).items()}
         self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
@@ -74,9 +76,7 @@ class Live:
     @property
     def answers(self) -> Answers:
         """Those of the newest state that was read: waits for the first time that it is."""
-        with self._reading:
-            first = self._answers is None
-        if first:
+        if self._answers is None:
             self._read()
         assert self._answers is not None  # noqa: S101 - it was read
         return self._answers
@@ -93,6 +93,7 @@ class Live:
                 state = state_of(connection)
             if state != self.current[0]:
                 self._read(again=True)
+                self.keep()
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
@@ -101,10 +102,18 @@ class Live:
 
     def begin(self) -> None:
         """Prepare beside the serving what takes long."""
-        threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
+        self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
+        self._preparing.start()
+
+    def keep(self) -> None:
+        """Keep in the store what took long to work out, for the next start."""
+        if self._unkept is not None:
+            keep_worked_out(self._store, *self._unkept)
+            self._unkept = None
 
     def _prepare(self) -> None:
         with suppress(StoreError):  # whoever asks is told
+            self.keep()
             answers = self.answers
             for first in islice(answers.catalog.transcripts, 1):
                 answers.get(f"transcripts/{first}.json")  # finds what all others need, too
@@ -114,6 +123,8 @@ class Live:
     def close(self) -> None:
         """End what is being prepared."""
         self._search.close()
+        if self._preparing is not None:
+            self._preparing.join(PATIENCE)
 
     def _newest(self) -> Catalog:
         return self.answers.catalog
@@ -133,7 +144,7 @@ class Live:
             paths = ["index.json", *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1])]
             bodies = {path: (answers.get(path) or b"").decode() for path in paths}
             if self._clock() - started > LONG and state == catalog.version:
-                keep_worked_out(self._store, cause, bodies)
+                self._unkept = cause, bodies
             self._answers, self.current = answers, (catalog.version, answers.get)
 
 
