@@ -18,7 +18,7 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, results_behind, subject_costs
+from independence_bench.analysis.costs import IndexPrice, price_indices, results_behind
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import reply_lengths
@@ -151,11 +151,15 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
     board, series, first = catalog.board(entry), catalog.series(entry), part == 0
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
-    spent = costs_of(catalog, entry, [row for row in board.rows if played[row.subject.model] > 1])
+    spent = catalog.costs(entry, [row for row in board.rows if played[row.subject.model] > 1])
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
     named |= {one.label for one in configurations.subjects} if configurations else set()
+    sure = [row.uncertainty.index for row in board.ranked]
+    known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
+    ends = [end for interval in known for end in (interval.low, interval.high)]
+    ends += [row.score.index for row in board.ranked if row.score.index is not None]
     return BoardAnswer(
         version=catalog.version,
         board=entry,
@@ -165,7 +169,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         rows=tuple(board_rows(catalog, entry, board, rows)),
         ranked=len(board.ranked),
         subjects=len(board.rows),
-        reach=_reach(board),
+        reach=(min(ends), max(ends)) if ends else None,
         parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
         ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows if row.label in named},
@@ -185,14 +189,6 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),
     )
-
-
-def _reach(board: Board) -> tuple[float, float] | None:
-    sure = [row.uncertainty.index for row in board.ranked]
-    known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
-    ends = [end for interval in known for end in (interval.low, interval.high)]
-    ends += [row.score.index for row in board.ranked if row.score.index is not None]
-    return (min(ends), max(ends)) if ends else None
 
 
 def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer | BoardPart:
@@ -286,17 +282,10 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def costs_of(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
-    """What each of *rows* cost, by the subject's hash."""
-    with catalog.store.reading() as connection:
-        asked = [row.subject.hash for row in rows]
-        return subject_costs(connection, catalog.board(entry), entry.edition.records, asked)
-
-
 def board_rows(catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row]) -> list[BoardRow]:
     """*rows* of *board*, each with what it cost and how long its replies are."""
     ranked = [row for row in rows if row.score.index is not None]
-    prices = {price.label: price for price in price_indices(ranked, costs_of(catalog, entry, ranked))}
+    prices = {price.label: price for price in price_indices(ranked, catalog.costs(entry, ranked))}
     scores = dict(catalog.items(entry).scores)
     with catalog.store.reading() as connection:
         asked = [row.subject.hash for row in rows]

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
+from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
@@ -213,8 +214,7 @@ class Catalog:
         """Every board of *edition* by *rules* and *weights*, of each of its judges or of one *jury*: by its id."""
 
         def work_out() -> dict[str, Board]:
-            weighed = edition.protocol.weighed(weights)
-            made = boards_of(edition.records, weighed, jury=jury, rules=RULES[rules])
+            made = boards_of(edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
             return {board_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
 
         return self.kept(("boards", edition.id, rules, weights, *jury), work_out)
@@ -243,20 +243,23 @@ class Catalog:
 
     def examined(self, edition: Edition) -> ExaminedJudges:
         """What the exam says of judges on the edition's boards."""
-        examined = edition.records.examined
-        assert examined is not None  # noqa: S101 - `read_examined` has it
-        return examined
+        return cast(ExaminedJudges, edition.records.examined)  # `read_examined` has it
 
     def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
         """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
 
-        def read() -> dict[Key, list[Judgement]]:
-            by_heard: dict[Key, list[Judgement]] = defaultdict(list)
+        def by_heard() -> dict[Key, list[Judgement]]:
+            found: dict[Key, list[Judgement]] = defaultdict(list)
             for judgement in edition.records.judgements:
-                by_heard[judgement.about].append(judgement)
-            return by_heard
+                found[judgement.about].append(judgement)
+            return found
 
-        return self.kept(("judgements", edition.id), read)
+        return self.kept(("judgements", edition.id), by_heard)
+
+    def costs(self, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
+        """What each of *rows* cost, by the subject's hash."""
+        with self.store.reading() as connection:
+            return subject_costs(connection, self.board(entry), entry.edition.records, {r.subject.hash for r in rows})
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""

@@ -115,7 +115,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     board = catalog.board(entry)
     row = catalog.row(board, subject)
     (shown,) = boards.board_rows(catalog, entry, board, [row])
-    spent = boards.costs_of(catalog, entry, [row]).get(row.subject.hash, SubjectCost())
+    spent = catalog.costs(entry, [row]).get(row.subject.hash, SubjectCost())
     scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
