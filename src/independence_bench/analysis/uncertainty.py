@@ -51,7 +51,7 @@ from independence_bench.analysis.statistics.values import (
     ScoreDifference,
     Uncertainty,
 )
-from independence_bench.protocol.definition import Configuration, Mark, Protocol
+from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.scoring import RunMarks, Slot, counted_marks
 
 INDEX = "index"  # next to the names of dimensions
@@ -277,11 +277,10 @@ def measure_board(
     measures: dict[str, Measure] = {}
     of_order = None
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
-    every = _wanted(protocol, slots)
-    shares = [_shares(protocol, slots, every, marks, list(marks)) for marks in subjects]
+    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
     if subjects:
         of_judges = [
-            np.array([_shares(protocol, slots, every, mine[n], list(whole)) for mine in by_judge])
+            np.array([_shares(protocol, slots, mine[n], list(whole)) for mine in by_judge])
             for n, whole in enumerate(subjects)
         ]
         for name, design in designs(protocol, configurations).items():
@@ -358,38 +357,23 @@ def believed_runs(protocol: Protocol, stems: int) -> float:
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
-def _shares(
-    protocol: Protocol, slots: Sequence[Slot], every: Sequence[Wanted], marks: RunMarks, runs: Sequence[int]
-) -> Floats:
+def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
     """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked.
 
     Of stems, how far they are from the least that one can be worth.
     """
     shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
-    given = [marks.get(run, {}) for run in runs]
-    for row, column, wanted, inverted in every:
-        slot, names, span = slots[column], [mark.name for mark in wanted], sum(mark.high - mark.low for mark in wanted)
-        for at, of_run in enumerate(given):
-            there, share = of_run.get(slot, {}), np.nan
-            if all(name in there for name in names):
-                share = sum(there[mark.name] - mark.low for mark in wanted) / span
-                share = (share - protocol.lowest) / (1 - protocol.lowest)
-            shares[at, row, column] = 1 - share if inverted else share
-    return shares
-
-
-# the number of a dimension and of a slot, the dimension's marks there, whether it is inverted
-Wanted = tuple[int, int, list[Mark], bool]
-
-
-def _wanted(protocol: Protocol, slots: Sequence[Slot]) -> list[Wanted]:
-    """The marks of each dimension in each slot that has some."""
-    found = []
     for row, dimension in enumerate(protocol.dimensions):
-        for column, (_, scenario) in enumerate(slots):
-            wanted = [mark for mark in protocol.scenario(scenario).marks if mark.name in dimension.marks]
-            found += [(row, column, wanted, dimension.inverted)] if wanted else []
-    return found
+        for column, slot in enumerate(slots):
+            wanted = [mark for mark in protocol.scenario(slot[1]).marks if mark.name in dimension.marks]
+            for at, run in enumerate(runs) if wanted else ():
+                given, share = marks.get(run, {}).get(slot, {}), np.nan
+                if all(mark.name in given for mark in wanted):
+                    above = sum(given[mark.name] - mark.low for mark in wanted)
+                    share = above / sum(mark.high - mark.low for mark in wanted)
+                    share = (share - protocol.lowest) / (1 - protocol.lowest)
+                shares[at, row, column] = 1 - share if dimension.inverted else share
+    return shares
 
 
 def _in_unit(limits: Limits, unit: float, low: float = 0.0) -> list[Interval | None]:
