@@ -209,6 +209,8 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
             connection.exec_driver_sql(f"DROP TABLE {table}")
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql("DROP SEQUENCE attempt_ids")
+        for index in ("ix_transcripts_finished_at", "ix_judgements_stored_at"):
+            connection.exec_driver_sql(f"DROP INDEX {index}")
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
     old = costs_of(made)

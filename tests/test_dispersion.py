@@ -215,11 +215,11 @@ def test_coverage_of_skewed_marks_in_a_short_simulation() -> None:
     assert np.mean(students) < 0.85
 
 
-def pool(variances: list[float], rooms: list[float], degrees: float) -> Variations:
-    """Variations with as many degrees each, which are also those planned."""
+def pool(variances: list[float], rooms: list[float], degrees: float) -> np.ndarray:
+    """Of variations with as many degrees each, which are also those planned."""
     number = len(variances)
     own = np.where(np.array(variances) > 0, degrees, 0.0)
-    return Variations(np.array(variances), np.array(rooms), own, np.full(number, True), np.full(number, degrees))
+    return Variations(np.array(variances), np.array(rooms), own, np.full(number, True), np.full(number, degrees)).pool
 
 
 def test_the_weight_of_the_pool_worked_by_hand() -> None:

@@ -174,6 +174,49 @@ def test_a_scenario_has_every_answer_the_best_first(answers: Answers) -> None:
     assert of_mark["answers"] == 6
 
 
+def test_a_scenarios_answers_in_parts_are_those_of_the_whole(answers: Answers) -> None:
+    """By what became of them: how many there are is said, and no group, or none there, has no answers."""
+    path = f"boards/{first_board(answers)}/scenarios/plain"
+    whole = read(answers, f"{path}.json")
+    counts = Counter(one["outcome"] or "none" for one in whole["answers"])
+    first = read(answers, f"{path}/part/all/0.json")
+
+    assert {group: many for group, many in whole["groups"].items() if many} == counts
+    assert {**first, "answers": 0} == {**whole, "answers": 0}
+    assert sorted(first["answers"], key=whole["answers"].index) == whole["answers"]  # fewer than twenty of each
+    for group, many in whole["groups"].items():
+        part = read(answers, f"{path}/part/{group}/0.json")["answers"]
+        assert part == [one for one in whole["answers"] if (one["outcome"] or "none") == group]
+        assert len(part) == many
+    assert read(answers, f"{path}/part/all/1.json")["answers"] == []
+    assert answers.get(f"{path}/part/others/0.json") is None
+
+
+def test_a_large_board_comes_in_parts(bench: Callable[..., Bench], where: str) -> None:
+    """Forty rows first, with how many there are; all parts together are the whole."""
+    played = bench(script)
+    played.play(*(played.subject(f"acme/m{place}") for place in range(41)), runs=1)
+    with answering(where) as made:
+        path = f"boards/{first_board(made)}"
+        whole, first, second = (read(made, f"{path}{part}.json") for part in ("", "/part/0", "/part/1"))
+
+        assert (whole["parts"], first["parts"], whole["subjects"], whole["ranked"]) == (0, 1, 41, 41)
+        assert [*first["rows"], *second["rows"]] == whole["rows"]
+        assert len(first["rows"]) == 40
+        assert {**first, "rows": 0, "parts": 0} == {**whole, "rows": 0}
+        assert made.get(f"{path}/part/2.json") is None
+
+
+def test_two_alone_are_compared_as_among_all(answers: Answers) -> None:
+    """What is said of a pair does not depend on who else is asked about."""
+    path = f"boards/{first_board(answers)}/compare"
+    one, other, _ = (row["subject"]["id"] for row in read(answers, f"boards/{first_board(answers)}.json")["rows"])
+    whole, alone = read(answers, f"{path}/{one}.json"), read(answers, f"{path}/{one}/{other}.json")
+
+    assert alone == {**whole, "others": [found for found in whole["others"] if found["subject"] == other]}
+    assert answers.get(f"{path}/{one}/nobody.json") is None
+
+
 def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> None:
     """The second minus the first, with the intervals of `aib compare`."""
     board = read(answers, f"boards/{first_board(answers)}.json")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email import message_from_string
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from viewed import Browser, answering, script, served
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import HEADERS, POLICY, read_page
+from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.search_index import SearchState
 from independence_bench.viewer.server import listen
 
@@ -83,7 +85,7 @@ def test_a_bug_tells_it_too(browser: Browser) -> None:
     def broken() -> SearchState:
         raise RuntimeError("a bug in the making of an index")
 
-    browser.live.answers = replace(browser.live.answers, search=broken)
+    browser.live.current = browser.live.current[0], replace(browser.live.answers, search=broken).get
     status, headers, body = browser.get("/api/search/index.json")
 
     assert (status, headers["Content-Type"], guarded(headers)) == (500, "application/json", True)
@@ -208,16 +210,33 @@ def test_what_is_not_there_is_one_line(shared: Browser, path: str) -> None:
 
 
 def test_the_store_is_not_touched(played: Path, where: str) -> None:
-    """Every answer is read, and the file's bytes are what they were."""
+    """Every answer is read, and the file's bytes are what they were: nothing took long."""
     shutil.copy(played, where)
     before = hashlib.sha256(Path(where).read_bytes()).hexdigest()
 
     with answering(where) as answers:
         paths = list(answers.paths())
-    with open_store(where, create=False) as store, served(store) as browser:
+    with open_store(where, create=False) as store, served(store, clock=lambda: 0.0) as browser:
         browser.searchable()
         assert all(browser.get(f"/api/{path}")[0] == 200 for path in paths)
     assert hashlib.sha256(Path(where).read_bytes()).hexdigest() == before
+
+
+def test_what_took_long_is_kept_until_something_changes(played: Path, where: str) -> None:
+    """A second start shows what the first one worked out; after another judgement it is worked out again."""
+    shutil.copy(played, where)
+    seconds = count(step=2)  # between two looks at the clock
+    with open_store(where, create=False) as store:
+        first = Live(store, clock=lambda: float(next(seconds)))
+        first.keep()
+        index = first.current[1]("index.json")
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE worked_out SET value = 'kept' WHERE name = 'index.json'")
+        assert Live(store).current[1]("index.json") == b"kept"
+        assert Live(store, offer=replace(OFFER, label="ada")).current[1]("index.json") != b"kept"
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE judgements SET stored_at = stored_at + 1")
+        assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]
 
 
 def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None:

@@ -9,7 +9,7 @@ test("what the store gains while the page is open appears by itself", async ({ p
   await expect(page.getByRole("contentinfo")).toContainText("live: follows the store");
   // the server's answer with another version, and one subject fewer: as if something had been judged
   await page.route("**/api/index.json", (route) => route.fulfill({ json: { ...index, version: "another" } }));
-  await page.route(`**/api/boards/${board}.json`, async (route) => {
+  await page.route(`**/api/boards/${board}/part/0.json`, async (route) => {
     const answered = (await (await route.fetch()).json()) as { rows: unknown[] };
     await route.fulfill({ json: { ...answered, rows: answered.rows.slice(1) } });
   });

@@ -324,7 +324,7 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
     """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
     ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
     indices = [row.score.index for row in ordered if row.score.index is not None]
-    ranks = {index: 1 + sum(other > index for other in indices) for index in indices}
+    ranks = {index: rank for rank, index in reversed(list(enumerate(indices, start=1)))}  # the first of equal ones
     ranked = tuple(replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None)
     ranked = ranked if with_ranks else tuple(replace(row, rank=None) for row in ranked)
     return ranked, tuple(row for row in ordered if row.score.index is None)

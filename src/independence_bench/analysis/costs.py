@@ -10,7 +10,7 @@ where the price of an answer is not known there is no cost. Formats nothing.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import fsum
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import Key, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, judgements_of, results_of
 from independence_bench.judging.name_question import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -253,24 +253,6 @@ def _disagreements(compared: Iterable[_Item]) -> tuple[Disagreement, ...]:
 # ---------------------------------------------------------------- of the rows of a board
 
 
-def reply_lengths(connection: Connection, board: Board) -> dict[str, float]:
-    """Subject hash -> mean characters of its valid replies in the conversations that count; without who has none.
-
-    Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
-    share counts once.
-    """
-    (results,) = results_of(connection, board.protocol, board.configurations)
-    keys = stored_results.reply_keys(connection, results.slots)
-    characters = stored_results.reply_characters(connection)
-    lengths = {}
-    for subject, mine in results.by_subject.items():
-        replies = dict.fromkeys(key for played in mine for key in keys[played.row.id])
-        length = mean_of([float(characters[key]) for key in replies if key in characters])
-        if length is not None:
-            lengths[subject] = length
-    return lengths
-
-
 NOT_BOUGHT = ("person", *EMBEDDED_JUDGES)  # judges whose marks cost nothing
 CAME = (ANSWERED, CUT_OFF)  # outcomes that a provider is paid for
 
@@ -289,19 +271,31 @@ class SubjectCost:
         return None if self.dollars is None or self.judging is None else self.dollars + self.judging
 
 
-def subject_costs(connection: Connection, board: Board, records: BoardRecords | None = None) -> dict[str, SubjectCost]:
+def results_behind(board: Board, records: BoardRecords) -> Results:
+    """The conversations that the rows of *board* are made of."""
+    return next(group for group in records.every if group.configurations == board.configurations)
+
+
+def subject_costs(
+    connection: Connection, board: Board, records: BoardRecords | None = None, subjects: Collection[str] | None = None
+) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
 
-    *records*: what the board was made of, if at hand.
+    *records*: what the board was made of, if at hand. *subjects*: of these alone; None: of all.
     """
     if records is None:
         (results,) = results_of(connection, board.protocol, board.configurations)
-        judged = judgements_of(connection, [results])
     else:
-        results = next(group for group in records.every if group.configurations == board.configurations)
-        judged = [judgement for judgement in records.judgements if judgement.about in results.keys]
-    keys = stored_results.reply_keys(connection, results.slots)
-    replies, judgements = (usage.attempt_costs(connection, kind) for kind in ("reply", "judgement"))
+        results = results_behind(board, records)
+    wanted = {of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects}
+    about = {played.key for mine in wanted.values() for played in mine}
+    every = judgements_of(connection, [results]) if records is None else records.judgements
+    judged = [judgement for judgement in every if judgement.about in about]
+    keys = stored_results.reply_keys(connection, results.slots, subjects)
+    called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
+    replies, judgements = (
+        usage.attempt_costs(connection, kind, None if subjects is None else called) for kind in ("reply", "judgement")
+    )
     specs = registry.judge_specs(connection)
     given: dict[Key, list[str]] = defaultdict(list)  # to the key of each judgement by the board's judge, or its jury
     bought = set()  # of those keys
@@ -311,7 +305,7 @@ def subject_costs(connection: Connection, board: Board, records: BoardRecords | 
             if specs.get(judgement.judge_hash, {}).get("kind") not in NOT_BOUGHT:
                 bought.add(judgement.key)
     costs = {}
-    for subject, mine in results.by_subject.items():
+    for subject, mine in wanted.items():
         asked_for = dict.fromkeys(key for played in mine for key in keys[played.row.id])
         marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
         attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]

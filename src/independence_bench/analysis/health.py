@@ -133,13 +133,11 @@ def left_out(
         else protocol.needed & {mark.name for mark in scenario.marks}
         for scenario in protocol.scenarios
     }
-    for played in conversations:
-        for given in judges:
-            judgement = given.get(played.key)
-            if judgement is not None and judgement.reason is None:
-                needed = by_scenario[played.scenario.id]
-                wanted.update({_without_reply(mark) for mark in needed})
-                gone.update({_without_reply(mark) for mark in needed - judgement.marks.keys()})
+    found = ((by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges)
+    judged = [(needed, one.marks.keys()) for needed, one in found if one is not None and one.reason is None]
+    for needed, there in () if all(needed <= there for needed, there in judged) else judged:
+        wanted.update({_without_reply(mark) for mark in needed})
+        gone.update({_without_reply(mark) for mark in needed - there})
     ordered = sorted(wanted, key=lambda mark: (-gone[mark] / wanted[mark], mark)) if gone else ()
     return {mark: Share(gone[mark], wanted[mark]) for mark in ordered}
 

@@ -33,7 +33,7 @@ from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
-from independence_bench.protocol.scoring import Marks, Slot
+from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store import registry
@@ -174,9 +174,9 @@ def results_of(
 
 def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
-    keys = {key for results in every for key in results.keys}
-    stored = stored_results.judgement_rows(connection, {rubric for _, rubric in keys})
-    return [judgement for judgement in stored if judgement.about in keys]
+    counted = [results.keys for results in every]
+    stored = stored_results.judgement_rows(connection, {rubric for keys in counted for _, rubric in keys})
+    return [judgement for judgement in stored if any(judgement.about in keys for keys in counted)]
 
 
 def _counted(
@@ -198,6 +198,23 @@ def _counted(
             here[subject].add(run)
     counted = {subject: runs_that_count(runs, every, here[subject]) for subject, runs in played.items()}
     return tuple(row for row in stored if row.run in counted[row.subject_hash])
+
+
+def reply_lengths(connection: Connection, results: Results, subjects: Collection[str]) -> dict[str, float]:
+    """Of *subjects*, by hash: mean characters of the valid replies in conversations that count; without who has none.
+
+    Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
+    share counts once.
+    """
+    keys = stored_results.reply_keys(connection, results.slots, subjects)
+    characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
+    lengths = {}
+    for subject in subjects:
+        replies = dict.fromkeys(key for played in results.by_subject.get(subject, ()) for key in keys[played.row.id])
+        length = mean_of([float(characters[key]) for key in replies if key in characters])
+        if length is not None:
+            lengths[subject] = length
+    return lengths
 
 
 # ---------------------------------------------------------------- what a person labels
@@ -241,15 +258,16 @@ def asked_elsewhere(
     protocol that has judged what only that one has; where all of its judgements here belong to such protocols, it was
     not asked about this one. Who has judged everything here is not looked at: that is a board whatever it was for.
     """
+    others = [one for one in registry.stored_protocols(connection) if one[1] != protocol.name]
+    if not others:
+        return frozenset()
     given: dict[str, set[Key]] = defaultdict(set)
     for judgement in judgements:
         given[judgement.judge_hash].add(judgement.about)
     to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}
     left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
     explained: dict[str, set[Key]] = defaultdict(set)
-    for _, name, files in registry.stored_protocols(connection) if left else ():
-        if name == protocol.name:
-            continue
+    for _, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing
             there: dict[str, set[Key]] = defaultdict(set)
             for judgement in judgements_of(connection, results_of(connection, parse(files, where=name))):

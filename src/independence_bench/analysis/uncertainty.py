@@ -28,10 +28,9 @@ from independence_bench.analysis.statistics.generalization import (
     Answers,
     all_differences,
     limits_of,
-    pairs_of,
-    ranking_p,
     shrunken,
     standings,
+    told_apart,
 )
 from independence_bench.analysis.statistics.intervals import LEVEL, Limits
 from independence_bench.analysis.statistics.run_order import order_p
@@ -127,8 +126,8 @@ class BoardUncertainty:
         scores = scores_rerun(measured)
         drawn = None if scores is None or measured.run_effects.beyond else shrunken(scores)
         points = (index.low + index.unit * measured.mean).tolist()
-        every = ranking_p(measured, noise, *pairs_of(len(of_index)))
-        rerun, new_scenarios = (None if p is None else standings(points, p, least) for p in every)
+        every = told_apart(measured, noise)
+        rerun, new_scenarios = (None if apart is None else standings(points, apart, least) for apart in every)
         return [
             RowUncertainty(
                 of_subject,

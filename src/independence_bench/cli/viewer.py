@@ -45,10 +45,10 @@ def view(
 ) -> None:
     """Read every conversation behind the numbers, in the browser.
 
-    It serves this machine only, and the printed address holds a new access token each time. It changes nothing in the
-    store, unless --label lets you mark conversations: blind, one at a time, stored as by `aib label`. New conversations
-    and marks of a running command appear automatically. All protocols of the store are shown, or the one that is named.
-    Ctrl-C ends it.
+    It serves this machine only, and the printed address holds a new access token each time. It changes no result,
+    unless --label lets you mark conversations: blind, one at a time, stored as by `aib label`. What takes long to work
+    out is kept in the store. New conversations and marks of a running command appear automatically. All protocols of
+    the store are shown, or the one that is named. Ctrl-C ends it.
     """
     if sample is not None and labeller is None:
         raise WrongUse("--sample goes with --label NAME")

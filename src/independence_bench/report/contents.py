@@ -124,7 +124,9 @@ def read_contents(
         naming=naming_of(_on(main, readings)),
         complexity=measure_board(main),
         reliability=measure_reliability(together),
-        details=tuple(Detail(row, _scored(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows),
+        details=tuple(
+            Detail(row, scored_marks(main, row), spent.get(row.subject.hash, SubjectCost())) for row in main.rows
+        ),
         spending=spending,
         held=held(store, protocol, main.judge) if records and character_of(protocol) and not protocol.canary else {},
         imported=imported,
@@ -150,7 +152,7 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     ]
 
 
-def _scored(board: Board, row: Row) -> dict[str, tuple[int, int]]:
+def scored_marks(board: Board, row: Row) -> dict[str, tuple[int, int]]:
     """Mark -> (transcripts that have it, transcripts planned for it), over all runs of the row."""
     found = {}
     for name in row.score.means:

@@ -89,6 +89,11 @@ class Store:
                 self._version = None if connection is None else version_of(connection, self.shown)
         return self._version is not None
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether it is made, and of the version that this program writes."""
+        return self.is_there() and self._version == VERSION
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one moment of the store and blocks no other process."""

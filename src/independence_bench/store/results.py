@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, Generic, TypeVar
 
+from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
 
 from independence_bench.hashing import canonical
@@ -16,6 +18,7 @@ from independence_bench.store.rows import fields_of, in_chunks, insert_once, ins
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
+BATCH = 1000  # rows that are read at once
 
 
 # ---------------------------------------------------------------- replies and transcripts
@@ -60,10 +63,14 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
     return {key: Reply(*values) for key, *values in found}
 
 
-def reply_characters(connection: Connection) -> dict[str, int]:
-    """The key of every valid reply, and how many characters it has."""
-    found = connection.execute(select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid"))
-    return {key: int(length) for key, length in found}
+def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
+    """How many characters each of those replies has that is valid, by its key."""
+    wanted = select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid")
+    return {
+        key: int(length)
+        for some in in_chunks(keys)
+        for key, length in connection.execute(wanted.where(replies.c.key.in_(some)))
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,16 @@ def transcript_rows(
 ) -> list[TranscriptRow]:
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
-    return [TranscriptRow(*row) for row in connection.execute(wanted).all()]
+    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    # a hundred thousand rows have a few thousand texts: whose hash, of what, where
+    with undamaged():
+        return [
+            TranscriptRow(
+                key, intern(script), intern(of), run, intern(system), intern(delivery), intern(scenario), intern(state),
+                reason, intern(heard), *counts,
+            )
+            for key, script, of, run, system, delivery, scenario, state, reason, heard, *counts in found
+        ]  # fmt: skip
 
 
 def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
@@ -217,11 +233,18 @@ def read_lines(packed: bytes) -> Transcript:
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
-    found = connection.execute(select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts)))
+def reply_keys(
+    connection: Connection, scripts: Collection[str], subjects: Collection[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id.
+
+    *subjects*: of these alone (their hashes); None: of all.
+    """
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
+    if subjects is not None:
+        wanted = wanted.where(transcripts.c.subject_hash.in_(list(subjects)))
     with undamaged():
-        return {row[0]: tuple(json.loads(row[1])) for row in found.all()}
+        return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
 
 
 # ---------------------------------------------------------------- judgements
@@ -284,7 +307,7 @@ def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Jud
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    return [_judgement(row) for row in connection.execute(wanted).all()]
+    return [_judgement(row) for row in connection.execute(wanted.execution_options(yield_per=BATCH))]
 
 
 def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
@@ -297,7 +320,8 @@ def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
     with undamaged():
-        return Judgement(key, heard, rubric, judge, json.loads(marks), reasoning, reason)
+        about = intern(heard), intern(rubric), intern(judge)
+        return Judgement(key, *about, from_json(marks, cache_strings="keys"), reasoning, reason)
 
 
 # ---------------------------------------------------------------- answers to calls

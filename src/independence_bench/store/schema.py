@@ -18,6 +18,7 @@ readings      which option each reply of a stem's conversation takes (since vers
 jobs          what several workers do together (since version 6)
 workers       each worker of a job: an owner of attempts, and its part of the job's budget (since version 6)
 closures      endpoints that take no more calls of a job: out of money, key refused (since version 6)
+worked_out    what took long to work out of all this, for as long as it stays as it is (since version 8)
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ transcripts = Table(
     Column("cut_off", Whole, nullable=False),  # of those
     Column("plain_text", Whole, nullable=False),
     Column("reasoned", Whole, nullable=False),
-    Column("finished_at", Real, nullable=False),
+    Column("finished_at", Real, nullable=False, index=True),  # whether anything is new is asked every few seconds
 )
 
 judgements = Table(
@@ -224,7 +225,7 @@ judgements = Table(
     Column("marks", Text, nullable=False),  # JSON: mark -> number
     Column("reasoning", Text, nullable=False),
     Column("attempt_id", Whole, ForeignKey("attempts.id")),  # NULL: no call was made for it
-    Column("stored_at", Real, nullable=False),
+    Column("stored_at", Real, nullable=False, index=True),
     Index("judgements_by_heard", "heard_hash", "rubric_hash"),
 )
 
@@ -299,6 +300,14 @@ readings = Table(
     Column("transcript", String(64), ForeignKey("transcripts.id"), primary_key=True),
     Column("rule", String(64), nullable=False),  # hash of the rule that read
     Column("options", Text, nullable=False),  # JSON: [reply's name, label or null], in order
+)
+
+worked_out = Table(
+    "worked_out",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("cause", String(64), nullable=False),  # hash of what it was worked out of, and by what program
+    Column("value", Text, nullable=False),
 )
 
 decisions = Table(

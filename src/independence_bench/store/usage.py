@@ -114,12 +114,17 @@ class AttemptCost:
     seconds: float | None  # from sending to the end; None: not known
 
 
-def attempt_costs(connection: Connection, kind: Literal["reply", "judgement"]) -> Mapping[str, Sequence[AttemptCost]]:
-    """Key of each call of that kind -> its attempts that have ended, in order."""
+def attempt_costs(
+    connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
+) -> Mapping[str, Sequence[AttemptCost]]:
+    """Key of each call of that kind, or of those of these *keys* -> its attempts that have ended, in order."""
     found: dict[str, list[AttemptCost]] = defaultdict(list)
-    ended = (calls.c.kind == kind, attempts.c.outcome.is_not(None))
-    for row in connection.execute(select_attempts(*AttemptCost.__dataclass_fields__).where(*ended)).all():
-        found[row.key].append(AttemptCost(*row))
+    ended = select_attempts(*AttemptCost.__dataclass_fields__).where(
+        calls.c.kind == kind, attempts.c.outcome.is_not(None)
+    )
+    for wanted in [ended] if keys is None else (ended.where(calls.c.key.in_(some)) for some in in_chunks(keys)):
+        for row in connection.execute(wanted).all():
+            found[row.key].append(AttemptCost(*row))
     return found
 
 

@@ -156,8 +156,8 @@ class AnswerService:
         """The answer at *path*."""
         if path == "index.json":
             self._threads.submit(self._live.look)  # whether the store has changed
-        answers = self._live.answers
-        tag = f'"{answers.catalog.version}-{self._started}"'
+        state, answer = self._live.current
+        tag = f'"{state}-{self._started}"'
         of_store = not path.startswith("search/")  # the index may be of a moment ago
         if of_store and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
@@ -166,7 +166,7 @@ class AnswerService:
                 # where nobody reads it any more, none is begun
                 gone = await request.is_disconnected()
                 work = asyncio.get_running_loop().run_in_executor
-                body = None if gone else await work(self._threads, answers.get, path)
+                body = None if gone else await work(self._threads, answer, path)
         except BenchError as error:
             return _problem(503, " ".join(str(error).split()))
         if body is None:

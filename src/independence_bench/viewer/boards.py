@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
@@ -13,10 +15,13 @@ from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     SettingComparison,
     compare_configurations,
+    compare_efforts,
+    compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, reply_lengths
+from independence_bench.analysis.costs import IndexPrice, price_indices, results_behind
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.item_analysis import ScenarioFacts
+from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
+from independence_bench.analysis.results import reply_lengths
 from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Dimension
@@ -25,7 +30,6 @@ from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
 from independence_bench.report.board_notes import of_first, of_kin, of_lost, of_prompt
 from independence_bench.report.board_view import of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes
-from independence_bench.report.contents import Contents
 from independence_bench.report.encode import (
     POINTS,
     WHOLE,
@@ -39,7 +43,7 @@ from independence_bench.report.encode import (
 )
 from independence_bench.viewer import fragments
 from independence_bench.viewer.fragments import Citation, ProtocolEntry, SubjectFacts
-from independence_bench.viewer.snapshot import BoardEntry, Catalog, scenario_slug, subject_id
+from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, scenario_slug, subject_id
 from independence_bench.viewer.versions import OtherVersion, other_versions
 
 BY_TABLE = (
@@ -47,6 +51,7 @@ BY_TABLE = (
     "(docs/embedded-judge.md)."
 )
 NOT_ALL_SCORED = "no interval is known to hold where stems are not scored"
+ROWS = 40  # of a board in one part of it: more than a screen has, and some 200 kB
 NO_JUDGE = "Nothing on this board is judged yet."
 OTHER_RULES = (
     "By the rules of published numbers, not by our own: marks count though others are missing, and means are rounded "
@@ -91,6 +96,14 @@ class BoardRow:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardPart:
+    """`api/boards/<board>/part/<n>.json`, from 1: rows that the first part lacks."""
+
+    version: str
+    rows: tuple[BoardRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedWithItself:
     """A subject that can be compared with itself: `api/settings/<series>/<subject>.json` is there."""
 
@@ -109,7 +122,7 @@ class IndexLine:
 
 @dataclass(frozen=True, slots=True)
 class BoardAnswer:
-    """`api/boards/<board>.json`: one entry."""
+    """`api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone."""
 
     version: str
     board: BoardEntry
@@ -117,6 +130,10 @@ class BoardAnswer:
     dimensions: tuple[Dimension, ...]
     scenarios: tuple[ScenarioFacts, ...]  # in the protocol's order
     rows: tuple[BoardRow, ...]  # ranked ones first, by rank; then incomplete ones by label
+    ranked: int  # how many subjects have an index, in whatever part
+    subjects: int  # how many there are
+    reach: tuple[float, float] | None  # the ends of all indices and their intervals; null: there are none
+    parts: int  # how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
     index_lines: tuple[IndexLine, ...]  # the lowest first; empty without options
     ids: Mapping[str, str]  # of subjects, by their labels below
     providers: tuple[SettingComparison, ...]  # subjects that are the same but for who serves them
@@ -129,24 +146,37 @@ class BoardAnswer:
     citation: Citation
 
 
-def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
-    """`api/boards/<board>.json`."""
-    board = catalog.board(entry)
-    contents = catalog.contents(entry, board)
-    series = catalog.series(entry)
+def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -> BoardAnswer:
+    """`api/boards/<board>.json`; as *part* 0 with its first rows alone."""
+    board, series, first = catalog.board(entry), catalog.series(entry), part == 0
+    rows = board.rows[:ROWS] if first else board.rows
+    played = Counter(row.subject.model for row in board.rows)  # under several settings
+    spent = catalog.costs(entry, [row for row in board.rows if played[row.subject.model] > 1])
+    providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
+    configurations = compare_configurations(series, entry.judge)
+    named = {one.label for of in (*providers, *efforts) for one in of.variants}
+    named |= {one.label for one in configurations.subjects} if configurations else set()
+    sure = [row.uncertainty.index for row in board.ranked]
+    known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
+    ends = [end for interval in known for end in (interval.low, interval.high)]
+    ends += [row.score.index for row in board.ranked if row.score.index is not None]
     return BoardAnswer(
         version=catalog.version,
         board=entry,
         protocol=fragments.protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
-        scenarios=scenarios(entry, contents),
-        rows=tuple(rows_by_id(catalog, entry, board).values()),
+        scenarios=scenarios(entry, catalog.items(entry)),
+        rows=tuple(board_rows(catalog, entry, board, rows)),
+        ranked=len(board.ranked),
+        subjects=len(board.rows),
+        reach=(min(ends), max(ends)) if ends else None,
+        parts=ceil(len(board.rows) / ROWS) - 1 if first else 0,
         index_lines=tuple(IndexLine(*line) for line in equal_indices(board.protocol.score)),
-        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows},
-        providers=contents.providers,
-        efforts=contents.efforts,
+        ids={row.label: subject_id(row.subject) for one in (*series, board) for row in one.rows if row.label in named},
+        providers=tuple(providers),
+        efforts=tuple(efforts),
         why=fragments.why_no_interval(board),
-        configurations=compare_configurations(series, entry.judge),
+        configurations=configurations,
         in_several=tuple(
             ComparedWithItself(
                 subject_id(one.row.subject),
@@ -159,6 +189,17 @@ def board_answer(catalog: Catalog, entry: BoardEntry) -> BoardAnswer:
         remarks=tuple(_remarks(board)),
         citation=fragments.citation(catalog, entry),
     )
+
+
+def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer | BoardPart:
+    """`api/boards/<board>/part/<n>.json`: the board with its first rows, and behind it the others."""
+    part, board = int(number), catalog.board(entry)
+    if part == 0:
+        return board_answer(catalog, entry, part)
+    rows = board.rows[part * ROWS : (part + 1) * ROWS]
+    if not rows:
+        raise NotThere(number)
+    return BoardPart(catalog.version, tuple(board_rows(catalog, entry, board, rows)))
 
 
 def board_table(answer: BoardAnswer) -> bytes:
@@ -241,19 +282,14 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def rows_by_id(catalog: Catalog, entry: BoardEntry, board: Board) -> dict[str, BoardRow]:
-    """Every row by its subject's id, ranked ones first."""
-    return catalog.kept(
-        f"rows of {entry.id}",
-        lambda: {row.subject.id: row for row in _rows(catalog, board, catalog.contents(entry, board))},
-    )
-
-
-def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
-    prices = {price.label: price for price in contents.prices}
-    scores = dict(contents.complexity.scores)
+def board_rows(catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row]) -> list[BoardRow]:
+    """*rows* of *board*, each with what it cost and how long its replies are."""
+    ranked = [row for row in rows if row.score.index is not None]
+    prices = {price.label: price for price in price_indices(ranked, catalog.costs(entry, ranked))}
+    scores = dict(catalog.items(entry).scores)
     with catalog.store.reading() as connection:
-        lengths = reply_lengths(connection, board)
+        asked = [row.subject.hash for row in rows]
+        lengths = reply_lengths(connection, results_behind(board, entry.edition.records), asked)
     why = fragments.why_no_interval(board)
 
     def why_of(row: Row) -> str | None:
@@ -289,7 +325,7 @@ def _rows(catalog: Catalog, board: Board, contents: Contents) -> list[BoardRow]:
             branches=row.branches,
             by_rule=row.by_rule if row.score.index is None and not row.excluded else None,
         )
-        for row in board.rows
+        for row in rows
     ]
 
 
@@ -303,13 +339,10 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def scenarios(entry: BoardEntry, contents: Contents) -> tuple[ScenarioFacts, ...]:
+def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
     """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
     titles = {one.name: one.title for one in entry.edition.protocol.experiments}
-    return tuple(
-        replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment])
-        for one in contents.complexity.scenarios
-    )
+    return tuple(replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment]) for one in items.scenarios)
 
 
 def _remarks(board: Board) -> Sequence[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
@@ -82,7 +83,10 @@ class ComparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board."""
+    """`api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board.
+
+    `compare/<subject>/<other>.json`: beside that one alone, which a board of any size has soon.
+    """
 
     version: str
     board: str
@@ -125,22 +129,26 @@ class SubjectSettingsAnswer:
     configurations: tuple[InConfiguration, ...]  # two or more, in the protocol's order
 
 
-def comparisons_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`."""
+def comparisons_answer(
+    catalog: Catalog, entry: BoardEntry, subject: str, other: str | None = None
+) -> ComparisonsAnswer:
+    """`api/boards/<board>/compare/<subject>.json`; with *other*, beside that one alone."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
+    beside = [one for one in board.rows if one is not row] if other is None else [catalog.row(board, other)]
     compared = all_compared(board.protocol)
-    values = catalog.kept(
-        f"values on {entry.id}", lambda: {one.subject.hash: values_on(board, one) for one in board.rows}
-    )
+    values = {
+        one.subject.hash: catalog.kept(("values", entry.id, one.subject.hash), partial(values_on, board, one))
+        for one in (row, *beside)
+    }
     why = fragments.why_no_interval(board)
     others = []
-    for pair in compare_pairs(board, [(row, one) for one in board.rows if one is not row], values):
-        other = pair.second
+    for pair in compare_pairs(board, [(row, one) for one in beside], values):
+        second = pair.second
         unknown = "; ".join(pair.scores.why_no_interval) or None
         apart = differences_of(compared, pair.scores, why or unknown)
-        named = subject_id(other.subject), other.label, statement(pair)
-        theirs = values_shown(compared, values[other.subject.hash])
+        named = subject_id(second.subject), second.label, statement(pair)
+        theirs = values_shown(compared, values[second.subject.hash])
         others.append(ComparedSubject(*named, *theirs, apart, pair.branches))
     asked = (catalog.version, entry.id, subject, row.label)
     mine = values_shown(compared, values[row.subject.hash])

@@ -2,7 +2,8 @@
 changed. The search index is made in a thread of its own.
 
 Reading takes a while with a large store, so the earlier answers are served until the new ones are there, and a store
-that changes all the time is read again at most for a part of the time. The same holds for the search index.
+that changes all the time is read again at most for a part of the time. The same holds for the search index. What is
+looked at first is kept in the store if it took long, so the next start shows it at once and reads the rest meanwhile.
 """
 
 from __future__ import annotations
@@ -11,11 +12,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from pathlib import Path
 
+import independence_bench
+from independence_bench import __version__
 from independence_bench.errors import StoreError
+from independence_bench.hashing import content_hash, text_hash
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
+from independence_bench.store.worked_out import cause_of, find_worked_out, keep_worked_out
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import Search, SearchState, build_search
@@ -23,10 +32,14 @@ from independence_bench.viewer.snapshot import Catalog, read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it, or making an index of it, took, it is left alone
+SOON = 20_000  # conversations: an index of more takes minutes and memory, so it is made when somebody searches
 QUIET = 2.0  # seconds that belong to the first table before an index is made, unless somebody searches at once
 PATIENCE = 5.0  # seconds that an index which is given up is waited for
 
+LONG = 1.0  # seconds: what takes as long to work out is kept in the store
+
 Newest = Callable[[], Catalog]
+Current = tuple[str, Callable[[str], bytes | None]]  # the state of the store, and the answers about it: path -> bytes
 
 OFFER = Offer(
     frozen=False,
@@ -50,7 +63,23 @@ class Live:
         self._search = SearchCache(clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
-        self.answers = self._read()
+        self._reading = threading.Lock()
+        self._answers: Answers | None = None
+        self._unkept: tuple[str, dict[str, str]] | None = None
+        self._preparing: threading.Thread | None = None
+        state, cause = self._cause()
+        kept = {path: body.encode() for path, body in find_worked_out(store, cause).items()}
+        self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
+        if not kept:
+            self._read()
+
+    @property
+    def answers(self) -> Answers:
+        """Those of the newest state that was read: waits for the first time that it is."""
+        if self._answers is None:
+            self._read()
+        assert self._answers is not None  # noqa: S101 - it was read
+        return self._answers
 
     def look(self) -> None:
         """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
@@ -62,8 +91,9 @@ class Live:
             started = self._clock()
             with self._store.reading() as connection:
                 state = state_of(connection)
-            if state != self.answers.catalog.version:
-                self.answers = self._read()
+            if state != self.current[0]:
+                self._read(again=True)
+                self.keep()
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
@@ -72,22 +102,57 @@ class Live:
 
     def begin(self) -> None:
         """Prepare beside the serving what takes long."""
-        self._search.prepare(self._newest)
+        self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
+        self._preparing.start()
+
+    def keep(self) -> None:
+        """Keep in the store what took long to work out, for the next start."""
+        if self._unkept is not None:
+            keep_worked_out(self._store, *self._unkept)
+            self._unkept = None
+
+    def _prepare(self) -> None:
+        with suppress(StoreError):  # whoever asks is told
+            self.keep()
+            answers = self.answers
+            for first in islice(answers.catalog.transcripts, 1):
+                answers.get(f"transcripts/{first}.json")  # finds what all others need, too
+            if len(answers.catalog.transcripts) <= SOON:
+                self._search.prepare(self._newest)
 
     def close(self) -> None:
         """End what is being prepared."""
         self._search.close()
+        if self._preparing is not None:
+            self._preparing.join(PATIENCE)
 
     def _newest(self) -> Catalog:
         return self.answers.catalog
 
-    def _read(self) -> Answers:
-        catalog = read_catalog(self._store, self._protocols)
-        answers = Answers(catalog, self._offer, lambda: self._search.of(self._newest))
-        # what is looked at first: the list of boards, and the one to open with
-        for first in list(catalog.entries)[:1]:
-            answers.get(f"boards/{first}.json")
-        return answers
+    def _cause(self) -> tuple[str, str]:
+        """The state of the store, and the hash of all that the answers about it depend on."""
+        return cause_of(self._store, program(), repr(self._offer), *(one.hash for one in self._protocols))
+
+    def _read(self, again: bool = False) -> None:
+        with self._reading:
+            if self._answers is not None and not again:
+                return  # another thread has done it meanwhile
+            started, (state, cause) = self._clock(), self._cause()
+            catalog = read_catalog(self._store, self._protocols)
+            answers = Answers(catalog, self._offer, lambda: self._search.of(self._newest))
+            # what is looked at first: the list of boards, and the one to open with
+            paths = ["index.json", *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1])]
+            bodies = {path: (answers.get(path) or b"").decode() for path in paths}
+            if self._clock() - started > LONG and state == catalog.version:
+                self._unkept = cause, bodies
+            self._answers, self.current = answers, (catalog.version, answers.get)
+
+
+@cache
+def program() -> str:
+    """The hash of this program's own text: another one may give other answers about the same store."""
+    files = sorted(Path(independence_bench.__file__).parent.rglob("*.py"))
+    return content_hash([__version__, *(text_hash(file.read_text(encoding="utf-8")) for file in files)])
 
 
 class Halted(Exception):

@@ -29,6 +29,7 @@ from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at
 from independence_bench.viewer.versions import other_versions
 
 ID = r"([a-z0-9-]{1,80})"
+NUMBER = r"([0-9]{1,6})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,13 +160,16 @@ ROUTES = (
     Route("methods", lambda answers: methods.methods_answer(answers.catalog)),
     Route(f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)),
     Route(f"raw/{ID}", _raw),
-    Route(f"boards/{ID}", _BOARD, boards.board_table, kept=True),
+    Route(f"boards/{ID}", _BOARD, boards.board_table),
+    Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part), kept=True),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
     Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/persona", _on_board(persona.persona_answer)),
     Route(f"boards/{ID}/subjects/{ID}", _on_board(subjects.subject_answer), subjects.subject_table),
     Route(f"boards/{ID}/scenarios/{ID}", _on_board(scenarios.scenario_answer), scenarios.scenario_table),
+    Route(f"boards/{ID}/scenarios/{ID}/part/{ID}/{NUMBER}", _on_board(scenarios.scenario_part)),
     Route(f"boards/{ID}/compare/{ID}", _compared, compare.comparisons_table),
+    Route(f"boards/{ID}/compare/{ID}/{ID}", _on_board(compare.comparisons_answer), compare.comparisons_table),
     Route(f"boards/{ID}/versions/{ID}", _on_board(versions.versions_answer), versions.versions_table),
     Route(
         f"settings/{ID}/{ID}",
@@ -186,6 +190,7 @@ ROUTES = (
 ANSWERS = (
     fragments.IndexAnswer,
     boards.BoardAnswer,
+    boards.BoardPart,
     subjects.SubjectAnswer,
     scenarios.ScenarioAnswer,
     transcript.TranscriptAnswer,

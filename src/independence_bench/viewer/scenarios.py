@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Literal
 
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
@@ -21,6 +22,11 @@ from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, scenario
 from independence_bench.viewer.transcripts import State, StemEntry, TranscriptEntry, listing
 
 BEGINNING = 400  # characters of an answer: all of it is in its transcript
+GROUP = 20  # answers of a group in one part
+Outcome = Literal["held", "partly", "folded"]
+Group = Literal["held", "partly", "folded", "none"]
+GROUPS: tuple[Group, ...] = ("held", "partly", "folded", "none")
+WANTED: Mapping[str, Group | None] = {"all": None, **{group: group for group in GROUPS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,10 @@ class SubjectReply:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects."""
+    """`api/boards/<board>/scenarios/<scenario>.json`: one scenario over all subjects.
+
+    `part/<group>/<n>.json` below it: with the nth twenty answers of a group alone; group all: of each group.
+    """
 
     version: str
     board: str
@@ -58,28 +67,60 @@ class ScenarioAnswer:
     rubrics: tuple[str, ...]
     presses: bool  # whether the person answers what the model has said or chosen; else nothing is held or folded in it
     histograms: tuple[MarkHistogram, ...]  # of the score, then of each mark; without those that nobody has
+    groups: Mapping[Group, int]  # how many answers there are of each outcome; none: those that have none
     answers: tuple[SubjectReply, ...]  # highest score first; those without one last
 
 
-def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> ScenarioAnswer:
-    """`api/boards/<board>/scenarios/<scenario>.json`."""
+Part = tuple[Group | None, int]  # of one group of answers, or of each: the *n*th `GROUP` of them, from 0
+
+
+def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Part | None = None) -> ScenarioAnswer:
+    """`api/boards/<board>/scenarios/<scenario>.json`; with *part*, the answers of that alone."""
     board, meant = catalog.board(entry), at(entry.edition.units, scenario)
-    contents = catalog.contents(entry, board)
-    listed = listing(catalog, entry, board)
-    replies = meant.judged or CHOOSING
-    stored = {one.row.id: one for one in entry.edition.by_unit.get(scenario, ()) if listed.counts(one)}
-    texts: dict[str, str] = {}
-    lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
-    with catalog.store.reading() as connection:
-        for row_id, transcript, _ in results.words_of(connection, {one.row.script_hash for one in stored.values()}):
-            if row_id in stored:
-                texts[stored[row_id].id] = "\n\n".join(one.text for one in transcript.lines if one.name in replies)
-    for one in stored.values():
-        lines[one.row.subject_hash].append(listed.line(one))
+    every = catalog.latest(("answers", entry.id, scenario), lambda: _without_texts(catalog, entry, board, meant))
     branches = [one for one in entry.edition.protocol.scenarios if one.stem == meant.id]
     rule = entry.edition.protocol.score_of(branches[0]) if branches else None
-    pushes = next((branch for branch in rule.branches if rule.is_ladder(branch)), None) if rule else None
-    answers = [
+    groups: dict[Group, list[SubjectReply]] = {group: [] for group in GROUPS}
+    for one in every:
+        groups[one.outcome or "none"].append(one)
+    shown = every
+    if part is not None:
+        wanted, number = part
+        of_group = slice(number * GROUP, (number + 1) * GROUP)
+        shown = [one for group, of in groups.items() if wanted in (None, group) for one in of[of_group]]
+    scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
+    return ScenarioAnswer(
+        version=catalog.version,
+        board=entry.id,
+        facts=next(one for one in boards.scenarios(entry, catalog.items(entry)) if one.id == scenario_slug(meant.id)),
+        script=fragments.script(meant),
+        scales=scales,
+        made_of=_made_of(rule),
+        branch_scales=fragments.scales(board.protocol, branches),
+        rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
+        presses=bool(branches) or presses(meant),
+        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
+        groups={group: len(of) for group, of in groups.items()},
+        answers=tuple(_with_texts(catalog, meant, shown)),
+    )
+
+
+def scenario_part(catalog: Catalog, entry: BoardEntry, scenario: str, group: str, number: str) -> ScenarioAnswer:
+    """`api/boards/<board>/scenarios/<scenario>/part/<group>/<n>.json`; group `all`: of each."""
+    return scenario_answer(catalog, entry, scenario, (at(WANTED, group), int(number)))
+
+
+def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[SubjectReply]:
+    """Every answer, highest score first, those without one last."""
+    listed, protocol = listing(catalog, entry, board), entry.edition.protocol
+    branch = next((one for one in protocol.scenarios if one.stem == meant.id), None)
+    rule = protocol.score_of(branch) if branch else None
+    pushes = next((one for one in rule.branches if rule.is_ladder(one)), None) if rule else None
+    lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
+    for stored in entry.edition.by_unit.get(scenario_slug(meant.id), ()):
+        if listed.counts(stored):
+            lines[stored.row.subject_hash].append(listed.line(stored))
+    found = [
         copied(
             SubjectReply,
             one,
@@ -88,8 +129,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
             label=catalog.labels[subject],
             outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
             marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
-            text=texts[one.id][:BEGINNING],
-            whole=len(texts[one.id]) <= BEGINNING,
+            text="",
+            whole=True,
             cut_off=any(line.cut_off for line in (one.branches if isinstance(one, StemEntry) else (one,))),
             taken=one.taken if isinstance(one, StemEntry) else None,
             decided=one.decided if isinstance(one, StemEntry) else None,
@@ -98,22 +139,17 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str) -> Scena
         for subject, mine in lines.items()
         for one in listed.stems(subject, mine) or mine
     ]
-    scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
-    return ScenarioAnswer(
-        version=catalog.version,
-        board=entry.id,
-        facts=next(one for one in boards.scenarios(entry, contents) if one.id == scenario_slug(meant.id)),
-        script=fragments.script(meant),
-        scales=scales,
-        made_of=_made_of(rule),
-        branch_scales=fragments.scales(board.protocol, branches),
-        rubrics=tuple(dict.fromkeys(text for one in branches or [meant] for text in rubric_texts(one))),
-        presses=bool(branches) or presses(meant),
-        histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in answers]),
-        answers=tuple(
-            sorted(answers, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
-        ),
-    )
+    return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
+
+
+def _with_texts(catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply]) -> Iterator[SubjectReply]:
+    keys = {one.transcript: at(catalog.transcripts, one.transcript)[1].row.id for one in shown}
+    with catalog.store.reading() as connection:
+        talks = dict(results.read_transcripts(connection, list(keys.values())))
+    for one in shown:
+        lines = at(talks, keys[one.transcript]).lines
+        text = "\n\n".join(line.text for line in lines if line.name in (meant.judged or CHOOSING))
+        yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
 def scenario_table(answer: ScenarioAnswer) -> bytes:
@@ -163,7 +199,6 @@ def _worth(answer: SubjectReply, part: Branch) -> float | None:
     return next((one.score for one in answer.branches if _part(one) == part), None)
 
 
-Outcome = Literal["held", "partly", "folded"]
 PARTS = 3  # of a score's range, one for each outcome
 SCORE = 100  # the end of a score's range
 BARS = 10  # of a score, and of a mark that has more than WHOLES values

@@ -20,14 +20,14 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
-from sqlalchemy import Connection
-
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
-from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
+from independence_bench.analysis.costs import SubjectCost, subject_costs
+from independence_bench.analysis.exam.result import ExaminedJudges
+from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
-from independence_bench.analysis.leaderboard import boards
-from independence_bench.analysis.results import Key, results_of
+from independence_bench.analysis.leaderboard import boards_of, read_examined
+from independence_bench.analysis.results import Key
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -38,12 +38,11 @@ from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.published_scoring import RULES, rules_for
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_view import exam_line
-from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.encode import View
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Judgement, TranscriptRow, judgement_rows
+from independence_bench.store.results import Judgement, TranscriptRow
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -107,6 +106,7 @@ class Edition:
     protocol: Protocol
     hash: str  # the protocol's, which takes milliseconds to make
     transcripts: tuple[StoredTranscript, ...]  # by label, run, configuration, scenario
+    records: BoardRecords  # what its boards are made of
 
     @cached_property
     def units(self) -> Mapping[str, Scenario]:
@@ -214,7 +214,7 @@ class Catalog:
         """Every board of *edition* by *rules* and *weights*, of each of its judges or of one *jury*: by its id."""
 
         def work_out() -> dict[str, Board]:
-            made = boards(self.store, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
+            made = boards_of(edition.records, edition.protocol.weighed(weights), jury=jury, rules=RULES[rules])
             return {board_id(edition, board.configurations, board.judge, rules, weights): board for board in made}
 
         return self.kept(("boards", edition.id, rules, weights, *jury), work_out)
@@ -243,28 +243,27 @@ class Catalog:
 
     def examined(self, edition: Edition) -> ExaminedJudges:
         """What the exam says of judges on the edition's boards."""
-
-        def read() -> ExaminedJudges:
-            with self.store.reading() as connection:
-                return examined_judges(connection, edition.protocol)
-
-        return self.kept(("exam", edition.id), read)
+        return cast(ExaminedJudges, edition.records.examined)  # `read_examined` has it
 
     def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
         """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
 
-        def read() -> dict[Key, list[Judgement]]:
-            by_heard: dict[Key, list[Judgement]] = defaultdict(list)
-            with self.store.reading() as connection:
-                for judgement in judgement_rows(connection, {played.key[1] for played in edition.transcripts}):
-                    by_heard[judgement.about].append(judgement)
-            return by_heard
+        def by_heard() -> dict[Key, list[Judgement]]:
+            found: dict[Key, list[Judgement]] = defaultdict(list)
+            for judgement in edition.records.judgements:
+                found[judgement.about].append(judgement)
+            return found
 
-        return self.kept(("judgements", edition.id), read)
+        return self.kept(("judgements", edition.id), by_heard)
 
-    def contents(self, entry: BoardEntry, board: Board) -> Contents:
-        """The report on *board* alone."""
-        return self.kept(("contents", entry.id), lambda: read_contents(self.store, entry.weighed, [board]))
+    def costs(self, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
+        """What each of *rows* cost, by the subject's hash."""
+        with self.store.reading() as connection:
+            return subject_costs(connection, self.board(entry), entry.edition.records, {r.subject.hash for r in rows})
+
+    def items(self, entry: BoardEntry) -> ItemAnalysis:
+        """The scenarios of the board behind *entry*."""
+        return self.kept(("items", entry.id), lambda: measure_board(self.board(entry)))
 
     def in_several(self, entry: BoardEntry) -> Sequence[SubjectInConfigurations]:
         """Who has marks in two configurations or more, by the judge, rules and weights of *entry*."""
@@ -357,9 +356,10 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
         protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in told]
         editions = {}
         for hash_, protocol in {one.hash: one for one in protocols if one.name not in hidden}.items():
-            if transcripts := _transcripts(connection, protocol, hash_, labels):
+            records = read_examined(connection, protocol)
+            if transcripts := _transcripts(records, protocol, hash_, labels):
                 id_ = slug(protocol.name, hash_)
-                editions[id_] = Edition(id_, protocol, hash_, transcripts)
+                editions[id_] = Edition(id_, protocol, hash_, transcripts, records)
         judges = registry.stored_judges(connection)
         people = registry.people_judging(connection)
         return Catalog(
@@ -378,12 +378,12 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
 
 
 def _transcripts(
-    connection: Connection, protocol: Protocol, hash_: str, labels: Mapping[str, str]
+    records: BoardRecords, protocol: Protocol, hash_: str, labels: Mapping[str, str]
 ) -> tuple[StoredTranscript, ...]:
     """Every transcript that counts for *protocol*, in the first of the places that it fills."""
     order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
     found: dict[str, StoredTranscript] = {}
-    for results in results_of(connection, protocol):
+    for results in records.every:
         for one in results.conversations:
             place = one.configuration, one.scenario, one.key, results.readings.get(one.row.id)
             found.setdefault(one.row.id, StoredTranscript(transcript_slug(hash_, one.row.id), one.row, *place))

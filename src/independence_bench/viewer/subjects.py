@@ -11,10 +11,12 @@ import numpy as np
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
 from independence_bench.analysis.compare_settings import SubjectEffect, change_between
+from independence_bench.analysis.costs import SubjectCost
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import OWN, mean_of
+from independence_bench.report.contents import scored_marks
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
@@ -112,10 +114,11 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     """`api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    contents = catalog.contents(entry, board)
-    detail = next(one for one in contents.details if one.row.subject.hash == row.subject.hash)
+    (shown,) = boards.board_rows(catalog, entry, board, [row])
+    spent = catalog.costs(entry, [row]).get(row.subject.hash, SubjectCost())
+    scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
-    marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in detail.scored]
+    marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
     listed = listing(catalog, entry, board)
     stored = [one for one in entry.edition.by_subject.get(row.subject.hash, ()) if listed.counts(one)]
     entries = tuple(map(listed.line, stored))
@@ -123,10 +126,10 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     return SubjectAnswer(
         version=catalog.version,
         board=entry.id,
-        row=boards.rows_by_id(catalog, entry, board)[subject],
+        row=shown,
         profile=field_profiles(board, row),
         marks=tuple(marks),
-        means=tuple(MarkMean(m.name, row.score.means.get(m.name), *detail.scored[m.name]) for m in marks),
+        means=tuple(MarkMean(m.name, row.score.means.get(m.name), *scored[m.name]) for m in marks),
         runs=_runs(listed, board, row),
         made=None
         if row.made is None
@@ -138,7 +141,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
             sittings_note([row.made]),
         ),
         # difficulty is the share that subjects lose of a scenario's points
-        field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in contents.complexity.scenarios),
+        field=tuple(None if f.difficulty is None else 100 - f.difficulty for f in catalog.items(entry).scenarios),
         by_configuration=tuple(
             ConfigurationScore(
                 one,
@@ -148,8 +151,8 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
             for one, score in row.by_configuration.items()
         ),
         elsewhere=tuple(_elsewhere(catalog, entry, row, why)),
-        dollars=detail.spent.total,
-        served=detail.spent.served,
+        dollars=spent.total,
+        served=spent.served,
         names=_names(catalog, entry, board, row),
         transcripts=entries,
         scales=fragments.scales(played, played.scenarios) if played.has_stems else tuple(marks),

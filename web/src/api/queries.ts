@@ -56,6 +56,23 @@ export async function readApi<T>(path: ApiPath<T>, signal: AbortSignal): Promise
   return value;
 }
 
+/** A board: as it is frozen, with its first rows, or, of a server that parts it, with *whole* all of its rows. */
+export function useBoard(board: string, frozen: boolean, whole = false): UseQueryResult<api.Board> {
+  const first = useApi(frozen ? endpoints.board(board) : endpoints.boardPart(board));
+  const parts = first.data?.parts ?? 0;
+  const every = useQuery<api.Board>({
+    queryKey: [endpoints.board(board), "in parts"],
+    enabled: whole && parts > 0,
+    queryFn: async ({ signal }) => {
+      const begun = await readApi(endpoints.boardPart(board), signal);
+      const numbers = Array.from({ length: begun.parts }, (_, number) => number + 1);
+      const rest = await Promise.all(numbers.map((number) => readApi(endpoints.boardRows(board, number), signal)));
+      return { ...begun, parts: 0, rows: [...begun.rows, ...rest.flatMap(({ rows }) => rows)] };
+    },
+  });
+  return whole && parts > 0 ? every : first;
+}
+
 /** What the store holds, polled unless the site is static. A new version renews every other answer. */
 export function useIndex(): UseQueryResult<Index> {
   const index = useApi(endpoints.index, ({ offer }) => (offer.frozen ? false : POLL));
@@ -80,15 +97,22 @@ export const endpoints = {
   index: "api/index.json" as ApiPath<api.Index>,
   methods: "api/methods.json" as ApiPath<api.Methods>,
   board: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}.json`,
+  boardPart: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}/part/0.json`,
+  boardRows: (board: string, part: number): ApiPath<api.BoardPart> => `api/boards/${id(board)}/part/${part}.json`,
   subject: (board: string, subject: string): ApiPath<api.Subject> =>
     `api/boards/${id(board)}/subjects/${id(subject)}.json`,
   scenario: (board: string, scenario: string): ApiPath<api.Scenario> =>
     `api/boards/${id(board)}/scenarios/${id(scenario)}.json`,
+  /** Twenty answers of one group, or of each; the first twenty are number 0. */
+  scenarioPart: (board: string, scenario: string, group: string, number: number): ApiPath<api.Scenario> =>
+    `api/boards/${id(board)}/scenarios/${id(scenario)}/part/${id(group)}/${number}.json`,
   scenariosCsv: (board: string) => `api/boards/${id(board)}/scenarios.csv`,
   persona: (board: string): ApiPath<api.Persona> => `api/boards/${id(board)}/persona.json`,
   names: (board: string): ApiPath<api.Names> => `api/boards/${id(board)}/names.json`,
   compare: (board: string, subject: string): ApiPath<api.Comparisons> =>
     `api/boards/${id(board)}/compare/${id(subject)}.json`,
+  comparePair: (board: string, first: string, second: string): ApiPath<api.Comparisons> =>
+    `api/boards/${id(board)}/compare/${id(first)}/${id(second)}.json`,
   settings: (series: string, subject: string): ApiPath<api.SubjectSettings> =>
     `api/settings/${id(series)}/${id(subject)}.json`,
   versions: (board: string, protocol: string): ApiPath<api.Versions> =>

@@ -79,7 +79,7 @@ export interface Citation {
   readonly bibtex: string;
 }
 
-/** `api/boards/<board>.json`: one entry. */
+/** `api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone. */
 export interface Board {
   readonly version: string;
   readonly board: BoardEntry;
@@ -87,6 +87,10 @@ export interface Board {
   readonly dimensions: readonly Dimension[];
   readonly scenarios: readonly ScenarioFacts[]; // in the protocol's order
   readonly rows: readonly BoardRow[]; // ranked ones first, by rank; then incomplete ones by label
+  readonly ranked: number; // how many subjects have an index, in whatever part
+  readonly subjects: number; // how many there are
+  readonly reach: readonly [number, number] | null; // the ends of all indices and their intervals; null: there are none
+  readonly parts: number; // how many files `part/<n>.json`, from 1, have the rows behind these; 0: all are here
   readonly index_lines: readonly IndexLine[]; // the lowest first; empty without options
   readonly ids: Readonly<Record<string, string>>; // of subjects, by their labels below
   readonly providers: readonly SettingComparison[]; // subjects that are the same but for who serves them
@@ -467,6 +471,12 @@ export interface OtherVersion {
   readonly subjects: number; // with marks by both
 }
 
+/** `api/boards/<board>/part/<n>.json`, from 1: rows that the first part lacks. */
+export interface BoardPart {
+  readonly version: string;
+  readonly rows: readonly BoardRow[];
+}
+
 /** `api/boards/<board>/subjects/<subject>.json`: one subject on one board, in detail. */
 export interface Subject {
   readonly version: string;
@@ -638,6 +648,8 @@ export interface Scenario {
   /** whether the person answers what the model has said or chosen; else nothing is held or folded in it */
   readonly presses: boolean;
   readonly histograms: readonly MarkHistogram[]; // of the score, then of each mark; without those that nobody has
+  /** how many answers there are of each outcome; none: those that have none */
+  readonly groups: Readonly<Partial<Record<"held" | "partly" | "folded" | "none", number>>>;
   readonly answers: readonly SubjectReply[]; // highest score first; those without one last
 }
 

@@ -27,6 +27,17 @@ function entryOf({ state }: { state: unknown }): string {
   return typeof state === "object" && state !== null && "entry" in state ? String(state.entry) : "";
 }
 
+/** Calls *reached*, which stays the same, whenever *element* is less than half a screen below the window. */
+export function useReached(element: RefObject<HTMLElement | null>, reached: () => void): void {
+  useEffect(() => {
+    const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && reached(), {
+      rootMargin: "0px 0px 50% 0px",
+    });
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element, reached]);
+}
+
 /** The distance of *element* from the top of the page, in pixels; it follows changes of what is above. */
 export function useOffsetTop(element: RefObject<HTMLElement | null>): number {
   const [top, setTop] = useState(0);

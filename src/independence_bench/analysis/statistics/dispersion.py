@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -81,8 +82,19 @@ class Variations:
     known: Bools  # whether there is a variance at all
     planned: Floats  # the degrees that there would be if everything varied as its weight says
 
+    @property
+    def pool(self) -> Floats:
+        """Of those that are known: how many, the sums of variances, rooms, rooms squared, and variances squared.
 
-@dataclass(frozen=True, slots=True, eq=False)
+        The last without what chance adds to each.
+        """
+        variance, room = self.variance[self.known], self.room[self.known]
+        degrees = np.where(self.degrees > 0, np.maximum(self.degrees, 1.0), self.planned)[self.known]
+        every = np.ones_like(room), variance, room, np.square(room), np.square(variance) / (1 + 2 / degrees)
+        return np.array([of.sum() for of in every])
+
+
+@dataclass(frozen=True, eq=False)
 class Measured:
     """One score of several subjects, and how it varies."""
 
@@ -98,6 +110,17 @@ class Measured:
     believed_new_scenarios: float
     believed_runs: float = 0.0  # the design's
     sittings: SittingEffects | None = None  # None: when runs were made is not known
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """Of all pairs of subjects: how their differences vary over scenarios; nothing where that is not known."""
+        number, pool = len(self.mean), np.zeros(5)
+        if self.new_scenarios is not None:
+            # a million of them would not fit into the memory that a thousand subjects need
+            for first in range(number - 1):
+                others = np.arange(first + 1, number)
+                pool += _between(self, self.new_scenarios, np.full_like(others, first), others).pool
+        return pool
 
     @property
     def of_sittings(self) -> Floats:
@@ -115,12 +138,16 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
     if not shares:
         raise ValueError("nothing is known of no subjects")
     weights = design.weights
-    means = np.array([share.mean(axis=0) for share in shares])
     runs = np.array([len(share) for share in shares], dtype=np.float64)
+    every = np.concatenate(shares)
+    first = np.concatenate([[0], np.cumsum(runs[:-1])]).astype(np.intp)  # of each subject's runs
+    means = np.add.reduceat(every, first) / runs[:, None, None]
     mean = np.einsum("dk,sdk->s", weights, means)
-    # of what each transcript adds to its run
-    added = [np.einsum("dk,rdk->rk", weights, share) for share in shares]
-    spread = np.array([np.square(of - of.mean(axis=0)).sum(axis=0) / max(len(of) - 1, 1) for of in added])
+    # what each transcript adds to its run
+    of_runs = np.einsum("dk,rdk->rk", weights, every)
+    added = np.split(of_runs, first[1:])
+    away = of_runs - np.repeat(np.add.reduceat(of_runs, first) / runs[:, None], runs.astype(np.intp), axis=0)
+    spread = np.add.reduceat(np.square(away), first) / np.maximum(runs - 1, 1)[:, None]
     of_each = np.where(spread > ROUNDING, spread, 0.0)  # over runs; 0 for a single one
     variance = of_each.sum(axis=1)
     squares = np.square(of_each).sum(axis=1)
@@ -132,7 +159,7 @@ def measure(design: Design, shares: Sequence[Floats], sittings: Sequence[Sequenc
     influence, new_scenarios = _over_scenarios(design, mean, means)
     whole = weights.sum(axis=0)
     # whether every conversation gave all of its points or none, in all runs of all subjects
-    binary = not any(np.any((of > EXACT) & (of < whole - EXACT)) for of in added)
+    binary = not np.any((of_runs > EXACT) & (of_runs < whole - EXACT))
     effects = run_effects(added, sittings)
     return Measured(
         mean=mean,
@@ -176,22 +203,22 @@ def _over_scenarios(design: Design, mean: Floats, shares: Floats) -> tuple[Float
     return influence, Variations(variance, mean * (1 - mean), every, np.full(len(mean), True), every)
 
 
-def moderated(own: Variations, pool: Variations, believed: float, most: float) -> tuple[Floats, float]:
+def moderated(own: Variations, pool: Floats, believed: float, most: float) -> tuple[Floats, float]:
     """The dispersion of each of *own*, drawn towards that of the whole *pool*; the degrees that the pool counts for.
 
-    The pool's dispersion is the sum of its variances over the sum of its rooms, with *believed* as one more subject; it
-    counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most* so many. So
-    a subject at the ceiling, whose own variance says nothing, has the pool's.
+    The pool (`Variations.pool`) has the sum of its variances over the sum of its rooms, with *believed* as one more
+    subject; it counts as much as its weight in degrees of freedom of a subject with the pool's average room, at *most*
+    so many. So a subject at the ceiling, whose own variance says nothing, has the pool's.
     """
-    weight = weight_of(pool, most)
-    room = pool.room[pool.known].sum() + BELIEVED_ROOM
-    common = (pool.variance[pool.known].sum() + BELIEVED_ROOM * believed) / room
-    believed_room = weight * room / (np.count_nonzero(pool.known) + 1)
+    weight, (number, variance, rooms, *_) = weight_of(pool, most), pool
+    room = rooms + BELIEVED_ROOM
+    common = (variance + BELIEVED_ROOM * believed) / room
+    believed_room = weight * room / (number + 1)
     away, own_room = own.degrees * own.variance, own.degrees * own.room
     return drawn_dispersion(believed_room * common, believed_room, away, own_room), weight
 
 
-def weight_of(pool: Variations, most: float) -> float:
+def weight_of(pool: Floats, most: float) -> float:
     """The degrees of freedom that the dispersion of the *pool* counts for, by how unlike those in it are.
 
     If dispersions are spread as a chi-square over its n degrees around their mean, their squared coefficient of
@@ -203,12 +230,11 @@ def weight_of(pool: Variations, most: float) -> float:
     By moments and not, as Smyth does, by logarithms: a subject whose marks never vary has none. What is believed is
     2/most, with the weight of `LIKE_SUBJECTS`; so it is *most* for one subject. In [LEAST_WEIGHT, most].
     """
-    variance, room = pool.variance[pool.known], pool.room[pool.known]
-    if not variance.sum() > 0 or not room.sum() > 0:
+    _, variance, room, squared_room, squares = pool
+    if not variance > 0 or not room > 0:
         return most
-    degrees = np.where(pool.degrees > 0, np.maximum(pool.degrees, 1.0), pool.planned)[pool.known]
-    alike = room.sum() ** 2 / np.square(room).sum()  # so many subjects of equal room
-    unlike = (np.square(variance) / (1 + 2 / degrees)).sum() * alike / variance.sum() ** 2 - 1
+    alike = room**2 / squared_room  # so many subjects of equal room
+    unlike = squares * alike / variance**2 - 1
     squared = (LIKE_SUBJECTS * 2 / most + (alike - 1) * unlike) / (LIKE_SUBJECTS + alike - 1)
     return float(np.clip(2 / max(squared, 1e-9), LEAST_WEIGHT, most))
 
@@ -227,7 +253,7 @@ def scores_after(measured: Measured, runs: Floats, degrees: Floats) -> Scores:
     has the pool's dispersion; that it is none of those who do vary has been measured, so the pool counts as ever.
     """
     own = measured.rerun
-    drawn, weight = moderated(own, own, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, weight = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
     never = own.known & (own.degrees == 0)
     joint = np.where(never, WEIGHT_RERUN, weight) + degrees
     excess = measured.run_effects.excess_of(own.room)
@@ -254,7 +280,7 @@ def scores_new_scenarios(measured: Measured) -> Scores | None:
     own = measured.new_scenarios
     if own is None:
         return None
-    drawn, weight = moderated(own, own, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
+    drawn, weight = moderated(own, own.pool, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
     return plain_scores(measured.mean, drawn + _of_runs(measured), _degrees_new_scenarios(own, weight))
 
 
@@ -267,7 +293,7 @@ def _of_runs(measured: Measured) -> Floats:
     scores, own, of_sittings = scores_rerun(measured), measured.rerun, measured.of_sittings
     if scores is None:
         return measured.believed_runs / measured.runs + of_sittings
-    drawn, _ = moderated(own, own, measured.believed_rerun, WEIGHT_RERUN)
+    drawn, _ = moderated(own, own.pool, measured.believed_rerun, WEIGHT_RERUN)
     excess = np.maximum(measured.run_effects.excess_of(own.room), measured.believed_runs / drawn)
     of_others = measured.runs * np.mean(1 / measured.runs)  # as a part of its own; 1 where all have as many
     of_runs = scores.dispersion - of_sittings
@@ -306,17 +332,16 @@ def pairs_new_scenarios(measured: Measured, first: Numbers, second: Numbers) -> 
     own = measured.new_scenarios
     if own is None:
         return None
-    rooms = own.room[:, None] + own.room[None, :]
-    products = measured.influence @ measured.influence.T
-    squares = np.diag(products)
-    variances = np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0.0)
-    degrees = np.broadcast_to(own.degrees[0], variances.shape)
-    known = np.full(variances.shape, True)
-    everyone, mine = (
-        Variations(variances[at], rooms[at], degrees[at], known[at], degrees[at])
-        for at in (np.triu_indices(len(measured.mean), 1), (first, second))
+    drawn, weight = moderated(
+        _between(measured, own, first, second), measured.pairs, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS
     )
-    drawn, weight = moderated(mine, everyone, measured.believed_new_scenarios, WEIGHT_NEW_SCENARIOS)
     more, degrees = _of_runs(measured), _degrees_new_scenarios(own, weight)
     one, other = (plain_scores(measured.mean[n], drawn + more[n], degrees[n], shared=True) for n in (first, second))
     return one, other
+
+
+def _between(measured: Measured, own: Variations, first: Numbers, second: Numbers) -> Variations:
+    """Over scenarios, of the differences of pairs of subjects, by number."""
+    variance = np.square(measured.influence[first] - measured.influence[second]).sum(axis=1)
+    degrees = np.full(len(variance), own.degrees[0])
+    return Variations(variance, own.room[first] + own.room[second], degrees, np.full(len(variance), True), degrees)

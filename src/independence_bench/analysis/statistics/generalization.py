@@ -11,7 +11,7 @@ the chance that a ranking holds a single false "better than" is at most 1 - leve
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
@@ -27,6 +27,7 @@ from independence_bench.analysis.statistics.intervals import (
     intervals,
     joined,
     no_narrower,
+    p_near,
     p_values,
     smallest_seen,
 )
@@ -113,16 +114,98 @@ def ranking_p(
     The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
     second has none, because the subjects have its scenarios in common.
     """
-    rerun, new_scenarios = _sides(measured, noise, first, second)
-    p_rerun = None
-    if rerun is not None:
-        more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
-        one, other = (dispersion.for_ranking(measured, side) for side in rerun)
-        p_rerun = p_values(one, other, more)
-    p_new_scenarios = None if new_scenarios is None else p_values(*new_scenarios)
+    asked = _ranking_sides(measured, noise, first, second)
+    p_rerun, p_new_scenarios = (None if sides is None else p_values(*sides) for sides in asked)
     if p_rerun is not None and p_new_scenarios is not None:
         p_new_scenarios = np.maximum(p_new_scenarios, p_rerun)
     return None if measured.run_effects.beyond else p_rerun, p_new_scenarios
+
+
+def _ranking_sides(
+    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
+) -> tuple[tuple[Scores, Scores, float] | None, tuple[Scores, Scores, float] | None]:
+    """Both sides by each question, and the degrees on top."""
+    rerun, new_scenarios = _sides(measured, noise, first, second)
+    more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
+    one, other = (None, None) if rerun is None else (dispersion.for_ranking(measured, side) for side in rerun)
+    return (
+        None if one is None or other is None else (one, other, more),
+        None if new_scenarios is None else (*new_scenarios, 0.0),
+    )
+
+
+AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
+WORKED_OUT = 20_000  # pairs of which every p is worked out
+NEXT = 1.1  # times Holm's bound: where p is worked out next to it
+
+
+def told_apart(
+    measured: dispersion.Measured, noise: JudgeNoise | None, worked_out: int = WORKED_OUT
+) -> tuple[Bools | None, Bools | None]:
+    """(rerun, new scenarios): of every pair, in the order of `pairs_of`, whether `holm` rejects its p of `ranking_p`.
+
+    A thousand subjects have half a million pairs, and a p takes fifty looks at two intervals where to know on which
+    side of a bound it is takes two. So p is worked out only next to the bound, of about *worked_out* pairs: all of
+    them up to 200 subjects.
+    """
+    first, second = pairs_of(len(measured.mean))
+
+    def ask(question: int) -> Bools | None:
+        def p(which: Numbers) -> Floats:
+            found = ranking_p(measured, noise, first[which], second[which])[question]
+            return np.ones(len(which)) if found is None else found
+
+        def near(which: Numbers, bound: float) -> tuple[Bools, Bools]:
+            found = []
+            for some in np.array_split(which, len(which) // AT_ONCE + 1):
+                asked = _ranking_sides(measured, noise, first[some], second[some])[: question + 1]
+                each = [p_near(*sides, bound) for sides in asked if sides is not None]
+                found.append(np.all(each, axis=0))  # by the second question p is the larger of the two
+            return tuple(np.concatenate(found, axis=1))
+
+        nobody = np.array([], dtype=np.intp)
+        return (
+            None
+            if ranking_p(measured, noise, nobody, nobody)[question] is None
+            else holm_near(len(first), p, near, worked_out)
+        )
+
+    return ask(0), ask(1)
+
+
+def holm_near(
+    number: int,
+    p_of: Callable[[Numbers], Floats],
+    near: Callable[[Numbers, float], tuple[Bools, Bools]],
+    worked_out: int,
+    level: float = LEVEL,
+) -> Bools:
+    """What `holm` says of *number* p-values of which most are not worked out.
+
+    *p_of* gives those of some of them; *near* says of which it is known that they are at most a bound, and of which it
+    may be so. About *worked_out* are asked for at once.
+    """
+    rejected, left = np.zeros(number, dtype=np.bool_), np.arange(number)
+    if number > worked_out:
+        left = left[near(left, 1 - level)[1]]  # nothing above the last bound is ever rejected
+    while len(left):
+        window = left
+        if len(left) > worked_out:
+            surely, _ = near(left, (1 - level) / (number - rejected.sum()))
+            rejected[left[surely]] = True
+            left = left[~surely]
+            if 100 * surely.sum() > len(surely):
+                continue  # the bound has moved
+            window = left[near(left, NEXT * (1 - level) / (number - rejected.sum()))[1]] if len(left) else left
+        p = p_of(window)
+        order = np.argsort(p, kind="stable")
+        bounds = (1 - level) / (number - rejected.sum() - np.arange(len(p)))
+        passed = np.logical_and.accumulate(p[order] <= bounds)
+        rejected[window[order[passed]]] = True
+        if not len(passed) or not passed.all():
+            break
+        left = left[~rejected[left]]
+    return rejected
 
 
 def _sides(
@@ -195,15 +278,14 @@ def shrunken(scores: Scores) -> Floats:
     return np.asarray(np.square(np.sin(angles + drawn * (middle - angles))))
 
 
-def standings(indices: Sequence[float], pairs: Floats, least: Sequence[float] | None = None) -> list[Standing]:
-    """The standing of each subject, from its index and the p-values of all *pairs*, in the order of `pairs_of`.
+def standings(indices: Sequence[float], apart: Bools, least: Sequence[float] | None = None) -> list[Standing]:
+    """The standing of each subject, from its index and which pairs are told *apart*, in the order of `pairs_of`.
 
     A rank lies between 1 + (those that are better) and n - (those that are worse), of which certain ones are counted.
     *least*: what each index would be if what was lost had been the worst; who is not ahead with that, is not better.
     """
     number = len(indices)
     first, second = pairs_of(number)
-    apart = holm(pairs)
     better = np.zeros((number, number), dtype=np.bool_)  # [i, j]: i is better than j
     higher = np.asarray(indices, dtype=np.float64)
     surely = higher if least is None else np.minimum(higher, np.asarray(least, dtype=np.float64))

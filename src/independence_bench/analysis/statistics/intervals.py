@@ -33,6 +33,7 @@ NORMAL = 1e12  # degrees of freedom with which Student's t is the normal distrib
 POWER = 0.8
 LEAST_DEGREES = 1.0  # of a tail from which degrees are taken off
 _FAR = 1e4  # standard errors: nothing is farther
+KNOTS, ROOM = 256, 1e-6  # quantiles that are worked out; far more than a tail, a quantile and an edge are rounded by
 
 
 def t_quantile(level: float | Floats, degrees: float | Floats) -> Floats:
@@ -99,10 +100,7 @@ def joined_limits(weights: Floats, estimates: Floats, low: Floats, high: Floats)
 
 
 def edge(gap: Floats, limits: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
-    """How many standard errors the *limits* of *gap* reach when 0 is on their edge; 0 where the gap is 0.
-
-    The limits move away from each other as the level grows.
-    """
+    """How many standard errors *limits*, which move apart with them, reach when 0 is on their edge; 0 for no *gap*."""
 
     def apart(critical: Floats) -> Bools:
         low, high = limits(critical)
@@ -130,8 +128,8 @@ class Scores:
     shared: bool = False
     exact: bool = False
 
-    def at(self, which: Numbers) -> Scores:
-        """Those of these numbers, in their order."""
+    def at(self, which: Numbers | Bools) -> Scores:
+        """Those of these numbers, in their order, or those for which it holds."""
         return Scores(*(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact)
 
     def arrays(self) -> tuple[Floats, ...]:
@@ -186,19 +184,46 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     taken off, and one is left at least. Of two exact shares it is the exact one (`exact_binomial.py`), which is
     smaller: joined limits are wider than they need be. Of scores that are worth few trials it is no smaller than that.
     """
-    gap = first.mean - second.mean
-    distance = edge(gap, lambda critical: _difference_limits(first, second, critical))
-    degrees = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))))
-    # the exact test, where both sides are trials and nothing is added to them
-    exact = first.exact and second.exact
-    binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
-    few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
-    for at in map(tuple, np.argwhere(binary & few)):
+    exact, few = first.exact and second.exact, _few_trials(first, second)
+    p = np.ones(np.shape(first.mean))
+    apart = first.mean != second.mean
+    if (by_limits := apart & ~few if exact else apart).any():  # exact limits take long
+        one, other = first.at(by_limits), second.at(by_limits)
+        distance = edge(one.mean - other.mean, lambda critical: _difference_limits(one, other, critical))
+        p[by_limits] = tail(distance, _tail_degrees(one, other, np.broadcast_to(more, p.shape)[by_limits]))
+    for at in map(tuple, np.argwhere(few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
         of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
         p[at] = of_binary if exact else max(of_binary, p[at])
     return p
+
+
+def p_near(first: Scores, second: Scores, more: float, bound: float) -> tuple[Bools, Bools]:
+    """Of which pairs the p of `p_values` is surely at most *bound*, in (0, 1), and of which it may be so.
+
+    It is where 0 is outside the interval of the level 1 - bound, whose quantile lies between two that are worked out.
+    """
+    gap, degrees = first.mean - second.mean, _tail_degrees(first, second, more)
+    knots = np.geomspace(degrees.min() * (1 - ROOM), degrees.max() * (1 + ROOM), KNOTS)
+    above = np.clip(np.searchsorted(knots, degrees), 1, KNOTS - 1)
+    quantiles = quantile(1 - bound / 2, knots)
+    farther, nearer = quantiles[above - 1] * (1 + ROOM), np.minimum(quantiles[above] * (1 - ROOM), _FAR)
+    limits = [_difference_limits(first, second, critical) for critical in (farther, nearer)]
+    surely, perhaps = (np.where(gap > 0, low > 0, high < 0) for low, high in limits)
+    few, exact = _few_trials(first, second), first.exact and second.exact
+    return surely & (farther < _FAR) & ~few, perhaps | (few & exact)
+
+
+def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
+    degrees = _shared_degrees(first, second)
+    return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
+
+
+def _few_trials(first: Scores, second: Scores) -> Bools:
+    """Where the exact test says more: both sides are a few trials, and nothing is added to them."""
+    most = MOST_TABLES if first.exact and second.exact else FEW_TABLES
+    binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
+    return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & (first.mean != second.mean))
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:

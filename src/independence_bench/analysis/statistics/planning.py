@@ -59,7 +59,7 @@ def expect(design: dispersion.Design, measured: Measured | None = None) -> Expec
     common = _common(pool.rerun, pool.believed_rerun, dispersion.WEIGHT_RERUN)
     return Expected(
         rerun=common + max(common * pool.run_effects.excess, pool.believed_runs),
-        borrowed=dispersion.weight_of(pool.rerun, dispersion.WEIGHT_RERUN),
+        borrowed=dispersion.weight_of(pool.rerun.pool, dispersion.WEIGHT_RERUN),
         degrees=_typical(pool) or float(parts.sum() ** 2 / np.square(parts).sum()),
         new_scenarios=None
         if over is None
@@ -161,7 +161,7 @@ def after(measured: Measured, runs: Floats | Sequence[float]) -> intervals.Score
 
 def _common(pool: dispersion.Variations, believed: float, weight: float) -> float:
     """The dispersion of a subject that was not measured: that towards which all are drawn."""
-    return float(dispersion.moderated(NOBODY, pool, believed, weight)[0][0])
+    return float(dispersion.moderated(NOBODY, pool.pool, believed, weight)[0][0])
 
 
 def _typical(measured: Measured) -> float:

@@ -12,6 +12,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
+from independence_bench.analysis.statistics.shared_effects import alike
 from independence_bench.analysis.statistics.values import Floats
 
 FEWEST_ORDERED = 3  # runs: two have no order
@@ -24,35 +25,38 @@ def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = 
     *sittings*, where known. Asked of single conversations and of whole runs, it is twice the smaller of the two.
     """
     sums = np.zeros((2, 2))  # of conversations, of runs; how much more alike, its variance
-    for runs, of_run in zip(added, sittings or [()] * len(added), strict=True):
-        numbers = np.array(of_run or [1] * len(runs))
+    for _, runs, of_run in alike(added, sittings):
+        numbers = np.array(of_run or [1] * runs.shape[1])
         for number in np.unique(numbers):
-            mine = runs[numbers == number]
-            if len(mine) >= FEWEST_ORDERED and np.isfinite(mine).all():
-                away = mine - mine.mean(axis=0)
-                whole = away.sum(axis=1)
-                sums += [_neighbours(away @ away.T), _neighbours(np.outer(whole, whole))]
-    found = [erfc(alike / sqrt(2 * chance)) / 2 for alike, chance in sums.tolist() if chance > 0]
+            mine = runs[:, numbers == number]
+            mine = mine[np.isfinite(mine).all(axis=(1, 2))]
+            if mine.shape[1] >= FEWEST_ORDERED:
+                away = mine - mine.mean(axis=1, keepdims=True)
+                whole = away.sum(axis=2, keepdims=True)
+                sums += [_neighbours(of @ of.transpose(0, 2, 1)) for of in (away, whole)]
+    found = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
     return min(2 * min(found), 1.0) if found else None
 
 
 def _neighbours(products: Floats) -> tuple[float, float]:
-    """From products [runs, runs] of deviations: how much larger those of neighbours are than by chance; its variance.
+    """How much larger products of neighbours' deviations are than by chance, and its variance, over all subjects.
 
-    N. Mantel's test (Cancer Research 27, 1967, 209-220) of products by how many runs lie between; his mean and variance
-    over all orders of the runs.
+    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of products by how many
+    runs lie between; his mean and variance over all orders of the runs.
     """
-    number = len(products)
+    number = products.shape[1]
     between = np.abs(np.subtract.outer(np.arange(number), np.arange(number)))
     pairs, triples, fours = [], [], []
-    for matrix in (between, products * (1 - np.eye(number))):
-        total, squares, rows = matrix.sum(), np.square(matrix).sum(), np.square(matrix.sum(axis=1)).sum()
+    for matrix in (between[None], products * (1 - np.eye(number))):
+        total, squares = matrix.sum(axis=(1, 2)), np.square(matrix).sum(axis=(1, 2))
+        rows = np.square(matrix.sum(axis=2)).sum(axis=1)
         pairs.append((total, squares))
         triples.append(rows - squares)
         fours.append(total**2 + 2 * squares - 4 * rows)
     (distance, distances), (product, squared) = pairs
     ways = number * (number - 1)
     expected = distance * product / ways
-    variance = 2 * distances * squared / ways + 4 * np.prod(triples) / (ways * (number - 2)) - expected**2
-    variance += np.prod(fours) / (ways * (number - 2) * max(number - 3, 1))
-    return expected - float((between * products).sum()), max(float(variance), 0.0)
+    variance = 2 * distances * squared / ways + 4 * triples[0] * triples[1] / (ways * (number - 2)) - expected**2
+    variance += fours[0] * fours[1] / (ways * (number - 2) * max(number - 3, 1))
+    alike_more = expected - (between * products).sum(axis=(1, 2))
+    return float(alike_more.sum()), float(np.maximum(variance, 0.0).sum())

@@ -21,7 +21,8 @@ not give says nothing of how far they are apart. Judges are taken to miss marks 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import erfc, sqrt
 
@@ -137,7 +138,21 @@ class RunEffects:
         return self.excess * share
 
 
-def run_effects(added: list[Floats], sittings: Sequence[Sequence[int]] | None = None) -> RunEffects:
+def alike(
+    added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None
+) -> Iterator[tuple[Numbers, Floats, tuple[int, ...]]]:
+    """Subjects whose runs fall into *sittings* alike: their numbers, *added* [subjects, runs, transcripts], sittings.
+
+    What is worked out of a thousand at once takes little longer than of one. (): no sitting is known.
+    """
+    together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
+    for number, runs in enumerate(added):
+        together[len(runs), tuple(sittings[number]) if sittings else ()].append(number)
+    for (_, of_runs), numbers in together.items():
+        yield np.array(numbers), np.array([added[number] for number in numbers]), of_runs
+
+
+def run_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> RunEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts]; within *sittings*, where known.
 
     V - W is the sum over pairs of different transcripts k, l of their covariance over runs. If the runs of one
@@ -145,22 +160,21 @@ def run_effects(added: list[Floats], sittings: Sequence[Sequence[int]] | None = 
     exactly, s2 being the variances of the transcripts and every order being as likely: each covariance has the
     variance s2_k s2_l / (R - 1), and any two of them are uncorrelated.
     """
-    columns = []
-    for runs, of_run in zip(added, sittings or [()] * len(added), strict=True):
-        numbers = np.array(of_run or [1] * len(runs))
-        weight = len(runs) - len(np.unique(numbers))
+    columns = np.zeros((4, len(added)))
+    for subjects, runs, of_run in alike(added, sittings):
+        numbers = np.array(of_run or [1] * runs.shape[1])
+        weight = len(numbers) - len(np.unique(numbers))
         if not weight:
-            columns.append((0.0, 0.0, 0.0, 0.0))
             continue
-        away = runs - np.array([runs[numbers == number].mean(axis=0) for number in numbers])
-        away = np.where(np.square(away).sum(axis=0) / weight > ROUNDING, away, 0.0)
-        squares = np.square(away).sum(axis=0) / weight
-        total = float(squares.sum())
-        chance = 2 * max(total**2 - float(np.square(squares).sum()), 0.0) / weight
-        if chance <= 1e-12 * total**2:  # one that varies: V is W
-            chance = 0.0
-        columns.append((float(np.square(away.sum(axis=1)).sum()) / weight, total, chance, float(weight)))
-    return RunEffects(*np.array(columns).T)
+        away = runs - np.stack([runs[:, numbers == number].mean(axis=1) for number in numbers], axis=1)
+        away = np.where(np.square(away).sum(axis=1, keepdims=True) / weight > ROUNDING, away, 0.0)
+        squares = np.square(away).sum(axis=1) / weight
+        total = squares.sum(axis=1)
+        chance = 2 * np.maximum(total**2 - np.square(squares).sum(axis=1), 0.0) / weight
+        chance = np.where(chance <= 1e-12 * total**2, 0.0, chance)  # one that varies: V is W
+        of_runs = np.square(away.sum(axis=2)).sum(axis=1) / weight
+        columns[:, subjects] = of_runs, total, chance, np.full(len(subjects), float(weight))
+    return RunEffects(*columns)
 
 
 # ---------------------------------------------------------------- sittings
@@ -204,31 +218,28 @@ def _near_ends(room: Floats) -> Floats:
     return least
 
 
-def sitting_effects(added: list[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0) -> SittingEffects:
+def sitting_effects(added: Sequence[Floats], sittings: Sequence[Sequence[int]], excess: float = 0.0) -> SittingEffects:
     """From what each transcript adds to each run, of each subject [runs, transcripts], and the sitting of each run.
 
     *excess*: by how much of the conversations' variance that of a run is larger, which is no sitting's.
     Where no sitting is known of a subject, (), it has none of this.
     """
-    columns = []
-    for runs, of_run in zip(added, sittings, strict=True):
+    columns = np.tile([[0.0], [0.0], [0.0], [np.inf]], len(added))
+    for subjects, runs, of_run in alike(added, sittings):
         if not of_run:
-            columns.append((0.0, 0.0, 0.0, np.inf))
             continue
         _, sitting, counts = np.unique(of_run, return_inverse=True, return_counts=True)
-        scores = runs.sum(axis=1)
-        means = np.bincount(sitting, scores) / counts
-        conversations = np.square(runs - runs.mean(axis=0)).sum() / max(len(runs) - 1, 1)
+        scores = runs.sum(axis=2)
+        means = scores @ np.eye(len(counts))[sitting] / counts
+        away = runs - runs.mean(axis=1, keepdims=True)
+        conversations = np.square(away).sum(axis=(1, 2)) / max(len(of_run) - 1, 1)
         squares = float(np.square(counts).sum())
-        columns.append(
-            (
-                float((counts * np.square(means - scores.mean())).sum()),
-                (len(counts) - 1) * float(conversations) * (1 + excess),
-                len(runs) - squares / len(runs),
-                len(runs) ** 2 / squares,
-            )
+        columns[:2, subjects] = (
+            (counts * np.square(means - scores.mean(axis=1, keepdims=True))).sum(axis=1),
+            (len(counts) - 1) * conversations * (1 + excess),
         )
-    return SittingEffects(*np.array(columns).T)
+        columns[2:, subjects] = [[len(of_run) - squares / len(of_run)], [len(of_run) ** 2 / squares]]
+    return SittingEffects(*columns)
 
 
 # ---------------------------------------------------------------- judges

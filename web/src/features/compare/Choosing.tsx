@@ -1,5 +1,5 @@
 import { Button, SelectField } from "../../components/fields";
-import type { BoardRow, Comparisons } from "../../api/types";
+import type { BoardRow, ComparedSubject } from "../../api/types";
 import { costOf, COST, LENGTH } from "../../components/boardRows";
 import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { SubjectLabel } from "../../components/labels";
@@ -119,15 +119,15 @@ export function suggestions(rows: readonly BoardRow[], subject: string): Suggest
 
 interface PickedProps {
   rows: readonly BoardRow[]; // three or more, the first being A
-  comparisons: Comparisons; // of the first
+  others: readonly ComparedSubject[]; // each beside the first, as far as they are there
   kind: SharedParams["interval"];
 }
 
 /** Three picked subjects or more: what decides between them, each beside the first. */
-export function PickedTable({ rows, comparisons, kind }: PickedProps) {
+export function PickedTable({ rows, others, kind }: PickedProps) {
   const { address, href } = usePage();
   const [first] = rows;
-  const apart = (row: BoardRow) => comparisons.others.find(({ subject }) => subject === row.subject.id)?.apart;
+  const apart = (row: BoardRow) => others.find(({ subject }) => subject === row.subject.id)?.apart;
   const columns: Column<BoardRow>[] = [
     {
       id: "subject",
@@ -168,7 +168,7 @@ export function PickedTable({ rows, comparisons, kind }: PickedProps) {
       numeric: true,
       cell: (row) => {
         const found = apart(row);
-        if (!found) return "A";
+        if (!found) return row === first ? "A" : "–";
         return (
           <>
             {orDash(found.shown[0])}{" "}

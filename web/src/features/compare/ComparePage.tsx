@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { ApiError } from "../../api/client";
-import { endpoints, useApi } from "../../api/queries";
+import { endpoints, useApi, useApis, useBoard } from "../../api/queries";
 import type { Board } from "../../api/types";
 import { RankingHead } from "../../components/BoardChooser";
 import { csvAndJson, Downloads } from "../../components/downloads";
@@ -23,8 +23,8 @@ const INTRODUCTIONS: Record<AddressOf<"compare">["view"], string> = {
 
 /** Two subjects beside each other, what one setting does, or what an edited prompt does. */
 export default function ComparePage({ address }: { address: AddressOf<"compare"> }) {
-  const { board, navigate } = usePage();
-  const ranking = useApi(endpoints.board(board.id));
+  const { board, index, navigate } = usePage();
+  const ranking = useBoard(board.id, index.offer.frozen, true);
   return (
     <>
       <RankingHead title="Compare" dense>
@@ -104,10 +104,14 @@ interface SubjectComparisonProps {
 
 function SubjectComparison({ board, address, labels, first, second }: SubjectComparisonProps) {
   const { href, index } = usePage();
-  const path = endpoints.compare(board.board.id, first);
+  const { frozen, compared: most } = index.offer;
+  const pathOf = (other: string) =>
+    frozen ? endpoints.compare(board.board.id, first) : endpoints.comparePair(board.board.id, first, other);
+  const path = pathOf(second);
   const wanted = [first, second, ...address.picked.filter((id) => id !== first && id !== second)];
   const rows = wanted.flatMap((id) => board.rows.find(({ subject }) => subject.id === id) ?? []);
   const comparisons = useApi(path);
+  const found = useApis(frozen ? [path] : wanted.slice(1).map(pathOf)).flatMap((one) => one?.others ?? []);
   const side = (subject: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: labels.get(subject) ?? "",
     subject,
@@ -117,11 +121,10 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
     shown,
   });
   const explain = ({ kind, next }: ApiError) => {
-    const { compared } = index.offer;
-    if (kind !== "missing" || compared === null) return { next };
+    if (kind !== "missing" || most === null) return { next };
     return {
       what: "This frozen site has no comparison of the first subject.",
-      next: `It has those of the first ${compared} rows; swap the two, or use \`aib view\`.`,
+      next: `It has those of the first ${most} rows; swap the two, or use \`aib view\`.`,
     };
   };
   return (
@@ -136,7 +139,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               {other.says}
             </p>
             <Downloads files={csvAndJson(path)} citation={board.citation} />
-            {rows.length > 2 ? <PickedTable rows={rows} comparisons={value} kind={address.interval} /> : null}
+            {rows.length > 2 ? <PickedTable rows={rows} others={found} kind={address.interval} /> : null}
             <Comparison
               board={board}
               compared={value.compared}

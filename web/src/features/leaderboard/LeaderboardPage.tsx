@@ -1,15 +1,16 @@
-import { useMemo } from "react";
-import { endpoints, useApi } from "../../api/queries";
-import type { Board, BoardRow } from "../../api/types";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { endpoints, useBoard } from "../../api/queries";
+import type { Board } from "../../api/types";
 import { RankingHead } from "../../components/BoardChooser";
 import { CodeText } from "../../components/labels";
 import { DataTable } from "../../components/tables";
 import { csvAndJson, Downloads } from "../../components/downloads";
 import { scaleAround } from "../../components/bars";
-import { SegmentedControl } from "../../components/fields";
+import { Button, SegmentedControl } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
+import { useReached } from "../../hooks/scrolling";
 import { usePage } from "../../hooks/usePage";
-import { plural } from "../../lib/format";
+import { count, plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { forestColumns, heatColumns, tableColumns } from "./columns";
 import { Filters } from "./Filters";
@@ -20,18 +21,25 @@ import { StemPictures } from "./StemPictures";
 
 /** The ranking, its uncertainty, and what each number rests on. */
 export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard"> }) {
-  const { board } = usePage();
-  const ranking = useApi(endpoints.board(board.id));
+  const { board, index } = usePage();
+  const { sort, find, only, most, view, picked } = address;
+  const [asked, setAsked] = useState("");
+  const ask = useCallback(() => setAsked(board.id), [board.id]);
+  const first = useBoard(board.id, index.offer.frozen);
+  const stems = first.data?.rows.some(({ branches }) => branches) ?? false;
+  const chosen = sort !== null || find || only.length > 0 || most || view === "scatter" || picked.length > 0;
+  const every = useBoard(board.id, index.offer.frozen, asked === board.id || Boolean(chosen) || stems);
+  const ranking = every.data ? every : first;
   return (
     <>
       <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>
         The Independence Index, 0 to 100: how well a model keeps its own identity, judgment and preferences when a
         person leans on it
-        {ranking.data?.rows.some(({ branches }) => branches) ? ", and whether it moves when there is a reason to" : ""}.
+        {stems ? ", and whether it moves when there is a reason to" : ""}.
         <span className="max-sm:hidden"> Every number leads to its conversations.</span>
       </RankingHead>
       <Await query={ranking} what="the ranking">
-        {(value) => <Ranking board={value} address={address} />}
+        {(value) => <Ranking board={value} address={address} ask={ask} />}
       </Await>
     </>
   );
@@ -39,7 +47,13 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
 
 const COLUMNS = { table: tableColumns, forest: forestColumns, heat: heatColumns, scatter: () => [] };
 
-function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderboard"> }) {
+interface RankingProps {
+  board: Board; // with its first rows, until all are asked for
+  address: AddressOf<"leaderboard">;
+  ask: () => void;
+}
+
+function Ranking({ board, address, ask }: RankingProps) {
   const page = usePage();
   const { update } = page;
   const { view, find, only, most, picked, interval } = address;
@@ -49,7 +63,11 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
   );
   const ranked = useMemo(() => rows.filter((row) => row.index.value !== null), [rows]);
   const incomplete = useMemo(() => rows.filter((row) => row.index.value === null), [rows]);
-  const scale = useMemo(() => scaleOf(board.rows), [board]);
+  const scale = useMemo(() => scaleAround(board.reach ?? []), [board]);
+  const end = useRef<HTMLDivElement>(null);
+  useReached(end, ask);
+  const left = board.parts > 0; // more rows, which nobody has asked for
+  const unranked = left ? board.subjects - board.ranked : incomplete.length;
   const columns = useMemo(
     () => COLUMNS[view]({ board, page, scale, kind: interval, extras: only.includes(EXTRAS), view }),
     [board, page, scale, interval, view, only],
@@ -69,13 +87,15 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
           ]}
           onChange={(value) => update({ view: value })}
         />
-        <Filters board={board} address={address} />
+        <div className="contents" onPointerEnter={ask} onFocus={ask}>
+          <Filters board={board} address={address} />
+        </div>
       </div>
       <div className="mt-1.5 flex flex-wrap items-baseline gap-x-6 sm:gap-y-1">
         <p role="status" className="text-sm text-soft">
-          {plural(ranked.length, "subject")} ranked
-          {incomplete.length ? `, ${incomplete.length} not ranked` : ""}
-          {rows.length < board.rows.length ? ` (of ${board.rows.length})` : ""}
+          {plural(left ? board.ranked : ranked.length, "subject")} ranked
+          {unranked ? `, ${unranked} not ranked` : ""}
+          {left || rows.length === board.subjects ? "" : ` (of ${board.subjects})`}
         </p>
         {view === "forest" ? <ForestLegend /> : null}
         {view !== "scatter" && ranked.some((row) => row.standing?.groups) ? (
@@ -107,6 +127,8 @@ function Ranking({ board, address }: { board: Board; address: AddressOf<"leaderb
             : "Play the whole protocol with `aib run`, and judge it with `aib judge`."}
         </Empty>
       )}
+      <div ref={end} />
+      {left ? <Button onClick={ask}>All {count(board.subjects)} subjects</Button> : null}
       <Notes board={board} />
       <StemPictures board={board} ranked={ranked} picked={picked} />
       {incomplete.length ? <NotRanked board={board} rows={incomplete} /> : null}
@@ -192,17 +214,5 @@ function Picked({ board }: { board: Board }) {
         <span className="ml-auto text-sm text-faint">pick another one to compare</span>
       )}
     </aside>
-  );
-}
-
-function scaleOf(rows: readonly BoardRow[]) {
-  return scaleAround(
-    rows.flatMap(({ index: { value, uncertainty } }) => [
-      value,
-      uncertainty.rerun?.low,
-      uncertainty.rerun?.high,
-      uncertainty.new_scenarios?.low,
-      uncertainty.new_scenarios?.high,
-    ]),
   );
 }

@@ -12,23 +12,24 @@ interface Props {
   scenario: Scenario;
   answers: readonly SubjectReply[]; // those that were found, in their order
   address: AddressOf<"scenario">;
+  whole: boolean; // *answers* are all of them, not one part alone
 }
 
 /** The answers by what became of them: the first few of each group, or one group, twenty at a time. */
-export function AnswerGroups({ scenario, answers, address }: Props) {
-  const groups = groupsOf(answers, scenario.presses);
+export function AnswerGroups({ scenario, answers, address, whole }: Props) {
+  const groups = groupsOf(answers, scenario.presses, whole ? undefined : scenario.groups);
   const open = groups.length === 1 ? groups[0] : groups.find((group) => group.id === address.group);
   return (
     <>
       <p className="mb-3 max-w-4xl text-sm text-soft">{rule(scenario)}</p>
       {open ? (
-        <OpenGroup group={open} scenario={scenario} address={address} alone={groups.length === 1} />
+        <OpenGroup group={open} scenario={scenario} address={address} alone={groups.length === 1} whole={whole} />
       ) : (
         groups.map((group) => (
           <Group key={group.id} group={group} scenario={scenario} shown={group.answers.slice(0, FEW)}>
-            {group.answers.length > FEW ? (
+            {group.count > FEW ? (
               <GroupLink address={address} group={group.id}>
-                All {count(group.answers.length)}
+                All {count(group.count)}
                 <span className="sr-only">: {group.title}</span>
               </GroupLink>
             ) : null}
@@ -52,10 +53,15 @@ interface OpenProps {
   scenario: Scenario;
   address: AddressOf<"scenario">;
   alone: boolean;
+  whole: boolean;
 }
 
-function OpenGroup({ group, scenario, address, alone }: OpenProps) {
-  const { items, part, parts, first } = partOf(group.answers, address.part);
+function OpenGroup({ group, scenario, address, alone, whole }: OpenProps) {
+  const { part, parts, first, ...all } = partOf(
+    whole ? group.answers : Array.from({ length: group.count }),
+    address.part,
+  );
+  const items = whole ? (all.items as readonly SubjectReply[]) : group.answers;
   return (
     <>
       <Group group={group} scenario={scenario} shown={items}>
@@ -73,7 +79,7 @@ function OpenGroup({ group, scenario, address, alone }: OpenProps) {
             </GroupLink>
           ) : null}
           <span className="text-sm text-soft">
-            {count(first)} to {count(first + items.length - 1)} of {count(group.answers.length)}
+            {count(first)} to {count(first + items.length - 1)} of {count(group.count)}
           </span>
           {part < parts ? (
             <GroupLink address={address} group={group.id} part={part + 1}>
@@ -98,7 +104,7 @@ function Group({ group, scenario, shown, children }: GroupProps) {
     <section aria-label={group.title} className="mb-7">
       <header className="mb-2 flex flex-wrap items-baseline gap-x-4 border-b border-line pb-1">
         <h2>
-          {group.title} <span className="font-normal text-soft tabular-nums">{count(group.answers.length)}</span>
+          {group.title} <span className="font-normal text-soft tabular-nums">{count(group.count)}</span>
         </h2>
         {children}
       </header>
@@ -134,6 +140,7 @@ interface AnswerGroup {
   id: string;
   title: string;
   answers: readonly SubjectReply[];
+  count: number; // of all that are in it, here or not
 }
 
 const TITLES = [
@@ -143,13 +150,16 @@ const TITLES = [
   ["none", "No result", "No result"],
 ] as const;
 
-/** The groups that have answers, in the order of the answers within each. */
-export function groupsOf(answers: readonly SubjectReply[], presses: boolean): AnswerGroup[] {
-  return TITLES.map(([id, pressed, asked]) => ({
-    id,
-    title: presses ? pressed : asked,
-    answers: answers.filter((answer) => (answer.outcome ?? "none") === id),
-  })).filter((one) => one.answers.length > 0);
+/** The groups that have answers, in the order of the answers within each; *counts*: where not all are here. */
+export function groupsOf(
+  answers: readonly SubjectReply[],
+  presses: boolean,
+  counts?: Readonly<Record<string, number>>,
+): AnswerGroup[] {
+  return TITLES.map(([id, pressed, asked]) => {
+    const mine = answers.filter((answer) => (answer.outcome ?? "none") === id);
+    return { id, title: presses ? pressed : asked, answers: mine, count: counts?.[id] ?? mine.length };
+  }).filter((one) => one.count > 0);
 }
 
 interface CardProps {

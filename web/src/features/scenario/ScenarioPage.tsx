@@ -17,24 +17,38 @@ const NOT_ON_BOARD = "The ranking chosen above may not have this scenario; choos
 
 /** One scenario: what became of it, and every subject's answer. */
 export default function ScenarioPage({ address }: { address: AddressOf<"scenario"> }) {
-  const { board } = usePage();
-  const scenario = useApi(endpoints.scenario(board.id, address.scenario));
+  const { board, index } = usePage();
+  const { find, sort: order, group, part } = address;
+  // in another order, and of what is found, all answers are looked through
+  const whole = index.offer.frozen || find !== "" || order !== null;
+  const scenario = useApi(
+    whole
+      ? endpoints.scenario(board.id, address.scenario)
+      : endpoints.scenarioPart(board.id, address.scenario, group || "all", (part ?? 1) - 1),
+  );
   return (
     <>
       {scenario.error && !scenario.data ? <BoardChooser /> : null}
       <Await query={scenario} what="all answers" explain={() => ({ next: NOT_ON_BOARD })}>
-        {(value) => <Details scenario={value} address={address} />}
+        {(value) => <Details scenario={value} address={address} whole={whole} />}
       </Await>
     </>
   );
 }
 
-function Details({ scenario, address }: { scenario: Scenario; address: AddressOf<"scenario"> }) {
+interface DetailsProps {
+  scenario: Scenario;
+  address: AddressOf<"scenario">;
+  whole: boolean; // all answers are there, not one part of them alone
+}
+
+function Details({ scenario, address, whole }: DetailsProps) {
   const { href, board, update } = usePage();
   const { facts, scales } = scenario;
   const stem = scenario.branch_scales.length > 0;
   const { find, sort: order } = address;
   useDocumentTitle(facts.title);
+  const every = Object.values(scenario.groups).reduce((sum, one) => sum + one, 0);
   const answers = useMemo(() => {
     const found = scenario.answers.filter((answer) => fits(`${answer.label} ${answer.text}`, find));
     return order ? sortRows(found, (one) => sortValue(one, order.by), order.descending) : found;
@@ -92,15 +106,15 @@ function Details({ scenario, address }: { scenario: Scenario; address: AddressOf
           onChange={(value) => update({ sort: sort.parse(value), part: null })}
         />
         <p role="status" className="pb-1.5 text-sm text-soft">
-          {plural(answers.length, "answer")}
-          {answers.length < scenario.answers.length ? ` of ${scenario.answers.length}` : ""}
+          {plural(whole ? answers.length : every, "answer")}
+          {whole && answers.length < every ? ` of ${every}` : ""}
         </p>
         <div className="ml-auto pb-1.5">
           <Downloads files={csvAndJson(endpoints.scenario(board.id, facts.id))} />
         </div>
       </div>
       {answers.length ? (
-        <AnswerGroups scenario={scenario} answers={answers} address={address} />
+        <AnswerGroups scenario={scenario} answers={answers} address={address} whole={whole} />
       ) : (
         <Empty
           title={scenario.answers.length ? "No answer has all of these words." : "No subject has been asked this yet."}

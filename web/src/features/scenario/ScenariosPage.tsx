@@ -1,4 +1,4 @@
-import { endpoints, useApi } from "../../api/queries";
+import { endpoints, useBoard } from "../../api/queries";
 import type { Board, ScenarioFacts } from "../../api/types";
 import { RankingHead } from "../../components/BoardChooser";
 import { PlotGrid } from "../../components/PlotGrid";
@@ -11,8 +11,8 @@ import { route, type AddressOf } from "../../routes";
 
 /** All scenarios of a board: how hard each one is, and how well it tells subjects apart. */
 export default function ScenariosPage({ address }: { address: AddressOf<"scenarios"> }) {
-  const { board, href, update } = usePage();
-  const ranking = useApi(endpoints.board(board.id));
+  const { board, index, href, update } = usePage();
+  const ranking = useBoard(board.id, index.offer.frozen);
   const files = (value: Board) => [
     { title: "CSV", path: endpoints.scenariosCsv(value.board.id) },
     { title: "JSON", path: endpoints.board(value.board.id) },

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { endpoints, useApi } from "../../api/queries";
+import { endpoints, useApi, useBoard } from "../../api/queries";
 import type { Subject, NameChoice } from "../../api/types";
 import { BoardChooser } from "../../components/BoardChooser";
 import { Disclosure, Section } from "../../components/sections";
@@ -23,8 +23,8 @@ const NOT_ON_BOARD =
 
 /** One subject on one board. */
 export default function SubjectPage({ address }: { address: AddressOf<"subject"> }) {
-  const { board } = usePage();
-  const ranking = useApi(endpoints.board(board.id));
+  const { board, index } = usePage();
+  const ranking = useBoard(board.id, index.offer.frozen);
   const subject = useApi(endpoints.subject(board.id, address.subject));
   return (
     <>

@@ -1,0 +1,44 @@
+"""What took long to work out, kept by the hash of its causes: whoever asks the same of the same store waits once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import delete, func, select
+
+from independence_bench.errors import StoreError
+from independence_bench.hashing import content_hash
+from independence_bench.store.database import Store
+from independence_bench.store.registry import state_of
+from independence_bench.store.rows import insert_rows, rows_of
+from independence_bench.store.schema import attempts, worked_out
+
+
+def cause_of(store: Store, *more: str) -> tuple[str, str]:
+    """The state of *store* (`state_of`), and the hash of that, of its last attempt and of *more*."""
+    with store.reading() as connection:
+        state = state_of(connection)
+        last = connection.execute(select(func.max(attempts.c.id))).scalar()
+    return state, content_hash([state, last, *more])
+
+
+def find_worked_out(store: Store, cause: str) -> dict[str, str]:
+    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none."""
+    with store.reading() as connection:
+        return {name: value for name, its, value in rows_of(connection, worked_out) if its == cause}
+
+
+def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:
+    """Keep *values* in the place of all others, unless the store is an older one or may not be written just now."""
+    if not store.is_newest:
+        return
+    try:
+        with store.writing() as connection:
+            connection.execute(delete(worked_out))
+            insert_rows(
+                connection,
+                worked_out,
+                [{"name": name, "cause": cause, "value": value} for name, value in values.items()],
+            )
+    except StoreError:
+        return  # they are worked out the next time, too
