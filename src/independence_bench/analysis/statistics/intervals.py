@@ -130,7 +130,7 @@ class Scores:
     shared: bool = False
     exact: bool = False
 
-    def at(self, which: Numbers) -> Scores:
+    def at(self, which: Numbers | Bools) -> Scores:
         """Those of these numbers, in their order."""
         return Scores(*(array[which] for array in self.arrays()), shared=self.shared, exact=self.exact)
 
@@ -187,14 +187,19 @@ def p_values(first: Scores, second: Scores, more: float | Floats = 0.0) -> Float
     smaller: joined limits are wider than they need be. Of scores that are worth few trials it is no smaller than that.
     """
     gap = first.mean - second.mean
-    distance = edge(gap, lambda critical: _difference_limits(first, second, critical))
-    degrees = _shared_degrees(first, second)
-    p = np.where(gap == 0, 1.0, tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))))
     # the exact test, where both sides are trials and nothing is added to them
     exact = first.exact and second.exact
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0) & (gap != 0)
-    few = (first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES)
-    for at in map(tuple, np.argwhere(binary & few)):
+    few = binary & ((first.trials + 1) * (second.trials + 1) <= (MOST_TABLES if exact else FEW_TABLES))
+    p = np.ones_like(gap)
+    asked = (gap != 0) & ~(few & exact)
+    if asked.any():  # exact limits take fifty steps each, and an edge fifty limits: not where they decide nothing
+        one, other = first.at(asked), second.at(asked)
+        distance = edge(gap[asked], lambda critical: _difference_limits(one, other, critical))
+        degrees = _shared_degrees(one, other)
+        more = np.broadcast_to(more, gap.shape)[asked]
+        p[asked] = tail(distance, np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES)))
+    for at in map(tuple, np.argwhere(few)):
         n, m = (max(round(float(side[at])), 1) for side in (first.trials, second.trials))
         of_binary = unconditional_p(round(float(first.mean[at]) * n), n, round(float(second.mean[at]) * m), m)
         p[at] = of_binary if exact else max(of_binary, p[at])
