@@ -24,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -155,6 +156,21 @@ def drawn(address: str) -> dict[str, list[Fetched]]:
     }
 
 
+@contextmanager
+def viewing(store: Path) -> Iterator[tuple[str, float, int]]:
+    """`aib view` over *store* while the block runs: its address, the seconds until it was printed, its process."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(store)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewer:
+        try:
+            found = re.search(r"http://\S+", viewer.stdout.readline() if viewer.stdout else "")
+            if found is None:
+                raise RuntimeError("`aib view` did not start")
+            yield found[0], time.perf_counter() - started, viewer.pid
+        finally:
+            viewer.terminate()
+
+
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -172,21 +188,12 @@ def main() -> int:
                 f"{count:,} judged conversations, {path.stat().st_size / 1e6:.0f} MB, made in "
                 f"{time.perf_counter() - started:.0f} s"
             )
-        started = time.perf_counter()
-        command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewing:
-            try:
-                said = viewing.stdout.readline() if viewing.stdout else ""
-                found = re.search(r"http://\S+", said)
-                if found is None:
-                    raise RuntimeError("`aib view` did not start")
-                print(f"ready after {time.perf_counter() - started:.1f} s")
-                measured = measure(Browser(found[0]), chosen.asked)
-                if chosen.browser:
-                    measured |= drawn(found[0])
-                print(f"the viewer took {resident(viewing.pid)}\n")
-            finally:
-                viewing.terminate()
+        with viewing(path) as (address, ready, process):
+            print(f"ready after {ready:.1f} s")
+            measured = measure(Browser(address), chosen.asked)
+            if chosen.browser:
+                measured |= drawn(address)
+            print(f"the viewer took {resident(process)}\n")
     rows = [
         (
             name,
@@ -211,9 +218,15 @@ def sizes(of_one: Sequence[int | None]) -> tuple[str, str]:
 
 def resident(process: int) -> str:
     """The most memory that *process* has had, in words."""
+    most = most_memory(process)
+    return "memory that nobody told" if most is None else f"{most:.0f} MB of memory at most"
+
+
+def most_memory(process: int) -> float | None:
+    """The most memory that *process* has had, in MB; None where the system does not say so."""
     status = Path(f"/proc/{process}/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return f"{int(found[1]) / 1e3:.0f} MB of memory at most" if found else "memory that nobody told"
+    return int(found[1]) / 1e3 if found else None
 
 
 if __name__ == "__main__":
