@@ -31,7 +31,7 @@ INDEX = "index.json"  # stays a file, for programs
 CONVERSATION = "transcripts/"
 # Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here and one there, as a
 # search finds them, and each file of its index by itself
-PACK, PACKS_OF = 800_000, {"transcripts": 150_000, "raw": 150_000, "search": 12_000}
+PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000, "search": 12_000}
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 
 Tell = Callable[[int, int], None]  # files written, files in all

@@ -158,12 +158,10 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
 
 def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
     """That of each of *ids*, in their order; they are read at once."""
-    found = [at(catalog.transcripts, id_) for id_ in ids]
-    cases: dict[str, Conversation] = {}
+    found, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
     for edition in dict.fromkeys(edition for edition, _ in found):
         cases |= _read(catalog, [one for of, one in found if of is edition], catalog.examined(edition))
-    for edition, stored in found:
-        yield _answer(catalog, edition, stored, cases[stored.id])
+    yield from (_answer(catalog, edition, stored, cases[stored.id]) for edition, stored in found)
 
 
 def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
@@ -207,8 +205,7 @@ def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: 
 
 def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
-    _, stored = at(catalog.transcripts, id_)
-    case = _read(catalog, [stored])[id_]
+    case = _read(catalog, [at(catalog.transcripts, id_)[1]])[id_]
     with catalog.store.reading() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
         calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
@@ -217,14 +214,13 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
 
 
 def _read(
-    catalog: Catalog, wanted: Sequence[StoredTranscript], examined: ExaminedJudges | None = None
+    catalog: Catalog, wanted: Sequence[StoredTranscript], of: ExaminedJudges | None = None
 ) -> dict[str, Conversation]:
     """The conversations by their ids. Raises NotThere where one was deleted."""
-    places = [Place(one.row, one.scenario, one.configuration, one.key, one.reading) for one in wanted]
+    places = {one.id: Place(one.row, one.scenario, one.configuration, one.key, one.reading) for one in wanted}
     try:
-        with catalog.store.reading() as connection:
-            read = read_conversations(connection, places, catalog.judges, examined)
-            return {one.id: case for one, case in zip(wanted, read, strict=True)}
+        with catalog.store.reading() as opened:
+            return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, of), strict=True))
     except KeyError as error:
         raise NotThere(str(error)) from None
 
