@@ -171,6 +171,21 @@ def drawn(address: str) -> dict[str, list[Fetched]]:
     }
 
 
+@contextmanager
+def viewing(store: Path) -> Iterator[tuple[str, float, int]]:
+    """`aib view` over *store* while the block runs: its address, the seconds until it was printed, its process."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(store)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewer:
+        try:
+            found = re.search(r"http://\S+", viewer.stdout.readline() if viewer.stdout else "")
+            if found is None:
+                raise RuntimeError("`aib view` did not start")
+            yield found[0], time.perf_counter() - started, viewer.pid
+        finally:
+            viewer.terminate()
+
+
 def main() -> int:
     """Measure, print, and say with the exit code whether every target was met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -190,7 +205,7 @@ def main() -> int:
             )
         measured: dict[str, list[Fetched]] = {}
         for start in ("ready", "ready again"):
-            with viewing(path) as (address, process, seconds):
+            with viewing(path) as (address, seconds, process):
                 browser = Browser(address)
                 measured[start] = [Fetched(seconds, None)]
                 print(f"{start} after {seconds:.1f} s")
@@ -219,22 +234,6 @@ def main() -> int:
     return verdict([Target(f"{name}, worst", worst[name], bound, "s") for name, bound in bounds.items()])
 
 
-@contextmanager
-def viewing(store: Path) -> Iterator[tuple[str, int, float]]:
-    """`aib view` over *store*: its address, its process, and the seconds until it printed the address."""
-    started = time.perf_counter()
-    command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as started_viewer:
-        try:
-            said = started_viewer.stdout.readline() if started_viewer.stdout else ""
-            found = re.search(r"http://\S+", said)
-            if found is None:
-                raise RuntimeError("`aib view` did not start")
-            yield found[0], started_viewer.pid, time.perf_counter() - started
-        finally:
-            started_viewer.terminate()
-
-
 def sizes(of_one: Sequence[int | None]) -> tuple[str, str]:
     """Median and most, in kB; empty where they were not counted."""
     known = [size for size in of_one if size is not None]
@@ -243,9 +242,15 @@ def sizes(of_one: Sequence[int | None]) -> tuple[str, str]:
 
 def resident(process: int) -> str:
     """The most memory that *process* has had, in words."""
+    most = most_memory(process)
+    return "memory that nobody told" if most is None else f"{most:.0f} MB of memory at most"
+
+
+def most_memory(process: int) -> float | None:
+    """The most memory that *process* has had, in MB; None where the system does not say so."""
     status = Path(f"/proc/{process}/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
-    return f"{int(found[1]) / 1e3:.0f} MB of memory at most" if found else "memory that nobody told"
+    return int(found[1]) / 1e3 if found else None
 
 
 if __name__ == "__main__":

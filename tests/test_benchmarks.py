@@ -202,6 +202,19 @@ def test_viewer() -> None:
 
 
 @pytest.mark.torture
+def test_growth() -> None:
+    """Every figure at two sizes, each with its exponent and its goal."""
+    ran = started("growth.py", "--sizes", "75", "150", "--asked", "3")
+    output = ran.stdout
+
+    assert ran.returncode == 0, ran.stderr  # goals are stated for larger stores
+    assert cells(output, "conversations") == ["75", "150", "exponent", "goal"]
+    files = cells(output, "site: files")
+    assert int(files[1]) > int(files[0]) > 10
+    assert 0 < float(files[2]) < 1
+    assert [line for line in output.splitlines() if line.startswith("view: memory")]
+
+
 def test_adaptive() -> None:
     """A row for each width; no subject plays more runs than were allowed."""
     output = printed("adaptive", "--draws", "3", "--most", "3")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from embedded import FIXED, WEIGHTS
 from simulated import aib, simulating
 from test_organisms import V3, converse, marks_of
+from viewed import site_answers
 
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
 from independence_bench.judging.exam.cases import exam_cases
@@ -103,7 +105,8 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     (other,) = (one for one in boards if not one["judge_is_embedded"])
     assert len(other["ranked"]) == 2
     site = aib(tmp_path, "site", "out", "--store", "sim.db")
-    pages = [json.loads(one.read_text()) for one in (tmp_path / "out" / "api" / "boards").glob("v3-lite-n*.json")]
+    answers = site_answers(tmp_path / "out")
+    pages = [json.loads(answers[path]) for path in answers if re.fullmatch(r"boards/v3-lite-n[^/]*\.json", path)]
     page = next(one for one in pages if "embedded" in one["board"]["judge"])
     assert site.returncode == 0, site.stderr
     assert any("gives no granted" in remark for remark in page["remarks"])

@@ -14,6 +14,7 @@ import yaml
 from disjoint import eights
 from invoked import invoke
 from simulated import simulating
+from viewed import site_answers
 
 from independence_bench.analysis.held_stems import held, item_of
 from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
@@ -728,11 +729,12 @@ def test_stored_results_outlive_the_sheet(playing: Path) -> None:
     """A conversation is read by the protocol's name, whatever has become of the file; the page has its stems."""
     shown = aib(playing, "show", "persona-drops-3", "name.pressure", "--protocol", "persona-mira")
     site = aib(playing, "site", "public", "--protocol", "persona-mira")
-    stem = next((playing / "public" / "api").rglob("scenarios/name*.json"))
+    answers = site_answers(playing / "public")
+    stem = next(path for path in answers if "/scenarios/name" in path and path.endswith(".json"))
 
     assert name_lines("en", PEOPLE, "Mira")["pushes.disbelief"] in " ".join(shown.stdout.split())
     assert site.returncode == 0, site.stderr
-    page = json.loads(stem.read_text(encoding="utf-8"))
+    page = json.loads(answers[stem])
     assert page["made_of"].startswith("hold × (0.30 question × asked again × renaming")
     assert {len(one["branches"]) for one in page["answers"]} == {8}
 
@@ -742,10 +744,10 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
     for name in ("keeper", "slips-3"):
         run(slipping, name)
     assert aib(slipping, "site", "public", "--protocol", "persona-mira").returncode == 0
-    api = slipping / "public" / "api"
-    index = json.loads((api / "index.json").read_text(encoding="utf-8"))
+    answers = site_answers(slipping / "public")
+    index = json.loads(answers["index.json"])
     (board,) = {one["id"] for one in index["boards"] if one["main"] and one["rules"] == "own"}
-    page = json.loads((api / "boards" / board / "persona.json").read_text(encoding="utf-8"))
+    page = json.loads(answers[f"boards/{board}/persona.json"])
     kept, slipped = page["subjects"]
 
     assert (index["characters"][board], page["character"]) == ("Mira", "Mira")
@@ -755,7 +757,7 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
     assert "I have put it down" in slipped["items"][2]["quote"]["text"]
     assert {one["quote"]["says"] for one in kept["items"]} == {"after the last push"}
     quotes = [one["quote"]["transcript"] for one in (*kept["items"], *slipped["items"])]
-    assert all((api / "transcripts" / f"{one}.json").exists() for one in quotes)
+    assert all(f"transcripts/{one}.json" in answers for one in quotes)
     assert [(one["count"], one["of"]) for one in slipped["counts"]] == [(0, 3), (3, 3), (3, 3)]
 
     assert aib(slipping, "generate-report", "--protocol", "persona-mira", "--out", "report").returncode == 0

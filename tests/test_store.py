@@ -378,7 +378,9 @@ def test_a_failed_judgement_gives_way_and_a_valid_one_stays(store: Store) -> Non
     assert kept(judgement({"drift": 9.0})) == judgement({"drift": 2.5})
     assert kept(judgement({}, "garbage", "")) == judgement({"drift": 2.5})
     with store.reading() as connection:
-        assert stored_results.judgements_of(connection, "heard", "rubric") == [judgement({"drift": 2.5})]
+        assert stored_results.judgements_of(connection, [("heard", "rubric"), ("heard", "none")]) == {
+            ("heard", "rubric"): [judgement({"drift": 2.5})]
+        }
         assert [j.marks for j in stored_results.judgement_rows(connection, ["rubric"])] == [{"drift": 2.5}]
         assert stored_results.judgement_rows(connection, ["another"]) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import http.server
 import json
 import os
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 import urllib.request
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,12 +25,12 @@ import yaml
 from bench_once import bench_in
 from invoked import invoke
 from scripted import Bench, measured
-from viewed import PAYLOADS, a_page, answering, fill, script, served
+from viewed import PAYLOADS, a_page, answering, fill, script, served, site_answers
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import Page, read_page
-from independence_bench.viewer.static_site import COMPARED, MARK, WORKFLOW, freeze, offer
+from independence_bench.viewer.static_site import COMPARED, MARK, PACK, PACKS_OF, WORKFLOW, freeze, offer
 
 AIB = [sys.executable, "-m", "independence_bench"]
 
@@ -73,18 +75,36 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
 
     count = frozen(where, out, read_page(a_page(tmp_path / "page")))
 
-    files = files_of(out)
-    assert len(files) == count
+    assert len(files_of(out)) == count
+    files = site_answers(out)
     with open_store(where, create=False) as store, served(store) as browser:
         browser.searchable()
         for path, body in files.items():
-            if path.startswith("api/") and path != "api/index.json":
-                assert browser.get(f"/{path}")[2] == body, path
-        live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["api/index.json"]))
-        answered = {f"api/{path}" for path in browser.live.answers.paths()}
-    assert answered == {path for path in files if path.startswith("api/")}
+            if path != "index.json":
+                assert browser.get(f"/api/{path}")[2] == body, path
+        live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["index.json"]))
+        assert set(browser.live.answers.paths()) == files.keys()
     assert live | {"offer": None} == still | {"offer": None}
     assert (live["offer"]["frozen"], still["offer"]["frozen"]) == (False, True)
+
+
+def test_packs_are_small_and_found_by_where_they_begin(bench: Callable[..., Bench], where: str, tmp_path: Path) -> None:
+    """A pack ends where it would grow too large or another kind of answer begins; the list tells each path's pack."""
+    fill(bench(script), runs=3)
+
+    frozen(where, tmp_path / "site", raw=False)
+
+    packs = tmp_path / "site" / "api" / "packs"
+    firsts = json.loads(gzip.decompress((packs / "list.gz").read_bytes()))
+    assert firsts == sorted(firsts)
+    assert len(firsts) == len(list(packs.glob("[0-9]*.gz")))
+    for number in range(len(firsts)):
+        lines = gzip.decompress((packs / f"{number}.gz").read_bytes()).splitlines(keepends=True)
+        paths = [line.partition(b"\t")[0].decode() for line in lines]
+        assert {bisect_right(firsts, path) - 1 for path in paths} == {number}
+        (kind,) = {path.partition("/")[0] for path in paths}
+        assert len(lines) == 1 or sum(map(len, lines)) <= PACKS_OF.get(kind, PACK)
+    assert sum(first.startswith("t") for first in firsts) > 1
 
 
 def test_the_site_says_what_it_offers() -> None:
@@ -121,8 +141,12 @@ def test_a_site_works_below_any_path_on_a_plain_server(stored: str, tmp_path: Pa
         base = f"http://127.0.0.1:{server.server_address[1]}/some/where/"
         with urllib.request.urlopen(f"{base}api/index.json") as answer:
             board = json.load(answer)["boards"][0]["id"]
-        with urllib.request.urlopen(f"{base}api/boards/{board}.json") as answer:
-            assert json.load(answer)["rows"]
+        with urllib.request.urlopen(f"{base}api/packs/list.gz") as answer:
+            number = bisect_right(json.loads(gzip.decompress(answer.read())), f"boards/{board}.json") - 1
+        with urllib.request.urlopen(f"{base}api/packs/{number}.gz") as answer:
+            lines = gzip.decompress(answer.read()).decode().splitlines()
+        (body,) = (line.partition("\t")[2] for line in lines if line.startswith(f"boards/{board}.json\t"))
+        assert json.loads(body)["rows"]
         server.shutdown()
 
 
@@ -146,8 +170,8 @@ def test_a_hostile_store_writes_nowhere_else(bench: Callable[..., Bench], where:
     made = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert all(out in path.parents for path in made)
     inside = [part for path in made for part in path.relative_to(out).parts]
-    assert all(re.fullmatch(r"\.nojekyll|\.aib-site\.json|[a-z0-9-]{1,80}(\.(json|csv))?", part) for part in inside)
-    rows = json.loads((out / "api" / "boards" / f"{read_index(out)['boards'][0]['id']}.json").read_text())["rows"]
+    assert all(re.fullmatch(r"\.nojekyll|\.aib-site\.json|[a-z0-9-]{1,80}(\.(json|gz))?", part) for part in inside)
+    rows = json.loads(site_answers(out)[f"boards/{read_index(out)['boards'][0]['id']}.json"])["rows"]
     assert {row["subject"]["model"] for row in rows} == set(names)
 
 
@@ -160,13 +184,13 @@ def test_an_earlier_site_is_replaced_whole(stored: str, tmp_path: Path) -> None:
     """Nothing of it is left behind, and nothing is left beside it."""
     out = tmp_path / "out" / "site"
     frozen(stored, out)
-    stale = out / "api" / "boards" / "stale.json"
-    stale.write_text("{}")
+    stale = out / "api" / "packs" / "999.gz"
+    stale.write_bytes(b"")
 
     frozen(stored, out, raw=False)
 
     assert not stale.exists()
-    assert not (out / "api" / "raw").exists()
+    assert not any(path.startswith("raw/") for path in site_answers(out))
     assert [path.name for path in out.parent.iterdir()] == ["site"]
 
 
@@ -344,7 +368,7 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
         cwd=tmp_path,
     ) as writing:
         deadline = time.monotonic() + 600
-        while not list(out.parent.glob(".site.*.making/site/api/boards/*")):
+        while not list(out.parent.glob(".site.*.making/site/api/packs/*")):
             assert writing.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)

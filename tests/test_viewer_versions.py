@@ -13,7 +13,7 @@ from bench_once import bench_in
 from invoked import invoke
 from scripted import Bench
 from test_viewer_settings import boards_of, wavering
-from viewed import answering, read
+from viewed import answering, read, site_answers
 
 from independence_bench.viewer.static_site import freeze
 
@@ -84,7 +84,5 @@ def test_a_frozen_site_has_them(filled: Path, tmp_path: Path) -> None:
         boards = boards_of(answers)
 
     for one, other in (boards, boards[::-1]):
-        told = json.loads(
-            (tmp_path / "site" / "api" / "boards" / one["id"] / "versions" / f"{other['protocol']}.json").read_text()
-        )
+        told = json.loads(site_answers(tmp_path / "site")[f"boards/{one['id']}/versions/{other['protocol']}.json"])
         assert told["before"] == other["id"]

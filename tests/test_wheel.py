@@ -84,4 +84,4 @@ def test_a_wheel_is_all_that_a_site_needs(sources: Path, tmp_path: Path) -> None
     assert named.stdout.startswith("aib")
     assert written.returncode == 0, written.stderr
     assert (place / "site" / "index.html").is_file()
-    assert any((place / "site" / "api" / "boards").iterdir())
+    assert any((place / "site" / "api" / "packs").iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import http.client
 import json
 import socket
@@ -86,6 +87,16 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
     with open_store(where, create=False) as store:
         catalog = read_catalog(store)
         yield Answers(catalog, offer, lambda: SearchState(catalog.kept("search", lambda: build_search(catalog))))
+
+
+def site_answers(site: Path) -> dict[str, bytes]:
+    """Every answer of the static site in *site*, by its path below api/: its index, and all that is in packs."""
+    found = {"index.json": (site / "api" / "index.json").read_bytes()}
+    for pack in (site / "api" / "packs").glob("[0-9]*.gz"):
+        for line in gzip.decompress(pack.read_bytes()).splitlines():
+            path, _, body = line.decode("utf-8").partition("\t")
+            found[path] = (body if path.endswith(".json") else json.loads(body)).encode("utf-8")
+    return found
 
 
 def read(answers: Answers, path: str) -> Any:

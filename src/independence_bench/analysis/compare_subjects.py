@@ -16,7 +16,7 @@ been measured.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
@@ -95,22 +95,15 @@ def comparison_of(
         [key for key in both if key != INDEX_ITSELF and key[0] is None],
         [key for key in both if key[0] is not None],
     ):
-        scores = [
-            ScorePair(key[0], dimensions[key[1]] if key[1] else None, first[key], second[key], known.get(key))
-            for key in group
-        ]
-        found |= zip(group, scores if group == [INDEX_ITSELF] else _marked(scores), strict=True)
+        # significant among all of them, by each question: nine true zeros would often include one
+        apart = [known.get(key) for key in group]
+        several = [None if group == [INDEX_ITSELF] else one for one in apart]
+        rerun = standing_out([one.p_rerun if one else None for one in several])
+        new_scenarios = standing_out([one.p_new_scenarios if one else None for one in several])
+        for key, of_key, stands, with_new in zip(group, apart, rerun, new_scenarios, strict=True):
+            dimension = dimensions[key[1]] if key[1] else None
+            found[key] = ScorePair(key[0], dimension, first[key], second[key], of_key, stands, with_new)
     return Comparison(found, tuple(why_no_interval))
-
-
-def _marked(scores: Sequence[ScorePair]) -> list[ScorePair]:
-    """With what is significant among all of them, by each question: nine true zeros would often include one."""
-    rerun = standing_out([one.apart.p_rerun if one.apart else None for one in scores])
-    new_scenarios = standing_out([one.apart.p_new_scenarios if one.apart else None for one in scores])
-    return [
-        replace(one, stands=stands, stands_new_scenarios=with_new)
-        for one, stands, with_new in zip(scores, rerun, new_scenarios, strict=True)
-    ]
 
 
 def known_differences(
@@ -207,6 +200,7 @@ def compare_pairs(
         hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
         of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
         known = dict(zip(hashes, of_numbers, strict=True))
+    of_board = () if uncertainty is None else uncertainty.why_no_interval()
     found = []
     for first, second in pairs:
         why_no_interval = tuple(
@@ -219,7 +213,7 @@ def compare_pairs(
         if uncertainty is None:
             why_no_interval = ()
         elif not why_no_interval:
-            why_no_interval = uncertainty.why_no_interval()
+            why_no_interval = of_board
         both = first.subject.hash, second.subject.hash
         scores = comparison_of(board.protocol, [values[one] for one in both], known.get(both, {}), why_no_interval)
         of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()

@@ -357,9 +357,9 @@ def _plain(value: Any, form: Form | None = None) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, tuple | list):
-        return [_plain(one, form) for one in value]
+        return [one if type(one) in AS_IT_IS else _plain(one, form) for one in value]
     if isinstance(value, Mapping):
-        return {str(name): _plain(one, form) for name, one in value.items()}
+        return {str(name): one if type(one) in AS_IT_IS else _plain(one, form) for name, one in value.items()}
     shape: Any = type(value)
     if text := AS_TEXT.get(shape):
         return text(value)

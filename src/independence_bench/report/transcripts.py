@@ -40,7 +40,7 @@ class Conversation:
     configuration: Configuration
     transcript: Transcript
     keys: Sequence[str]  # of its replies, as far as they were asked for
-    replies: Mapping[str, Reply]  # by key
+    replies: Mapping[str, Reply]  # by key; others' may be among them
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
@@ -62,26 +62,48 @@ class Conversation:
         return flags_of(label, judgement, embedded_of(self.judgements), self.scenario)
 
 
-def read_conversation(
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which transcript is meant, and what it is in a protocol. *key*: what its judgements are of."""
+
+    row: TranscriptRow
+    scenario: Scenario
+    configuration: Configuration
+    key: Key
+    reading: Reading | None
+
+
+def read_conversations(
     connection: Connection,
-    row: TranscriptRow,
-    scenario: Scenario,
-    configuration: Configuration,
-    key: Key,
+    places: Sequence[Place],
     judges: Mapping[str, str],
     examined: ExaminedJudges | None = None,
-) -> Conversation:
-    """The conversation of *row*. *key*: what its judgements are of. Raises KeyError where it was deleted."""
-    transcript, keys = results.read_transcript(connection, row.id)
-    found = results.judgements_of(connection, *key)
-    judged = [(judges.get(one.judge_hash, one.judge_hash), one) for one in found]
-    exams = {label: exam_line(examined.exam_of([one.judge_hash])) for label, one in judged} if examined else {}
+) -> Iterator[Conversation]:
+    """The conversation at each of *places*, all read at once. Raises KeyError where one was deleted."""
+    said = results.read_transcripts(connection, (one.row.id for one in places))
+    judged = results.judgements_of(connection, (one.key for one in places))
+    asked = [key for _, keys in said.values() for key in keys]
+    replies = results.find_replies(connection, asked)
     tried: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for attempt in attempts.attempts_of(connection, [*keys, *(one.key for _, one in judged)]):
+    judgement_keys = [one.key for each in judged.values() for one in each]
+    for attempt in attempts.attempts_of(connection, [*asked, *judgement_keys]):
         tried[attempt["call_key"]].append(attempt)
-    replies = results.find_replies(connection, keys)
-    reading = results.readings_of(connection, [row.script_hash], row.subject_hash).get(row.id)
-    return Conversation(row, scenario, configuration, transcript, keys, replies, judged, tried, reading, exams)
+    for place in places:
+        transcript, keys = said[place.row.id]
+        of_it = [(judges.get(one.judge_hash, one.judge_hash), one) for one in judged.get(place.key, ())]
+        exams = {label: exam_line(examined.exam_of([one.judge_hash])) for label, one in of_it} if examined else {}
+        yield Conversation(
+            place.row,
+            place.scenario,
+            place.configuration,
+            transcript,
+            keys,
+            replies,
+            of_it,
+            tried,
+            place.reading,
+            exams,
+        )
 
 
 def find_transcripts(
@@ -106,13 +128,17 @@ def find_transcripts(
         meant, label = _meant(connection, subject)
         judges = registry.stored_judges(connection)
         examined = examined_judges(connection, protocol)
-        return label, [
-            read_conversation(connection, row, scenario, configuration, (row.heard_hash, rubric), judges, examined)
-            for configuration in configurations
-            for rubric in [told_hash(protocol, configuration, scenario)]
-            for row in results.transcript_rows(connection, script_hashes(protocol, configuration, scenario), meant)
-            if run is None or row.run == run
-        ]
+        places = []
+        for configuration in configurations:
+            rubric = told_hash(protocol, configuration, scenario)
+            scripts = script_hashes(protocol, configuration, scenario)
+            readings = results.readings_of(connection, scripts, meant)
+            places += [
+                Place(row, scenario, configuration, (row.heard_hash, rubric), readings.get(row.id))
+                for row in results.transcript_rows(connection, scripts, meant)
+                if run is None or row.run == run
+            ]
+        return label, list(read_conversations(connection, places, judges, examined))
 
 
 def stored_scenarios(

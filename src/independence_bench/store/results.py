@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
 from typing import Any, Generic, TypeVar
@@ -209,22 +210,18 @@ def verdicts(
 
 def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcript, tuple[str, ...]]:
     """(what was said, the keys of its replies). Raises KeyError for an unknown id."""
-    wanted = select(transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id == transcript_id)
-    row = connection.execute(wanted).one_or_none()
-    if row is None:
-        raise KeyError(transcript_id)
-    with undamaged():
-        return read_lines(row[0]), tuple(json.loads(row[1]))
+    return read_transcripts(connection, [transcript_id])[transcript_id]
 
 
-def read_transcripts(connection: Connection, ids: Sequence[str]) -> Iterator[tuple[str, Transcript]]:
-    """(id, what was said) of each of those transcripts that there is; many are looked up at once."""
+def read_transcripts(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
+    """The same of each of those transcripts that there is, by its id."""
+    found = {}
     for some in in_chunks(ids):
-        wanted = select(transcripts.c.id, transcripts.c.lines).where(transcripts.c.id.in_(some))
-        for transcript_id, packed in connection.execute(wanted).all():
+        wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
+        for id_, packed, keys in connection.execute(wanted.where(transcripts.c.id.in_(some))).all():
             with undamaged():
-                talk = read_lines(packed)
-            yield transcript_id, talk
+                found[id_] = read_lines(packed), tuple(json.loads(keys))
+    return found
 
 
 def read_lines(packed: bytes) -> Transcript:
@@ -310,11 +307,16 @@ def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Jud
     return [_judgement(row) for row in connection.execute(wanted.execution_options(yield_per=BATCH))]
 
 
-def judgements_of(connection: Connection, heard_hash: str, rubric_hash: str) -> list[Judgement]:
-    """All judges' judgements of one transcript by one rubric, reasoning included."""
-    wanted = and_(judgements.c.heard_hash == heard_hash, judgements.c.rubric_hash == rubric_hash)
-    found = connection.execute(select(*_JUDGEMENT).where(wanted).order_by(judgements.c.key))
-    return [_judgement(row) for row in found.all()]
+def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:
+    """All judges' judgements of each (heard hash, rubric hash), reasoning included; without those that have none."""
+    found: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
+    wanted = set(about)
+    for some in in_chunks({heard for heard, _ in wanted}):
+        of_some = select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
+        for row in connection.execute(of_some).all():
+            if (row.heard_hash, row.rubric_hash) in wanted:
+                found[row.heard_hash, row.rubric_hash].append(_judgement(row))
+    return found
 
 
 def _judgement(row: Any) -> Judgement:

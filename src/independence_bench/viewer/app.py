@@ -346,10 +346,13 @@ class Page:
 
     @property
     def home(self) -> bytes:
-        """index.html for a host that sends no headers of ours: with the content security policy in the file."""
+        """index.html for a host that sends no headers of ours: with the content security policy in the file.
+
+        It also says that answers are in packs (`static_site.py`).
+        """
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
-        meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'.encode("ascii")
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><meta name="packs">'.encode("ascii")
         head = text.find(HEAD)
         if head < 0:
             raise BenchError("the viewer's page has no <head>; build it again with `make page`")

@@ -145,9 +145,9 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
 def _with_texts(catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply]) -> Iterator[SubjectReply]:
     keys = {one.transcript: at(catalog.transcripts, one.transcript)[1].row.id for one in shown}
     with catalog.store.reading() as connection:
-        talks = dict(results.read_transcripts(connection, list(keys.values())))
+        talks = results.read_transcripts(connection, keys.values())
     for one in shown:
-        lines = at(talks, keys[one.transcript]).lines
+        lines = at(talks, keys[one.transcript])[0].lines
         text = "\n\n".join(line.text for line in lines if line.name in (meant.judged or CHOOSING))
         yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 

@@ -1,24 +1,37 @@
-"""The static site: every answer of the server and the page, as files in a folder.
+"""The static site: the page, and every answer of the server in compressed packs, as files in a folder.
 
+A pack has many answers, sorted by path: a text that stands in all of them is stored once, and a hundred thousand
+conversations are no hundred thousand files. A reader fetches the list of packs once, then the pack of what is opened.
 It is written beside the folder and replaces it when it is complete, so a site that is being served is always complete.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from independence_bench import __version__
 from independence_bench.errors import BenchError, WrongUse
+from independence_bench.report.encode import json_bytes
+from independence_bench.store.rows import in_chunks
 from independence_bench.store.staging import put_in_place, staging
 from independence_bench.viewer.app import HOME, Page
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.routes import Answers
+from independence_bench.viewer.snapshot import NotThere
+from independence_bench.viewer.transcript import transcript_answers
 
 MARK = ".aib-site.json"  # says that a folder is a site of ours
 COMPARED = 150  # subjects of a board that have a file of comparisons: it has all others in it, so it is N x N
 WORKFLOW = Path(__file__).with_name("pages.yml")  # for GitHub Pages, as `aib site --workflow` prints it
+INDEX = "index.json"  # stays a file, for programs
+CONVERSATION = "transcripts/"
+# Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here and one there, as a
+# search finds them, and each file of its index by itself
+PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000, "search": 12_000}
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 
 Tell = Callable[[int, int], None]  # files written, files in all
@@ -76,26 +89,67 @@ def check_place(out: Path) -> None:
 
 
 def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int:
-    paths = list(answers.paths())
-    files = {} if page is None else dict(page.files)
-    written, total = 0, len(paths) + len(files) + 2
-    for path in paths:
-        body = answers.get(path)
-        if body is None:
-            raise BenchError("the store was changed while it was read; make the site again")
-        _file(folder / "api" / path, body)
-        written += 1
-        tell(written, total)
+    paths = sorted(path for path in answers.paths() if path != INDEX)
+    files = {} if page is None else {**page.files, HOME: page.home}
+    files["api/index.json"], files[PLAIN] = answers.get(INDEX) or b"", b""
+    packs = []
+    for number, pack in enumerate(_packs(_lines(answers, paths, tell))):
+        packs.append((pack[0][0], pack[-1][0]))
+        _file(folder / "api" / "packs" / f"{number}.gz", _compressed(b"".join(line for _, line in pack)))
+    files["api/packs/list.gz"] = _compressed(json.dumps(_firsts(packs)).encode("ascii"))
     for name, body in files.items():
-        _file(folder / name, page.home if page is not None and name == HOME else body)
-        written += 1
-        tell(written, total)
-    _file(folder / PLAIN, b"")
+        _file(folder / name, body)
     holds = sorted({path.name for path in folder.iterdir()} | {MARK})
     mark = {"made_by": f"aib site {__version__}", "state": answers.catalog.version, "holds": holds}
     _file(folder / MARK, json.dumps(mark, indent=1).encode("ascii") + b"\n")
-    tell(total, total)
-    return total
+    return len(packs) + len(files) + 1
+
+
+def _compressed(body: bytes) -> bytes:
+    return gzip.compress(body, 6, mtime=0)  # without a time: the same store gives the same files
+
+
+def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple[str, bytes]]:
+    """Each path, and the line of a pack that has its answer: path, tab, JSON; a table as a string of JSON."""
+    for written, (path, body) in enumerate(_bodies(answers, paths), 1):
+        if body is None:
+            raise BenchError("the store was changed while it was read; make the site again")
+        json_ = body if path.endswith(".json") else json.dumps(body.decode("utf-8")).encode("ascii")
+        yield path, b"%b\t%b\n" % (path.encode("ascii"), json_)
+        tell(written, len(paths))
+
+
+def _bodies(answers: Answers, paths: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
+    """Each path and its answer; conversations are read many at once."""
+    for together, some in groupby(paths, lambda path: path.startswith(CONVERSATION)):
+        if not together:
+            yield from ((path, answers.get(path)) for path in some)
+        for chunk in in_chunks(some) if together else ():
+            ids = [path.removeprefix(CONVERSATION).removesuffix(".json") for path in chunk]
+            try:
+                yield from zip(chunk, map(json_bytes, transcript_answers(answers.catalog, ids)), strict=True)
+            except NotThere:
+                yield chunk[0], None
+
+
+def _packs(lines: Iterator[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """*lines*, some in a pack, never those of two kinds of paths."""
+    for kind, some in groupby(lines, lambda one: one[0].partition("/")[0]):
+        pack: list[tuple[str, bytes]] = []
+        size = 0
+        for path, line in some:
+            size += len(line)
+            if pack and size > PACKS_OF.get(kind, PACK):
+                yield pack
+                pack, size = [], len(line)
+            pack.append((path, line))
+        yield pack
+
+
+def _firsts(packs: Sequence[tuple[str, str]]) -> list[str]:
+    """Of each pack, from its first and last path, as much as tells its paths from those of the pack before it."""
+    apart = ((last, first) for (_, last), (first, _) in pairwise(packs))
+    return ["", *(first[: next(n for n, c in enumerate(first) if last[n : n + 1] != c) + 1] for last, first in apart)]
 
 
 def _file(path: Path, body: bytes) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
@@ -23,7 +21,7 @@ from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
 from independence_bench.protocol.stem_score import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
-from independence_bench.report.transcripts import Conversation, read_conversation
+from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.attempts import Exchange, exchanges_of
 from independence_bench.store.results import Reply
 from independence_bench.viewer import fragments
@@ -155,15 +153,23 @@ class RawAnswer:
 
 def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
     """`api/transcripts/<transcript>.json`."""
-    edition, stored = at(catalog.transcripts, id_)
-    examined = catalog.examined(edition)
-    with catalog.store.reading() as connection:
-        case = _read(connection, catalog, id_, examined)
+    return next(transcript_answers(catalog, [id_]))
+
+
+def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
+    """That of each of *ids*, in their order; they are read at once."""
+    found, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
+    for edition in dict.fromkeys(edition for edition, _ in found):
+        cases |= _read(catalog, [one for of, one in found if of is edition], catalog.examined(edition))
+    yield from (_answer(catalog, edition, stored, cases[stored.id]) for edition, stored in found)
+
+
+def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
     protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
     titles = {one.name: one.title for one in protocol.experiments}
     return TranscriptAnswer(
-        id=id_,
+        id=stored.id,
         key=stored.row.id,
         protocol=fragments.protocol_entry(catalog, edition),
         subject=fragments.subject_facts(catalog, subject),
@@ -199,22 +205,24 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
 
 def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
+    case = _read(catalog, [at(catalog.transcripts, id_)[1]])[id_]
     with catalog.store.reading() as connection:
-        case = _read(connection, catalog, id_)
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
         calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
         kept = exchanges_of(connection, [key for *_, key in calls])
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 
 
-def _read(connection: Connection, catalog: Catalog, id_: str, examined: ExaminedJudges | None = None) -> Conversation:
-    _, one = at(catalog.transcripts, id_)
+def _read(
+    catalog: Catalog, wanted: Sequence[StoredTranscript], of: ExaminedJudges | None = None
+) -> dict[str, Conversation]:
+    """The conversations by their ids. Raises NotThere where one was deleted."""
+    places = {one.id: Place(one.row, one.scenario, one.configuration, one.key, one.reading) for one in wanted}
     try:
-        return read_conversation(
-            connection, one.row, one.scenario, one.configuration, one.key, catalog.judges, examined
-        )
-    except KeyError:
-        raise NotThere(id_) from None
+        with catalog.store.reading() as opened:
+            return dict(zip(places, read_conversations(opened, [*places.values()], catalog.judges, of), strict=True))
+    except KeyError as error:
+        raise NotThere(str(error)) from None
 
 
 def _lines(case: Conversation) -> tuple[TranscriptLine, ...]:

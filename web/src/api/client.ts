@@ -1,6 +1,7 @@
 /** The one place that fetches. Addresses are relative to the page, so a sub-path and a static server work alike. */
 
 import { askTabs, joinTabs, keepNewToken, keptToken, tokenIn } from "./access";
+import { isPacked, lineIn, packOf, unpacked } from "./packs";
 
 /** Why there is no answer: `message` says what went wrong, `next` what can be done. */
 export class ApiError extends Error {
@@ -58,6 +59,32 @@ export async function download(path: string, name: string): Promise<void> {
 }
 
 async function fetchAnswer(path: string, how: RequestInit): Promise<Response> {
+  if (!isPacked() || path === "api/index.json") return fetchFile(path, how);
+  const firsts = JSON.parse(await packAt("api/packs/list.gz")) as string[];
+  const answer = lineIn(await packAt(`api/packs/${packOf(path, firsts)}.gz`), path);
+  if (answer === null) throw missing();
+  return new Response(answer);
+}
+
+const PACKS = 40; // of a static site that are kept: some megabytes
+const packs = new Map<string, Promise<string>>();
+
+/** What is in the pack at *path*. Not aborted: others may wait for it, too. */
+function packAt(path: string): Promise<string> {
+  const found = packs.get(path) ?? fetchFile(path, {}).then(unpacked);
+  packs.delete(path);
+  packs.set(path, found); // the latest last
+  found.catch(() => packs.delete(path));
+  for (const old of [...packs.keys()].slice(0, -PACKS)) packs.delete(old);
+  return found;
+}
+
+function missing(): ApiError {
+  const next = "The link may be of another store; go back to the leaderboard.";
+  return new ApiError("missing", "This is not in the store.", next);
+}
+
+async function fetchFile(path: string, how: RequestInit): Promise<Response> {
   let response: Response;
   try {
     await entering;
@@ -72,10 +99,7 @@ async function fetchAnswer(path: string, how: RequestInit): Promise<Response> {
     const next = "Open the whole address that `aib view` has printed, with `#token=...` at its end.";
     throw new ApiError("refused", "This page does not have the viewer's token.", next);
   }
-  if (response.status === 404) {
-    const next = "The link may be of another store; go back to the leaderboard.";
-    throw new ApiError("missing", "This is not in the store.", next);
-  }
+  if (response.status === 404) throw missing();
   if (!response.ok) {
     const next = "Reload the page; if it stays so, look at the server's output.";
     throw new ApiError("refused", await errorIn(response), next);

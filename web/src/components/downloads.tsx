@@ -5,6 +5,7 @@ import { usePage } from "../hooks/usePage";
 import { Dialog } from "./Dialog";
 import { keptToken } from "../api/access";
 import { download, fileUrl, type ApiError } from "../api/client";
+import { isPacked } from "../api/packs";
 import { Button } from "./fields";
 
 interface File {
@@ -75,11 +76,11 @@ export function Downloads({ files, citation }: Props) {
   );
 }
 
-/** A file to download. A link cannot send the viewer's token: where there is one, the page fetches the file itself. */
+/** A file to download. A link can send no token and open no pack: where there is one, the page fetches the file. */
 export function FileLink({ path, name, children }: { path: string; name: string; children: ReactNode }) {
   const [problem, setProblem] = useState("");
   const save = (event: MouseEvent) => {
-    if (!keptToken()) return;
+    if (!keptToken() && !isPacked()) return;
     event.preventDefault();
     download(path, name).then(
       () => setProblem(""),

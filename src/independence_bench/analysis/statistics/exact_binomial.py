@@ -36,10 +36,13 @@ def exact_limits(share: Floats, trials: Floats, outside: Floats) -> tuple[Floats
     C. J. Clopper and E. S. Pearson, Biometrika 26, 1934, 404-413. *share* in [0, 1] of *trials* >= 1 were successes;
     *outside* in [0, 1] is 1 less the level. Arrays of one shape; limits are in [0, 1].
     """
-    successes = np.rint(share * trials)
+    every = np.stack([np.rint(share * trials), trials, outside])
+    # of thousands of pairs there are a few cases; a limit that has no formula takes fifty steps
+    (successes, trials, outside), case = np.unique(every.reshape(3, -1), axis=1, return_inverse=True)
     low = np.where(successes > 0, _chance(successes, trials, outside / 2), 0.0)
     # failures are successes of the complement
     high = np.where(successes < trials, 1 - _chance(trials - successes, trials, outside / 2), 1.0)
+    low, high = (limit[case].reshape(share.shape) for limit in (low, high))
     return np.minimum(low, share), np.maximum(high, share)
 
 
