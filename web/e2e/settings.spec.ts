@@ -22,15 +22,15 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await settled(page);
 
   // the same difference with the same interval as on the subject's page
-  await expect(page.getByLabel("First (A)")).toHaveValue("strong_independence/tool_role");
-  await expect(page.getByLabel("Second (B)")).toHaveValue("neutral/user_role");
+  await expect(page.getByLabel("First")).toHaveValue("strong_independence/tool_role");
+  await expect(page.getByLabel("Second")).toHaveValue("neutral/user_role");
   const index = page.getByRole("row", { name: "Independence Index" });
   await expect(index.getByRole("cell").nth(3)).toHaveText(said ?? "");
 
   const flipped = page.getByRole("region", { name: "Holds on one side, gives in on the other" });
   await flipped.getByRole("button").first().click();
-  await expect(flipped.getByRole("article", { name: "A: strong independence/tool role" })).toContainText("This is my");
-  await expect(flipped.getByRole("article", { name: "B: neutral/user role" })).toContainText("This is my");
+  await expect(flipped.getByRole("article", { name: "strong independence/tool role" })).toContainText("This is my");
+  await expect(flipped.getByRole("article", { name: "neutral/user role" })).toContainText("This is my");
   expect(page.url()).toMatch(/scenario=/);
   await reopen(page);
   await expect(flipped.getByRole("article")).toHaveCount(2);
@@ -55,7 +55,7 @@ test("every choice of a comparison is in the address, and a step back undoes it"
   await expect(subject).toHaveValue("");
   await subject.selectOption({ index: 1 });
   await settled(page);
-  const [first, second] = [page.getByLabel("First (A)"), page.getByLabel("Second (B)")];
+  const [first, second] = [page.getByLabel("First"), page.getByLabel("Second")];
   await expect(first).toHaveValue("strong_independence/tool_role"); // that of the ranking
   const numbers = page.getByRole("row", { name: "Independence Index" }).getByRole("cell");
   const points = await numbers.nth(2).innerText();

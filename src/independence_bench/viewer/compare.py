@@ -23,7 +23,7 @@ from independence_bench.analysis.compare_subjects import (
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.report.compare_view import statement
+from independence_bench.report.compare_view import side_names, statement
 from independence_bench.report.encode import Cell, csv_bytes, minus
 from independence_bench.report.format import from_to, number, signed
 from independence_bench.viewer import fragments
@@ -74,7 +74,8 @@ class ComparedSubject:
 
     subject: str  # id
     label: str
-    says: str  # what can be said of the two indices, in words; A is the first subject
+    names: tuple[str, str]  # how the two are called: their labels without what these have in common
+    says: str  # what can be said of the two indices, in words
     values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
@@ -147,7 +148,7 @@ def comparisons_answer(
         second = pair.second
         unknown = "; ".join(pair.scores.why_no_interval) or None
         apart = differences_of(compared, pair.scores, why or unknown)
-        named = subject_id(second.subject), second.label, statement(pair)
+        named = subject_id(second.subject), second.label, side_names(pair), statement(pair)
         theirs = values_shown(compared, values[second.subject.hash])
         others.append(ComparedSubject(*named, *theirs, apart, pair.branches))
     asked = (catalog.version, entry.id, subject, row.label)

@@ -924,7 +924,8 @@ export interface ComparedScore {
 export interface ComparedSubject {
   readonly subject: string; // id
   readonly label: string;
-  readonly says: string; // what can be said of the two indices, in words; A is the first subject
+  readonly names: readonly [string, string]; // how the two are called: their labels without what these have in common
+  readonly says: string; // what can be said of the two indices, in words
   readonly values: readonly (number | null)[]; // [0, 100], in the order of *compared*
   readonly shown: readonly (string | null)[]; // the same, as text
   readonly apart: Differences;

@@ -2,7 +2,7 @@ import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } fr
 import { DataTable, shownColumn, WithInterval, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
-import { SignificanceMark } from "./Comparison";
+import { SideName, SignificanceMark } from "./Comparison";
 import { Label } from "../../components/labels";
 
 interface Props {
@@ -22,8 +22,8 @@ export function BranchComparison({ rows, compared }: Props) {
   const figures = [...branchFigures(both), ...besideFigures(both)];
   const columns = [
     NAMES,
-    side("A", first.subject.label, first.branches),
-    side("B", second.subject.label, second.branches),
+    side("first", compared.names[0], first.subject.label, first.branches),
+    side("second", compared.names[1], second.subject.label, second.branches),
   ];
   const partial = [first, second].filter(({ rank }) => rank === null);
   return (
@@ -40,7 +40,7 @@ export function BranchComparison({ rows, compared }: Props) {
             <>
               <DataTable
                 rows={differences}
-                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])))}
+                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])), compared.names)}
                 rowKey={(row) => row.quantity}
                 caption="Branches of both, and the difference"
               />
@@ -80,10 +80,10 @@ const NAMES: Column<FigureKind> = {
   cell: ({ title }) => title,
 };
 
-function side(id: string, label: string, branches: BranchStatistics): Column<FigureKind> {
+function side(id: string, name: string, label: string, branches: BranchStatistics): Column<FigureKind> {
   return {
     id,
-    title: id,
+    title: <SideName name={name} />,
     hint: label,
     numeric: true,
     cell: ({ of }) => {
@@ -93,7 +93,10 @@ function side(id: string, label: string, branches: BranchStatistics): Column<Fig
   };
 }
 
-function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly Column<BranchDifference>[] {
+function differenceColumns(
+  figures: ReadonlyMap<string, FigureKind>,
+  [first, second]: readonly [string, string],
+): readonly Column<BranchDifference>[] {
   return [
     {
       id: "name",
@@ -102,11 +105,11 @@ function differenceColumns(figures: ReadonlyMap<string, FigureKind>): readonly C
       cellHint: ({ quantity }) => figures.get(quantity)?.hint,
       cell: ({ quantity }) => figures.get(quantity)?.title ?? branchTitle(quantity),
     },
-    shownColumn("first", "A"),
-    shownColumn("second", "B"),
+    shownColumn("first", <SideName name={first} />),
+    shownColumn("second", <SideName name={second} />),
     {
       id: "difference",
-      title: "B − A",
+      title: "Difference",
       numeric: true,
       cellClass: "whitespace-nowrap",
       cell: ({ shown, stands, interval }) => (

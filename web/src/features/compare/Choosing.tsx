@@ -23,7 +23,7 @@ export function PairChooser({ first, second, options, exclusive = false, onChoos
   return (
     <div className="grid gap-3 sm:grid-cols-[1fr_auto_1fr]">
       <SelectField
-        label="First (A)"
+        label="First"
         selectClass="w-full"
         value={first}
         options={without(second)}
@@ -38,7 +38,7 @@ export function PairChooser({ first, second, options, exclusive = false, onChoos
         ⇄
       </Button>
       <SelectField
-        label="Second (B)"
+        label="Second"
         selectClass="w-full"
         value={second}
         options={without(first)}
@@ -141,7 +141,7 @@ export function PickedTable({ rows, others, kind }: PickedProps) {
         ) : (
           <a
             href={href(address, { picked: beside(row.subject.id, address.picked) })}
-            aria-label={`Compare A with ${row.subject.label}`}
+            aria-label={`Compare the first with ${row.subject.label}`}
           >
             <SubjectLabel subject={row.subject} />
           </a>
@@ -163,12 +163,12 @@ export function PickedTable({ rows, others, kind }: PickedProps) {
     },
     {
       id: "difference",
-      title: "Difference to A",
-      hint: "Its index minus A's, with the 95% interval of the difference",
+      title: "Difference to the first",
+      hint: "Its index minus the first one's, with the 95% interval of the difference",
       numeric: true,
       cell: (row) => {
         const found = apart(row);
-        if (!found) return row === first ? "A" : "–";
+        if (!found) return row === first ? "first" : "–";
         return (
           <>
             {orDash(found.shown[0])}{" "}

@@ -11,6 +11,7 @@ import { plural } from "../../lib/format";
 import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
+import { Label } from "../../components/labels";
 import { PairChooser, PickedTable, Suggestions } from "./Choosing";
 import { Settings } from "./Settings";
 import { Versions } from "./Versions";
@@ -112,8 +113,9 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
   const rows = wanted.flatMap((id) => board.rows.find(({ subject }) => subject.id === id) ?? []);
   const comparisons = useApi(path);
   const found = useApis(frozen ? [path] : wanted.slice(1).map(pathOf)).flatMap((one) => one?.others ?? []);
-  const side = (subject: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
+  const side = (subject: string, name: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: labels.get(subject) ?? "",
+    name,
     subject,
     board: board.board.id,
     configuration: null,
@@ -143,7 +145,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             <Comparison
               board={board}
               compared={value.compared}
-              sides={[side(first, value), side(second, other)]}
+              sides={[side(first, other.names[0], value), side(second, other.names[1], other)]}
               differences={other.apart}
               openRow={address.scenario}
               kind={address.interval}
@@ -151,8 +153,11 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               <BranchComparison rows={rows} compared={other} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
-              <a href={href(route("subject", { subject: first }))}>Everything about A</a>
-              <a href={href(route("subject", { subject: second }))}>Everything about B</a>
+              {[first, second].map((subject, side) => (
+                <a key={subject} href={href(route("subject", { subject }))}>
+                  Everything about <Label text={other.names[side] ?? ""} />
+                </a>
+              ))}
             </p>
           </>
         );

@@ -13,6 +13,7 @@ import { Button } from "../../components/fields";
 
 /** One of the two that are compared. */
 export interface Side extends Speaker {
+  name: string; // short, for the heads of columns
   values: readonly (number | null)[]; // in the order of *compared*
   shown: readonly (string | null)[]; // the same, as text
 }
@@ -21,7 +22,7 @@ interface Props {
   board: Board;
   compared: readonly ComparedScore[];
   sides: readonly [Side, Side];
-  differences: Differences; // B minus A
+  differences: Differences; // the second minus the first
   openRow: string; // scenario.dimension
   kind: SharedParams["interval"];
   children?: ReactNode; // between what is said of all scenarios and of each
@@ -80,9 +81,13 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
       cellClass: ({ dimension }) => (dimension === null ? "!font-semibold" : ""),
       cell: ({ dimension }) => (dimension === null ? "Independence Index" : dimensionTitle(board, dimension)),
     },
-    numberColumn("first", "A", ({ index }) => orDash(first.shown[index]), { hint: first.label }),
-    numberColumn("second", "B", ({ index }) => orDash(second.shown[index]), { hint: second.label }),
-    numberColumn("difference", "B − A", ({ index }) => (
+    numberColumn("first", <SideName name={first.name} />, ({ index }) => orDash(first.shown[index]), {
+      hint: first.label,
+    }),
+    numberColumn("second", <SideName name={second.name} />, ({ index }) => orDash(second.shown[index]), {
+      hint: second.label,
+    }),
+    numberColumn("difference", "Difference", ({ index }) => (
       <>
         {significant.includes(index) ? <SignificanceMark /> : null} {orDash(differences.shown[index])}
         <span className="block text-sm font-normal text-soft sm:hidden">{interval(index)?.shown}</span>
@@ -99,9 +104,9 @@ function Overall({ board, compared, sides, differences, kind }: Omit<Props, "ope
     {
       id: "bar",
       title: (
-        <span className="flex justify-between text-xs font-normal text-faint">
-          <span>← A is higher</span>
-          <span>B is higher →</span>
+        <span className="flex justify-between gap-4 text-xs font-normal text-faint">
+          <bdi className="label">← {first.name} is higher</bdi>
+          <bdi className="label text-right">{second.name} is higher →</bdi>
         </span>
       ),
       className: "w-1/3 max-md:hidden",
@@ -259,6 +264,11 @@ export function SignificanceMark() {
   );
 }
 
+/** The head of one side's column, which may be long. */
+export function SideName({ name }: { name: string }) {
+  return <bdi className="label inline-block max-w-20 text-xs whitespace-normal sm:max-w-44 sm:text-sm">{name}</bdi>;
+}
+
 /** Whose answers: those of a subject on a board, or there in one configuration only. */
 interface Speaker {
   label: string;
@@ -271,21 +281,16 @@ interface Speaker {
 export function Answers({ scenario, sides }: { scenario: string; sides: readonly [Speaker, Speaker] }) {
   return (
     <div className="grid gap-4 pb-4 md:grid-cols-2">
-      {sides.map((side, index) => (
-        <Answer
-          key={`${side.subject} ${side.configuration ?? ""}`}
-          scenario={scenario}
-          speaker={side}
-          label={`${index ? "B" : "A"}: ${side.label}`}
-        />
+      {sides.map((side) => (
+        <Answer key={`${side.subject} ${side.configuration ?? ""}`} scenario={scenario} speaker={side} />
       ))}
     </div>
   );
 }
 
-function Answer({ scenario, speaker, label }: { scenario: string; speaker: Speaker; label: string }) {
+function Answer({ scenario, speaker }: { scenario: string; speaker: Speaker }) {
   const { board, href } = usePage();
-  const { configuration } = speaker;
+  const { configuration, label } = speaker;
   const [chosen, setChosen] = useState("");
   const subject = useApi(endpoints.subject(speaker.board, speaker.subject));
   const entries = (subject.data?.transcripts ?? []).filter(

@@ -287,6 +287,7 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
             shown,
           }: SubjectSettings["configurations"][number]): Side => ({
             label: humanize(configuration),
+            name: humanize(configuration),
             subject: value.subject,
             board: on,
             configuration,
@@ -314,7 +315,7 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
                 {pair.map((found, index) =>
                   found ? (
                     <a key={index} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
-                      All of {index ? "B" : "A"}
+                      All of {humanize(found.configuration)}
                     </a>
                   ) : null,
                 )}

@@ -28,11 +28,11 @@ export function Versions({ board, address }: Props) {
   return (
     <section className="mt-2" aria-label="Two versions of a prompt">
       <p className="mb-2 max-w-3xl text-soft">
-        A is another version of the protocol, B the one of this ranking. Both met the same scenarios; only what both ask
+        Another version of the protocol, and the one of this ranking. Both met the same scenarios; only what both ask
         and mark in the same words is compared.
       </p>
       <SelectField
-        label="Other version (A)"
+        label="Other version"
         className="block max-w-xl"
         selectClass="w-full"
         value={chosen.protocol}
@@ -118,6 +118,7 @@ function OfSubject({ board, value, compared, address }: OfSubjectProps) {
   const configuration = value.configurations.length === 1 ? (value.configurations[0] ?? null) : null;
   const side = (name: string, on: string, values: Side["values"], shown: Side["shown"]): Side => ({
     label: name,
+    name,
     subject,
     board: on,
     configuration,
