@@ -513,7 +513,7 @@ def test_again_asks_for_what_was_invalid(user: User) -> None:
     user.server.script = lambda a: Answer(completion("")) if "Be somebody else, now." in a.last else steady(MARKS)(a)
     first = user.run()
     assert first.returncode == 1
-    assert "`aib run --again` asks once more" in first.stderr
+    assert "the same command with --again asks once more" in first.stderr
     user.server.script = steady(MARKS)
     user.server.forget()
     assert user.run().returncode == 1

@@ -616,7 +616,7 @@ def test_again_that_comes_to_nothing_is_invalid_as_before(bench: Benches) -> Non
     assert (progress.done, progress.invalid, progress.calls_left) == (3, 1, 0)
     ((_, trouble),) = report.troubles
     assert "punctuation only (3 tries)" in trouble.why
-    assert "`aib run --again` asks once more" in trouble.why
+    assert "the same command with --again asks once more" in trouble.why
     assert made.rows("select count(*) from transcripts where state = 'invalid'") == [(1,)]
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from invoked import invoke
 from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
+from independence_bench.analysis.depths import Depth, first_lost
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.api.named import read_roster
 from independence_bench.engine.player import Engine
@@ -163,7 +165,56 @@ def test_a_tavern_chat_and_a_text_are_read_alike(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(tavern((True, "Hi."), (False, "Yes."), name="Seraphina"))
     other = read_chat(tmp_path / "a.jsonl", "Zibbi")
     assert "its character is called Seraphina, not Zibbi" in other.notes[0]
-    assert deep(TOY, 1, other).name == "persona-zibbi-after-2-a"
+    assert deep(TOY, 1, other).name == f"persona-zibbi-after-2-{other.name}"
+    assert other.name.startswith("a-")
+
+
+def test_signs_that_stand_in_words_end_no_message_and_japanese_colons_need_no_space(tmp_path: Path) -> None:
+    """U+2028 in JSON and in a text; a speaker who was there before needs no space either, and a time is no speaker."""
+    (tmp_path / "a.jsonl").write_text("\n" + tavern((True, "one\u2028line"), (False, "Yes.")), encoding="utf-8")
+    (tmp_path / "a.txt").write_text(
+        "Ann: one\u2028line\nZibbi:Yes.\nAnn: at\n10:02\nAnn:so\nZibbi: Well.", encoding="utf-8"
+    )
+    (tmp_path / "b.txt").write_text("アン：こんにちは\nZibbi：はい", encoding="utf-8")
+
+    assert read_chat(tmp_path / "a.jsonl", "Zibbi").exchanges == (("one\u2028line", "Yes."),)
+    assert read_chat(tmp_path / "a.txt", "Zibbi").exchanges == (
+        ("one\u2028line", "Yes."),
+        ("at\n10:02\n\nso", "Well."),
+    )
+    assert read_chat(tmp_path / "b.txt", "Zibbi").exchanges == (("こんにちは", "はい"),)
+
+
+def test_what_is_not_the_same_has_not_the_same_name(tmp_path: Path) -> None:
+    """Two exports of one program, and a whole and a quick sheet of a character with a long name."""
+    for number in (1, 2):
+        (tmp_path / f"chat-export-{number}.txt").write_text(f"Ann: Hi {number}.\nZibbi: Yes.", encoding="utf-8")
+    first, second = (read_chat(tmp_path / f"chat-export-{number}.txt", "Zibbi") for number in (1, 2))
+    long, _ = read_sheet(SHEET.replace("Zibbi", "Wilhelmina Konstantina Alexandra Theodora of Hohenzollern"), EXAMPLES)
+    assert long is not None
+    names = {
+        protocol_of(long, at_depth(protocol_files(long, quick), chat, 2)).name
+        for quick in (False, True)
+        for chat in (first, second)
+    }
+
+    assert len(names) == 4
+    assert max(map(len, names)) <= 64
+
+
+def test_an_item_that_no_smaller_depth_has_is_not_said_to_give_way_here() -> None:
+    """Missing or not judged there: it may have been lost before."""
+
+    def stem(name: str, stood: int | None) -> Any:
+        return SimpleNamespace(stem=name, held=None if stood is None else stood == 5)
+
+    def at(turns: int, *items: Any) -> Depth:
+        return Depth(turns, None, {"a": SimpleNamespace(items=items)})  # type: ignore[dict-item]
+
+    deep = at(100, stem("kept", 0), stem("unknown", 0), stem("missing", 0), stem("stays", 5))
+
+    assert first_lost([at(0, stem("kept", 5), stem("unknown", None), stem("stays", 5)), deep], "a") == {"kept": 100}
+    assert first_lost([deep], "a") == dict.fromkeys(("kept", "unknown", "missing"), 100)
 
 
 @pytest.mark.parametrize(

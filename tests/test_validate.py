@@ -307,11 +307,11 @@ def test_what_may_be_concluded(board: Board) -> None:
 
     assert outside_statement([found]).startswith("No outside board has enough models")
     assert outside_statement([read("above 0", 0.1, 0.9), read("near 0", -0.2, 0.4)]) == (
-        "Of 1 outside board that should agree with the index, 1 (theirs) does; of 1 outside board that should not "
-        "agree with the index, none does, as far as 95% intervals can tell."
+        "Of 1 outside board that should be related to the index, 1 (theirs) is; of 1 outside board that should not "
+        "be related to the index, none is, as far as 95% intervals can tell."
     )
     assert outside_statement([read("below 0", 0.1, 0.9), read("near 0", -0.9, -0.4)]) == (
-        "Of 1 outside board that should agree with the index, none does; of 1 outside board that should not agree with "
-        "the index, 1 (theirs) does, as far as 95% intervals can tell. Contrary to what was expected: 1 (theirs). So "
-        "it is not shown that the index measures what they measure."
+        "Of 1 outside board that should be related to the index, none is; of 1 outside board that should not be "
+        "related to the index, 1 (theirs) is, as far as 95% intervals can tell. Contrary to what was expected: "
+        "1 (theirs). So it is not shown that the index measures what they measure."
     )

@@ -104,6 +104,12 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
             f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
         )
     differ = tuple(one for one in there if old.system(one.system) != new.system(one.system))
+    for name, file in REFUSED.items():
+        played = name != "tool_role" or any(one.delivery == name for one in differ)
+        if played and getattr(old, name) != getattr(new, name):
+            raise WrongUse(
+                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
+            )
     unlike = _unlike(old, new)
     if not differ:
         what = (
@@ -114,12 +120,6 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
         raise WrongUse(
             f"{_named(old)} and {_named(new)} have the same system prompt in {', '.join(map(str, there))}{what}"
         )
-    for name, file in REFUSED.items():
-        played = name != "tool_role" or any(one.delivery == name for one in differ)
-        if played and getattr(old, name) != getattr(new, name):
-            raise WrongUse(
-                f"{_named(old)} and {_named(new)} differ in {file} too, so their marks do not show what the prompt does"
-            )
     common, whole = _common(old, new)
     if not common.scenarios or not common.dimensions:
         raise WrongUse(

@@ -25,12 +25,19 @@ class Depth:
 
 
 def first_lost(depths: Sequence[Depth], label: str) -> dict[str, int]:
-    """Stem -> the least depth, in turns, at which the subject of that *label* did not hold it; without what it held."""
+    """Stem -> the least depth, in turns, at which the subject of that *label* did not hold it.
+
+    Without what it held, and without items of which a smaller depth does not say that it held them.
+    """
     lost: dict[str, int] = {}
+    holding: set[str] | None = None  # at every smaller depth; None: there is none
     for depth in depths:
-        for item in depth.stems.get(label, HeldStems()).items:
-            if item.held is False:
-                lost.setdefault(item.stem, depth.turns)
+        items = {item.stem: item.held for item in depth.stems.get(label, HeldStems()).items}
+        lost |= {
+            stem: depth.turns for stem, held in items.items() if held is False and (holding is None or stem in holding)
+        }
+        kept = {stem for stem, held in items.items() if held}
+        holding = kept if holding is None else holding & kept
     return lost
 
 

@@ -26,6 +26,7 @@ from independence_bench.cli.options import (
     MILLION,
     Command,
     Number,
+    at_store,
     confirmed,
     err,
     gathering,
@@ -46,7 +47,7 @@ from independence_bench.integrations.ray_cluster import Cluster, run_on_ray
 from independence_bench.protocol.plan import Shard
 from independence_bench.report.format import money, plural
 from independence_bench.store import attempts
-from independence_bench.store.database import Store, default_store
+from independence_bench.store.database import Store
 from independence_bench.store.workers import spent_by
 
 A = TypeVar("A")
@@ -173,13 +174,10 @@ def print_outcome(options: RunOptions, store: Store, report: Report | None) -> b
     print_asked(options, store, [report.judge])
     played = next((progress for progress in report.subjects if progress.done), None)
     if played is not None:
-        # an address is shown without its password, so it would not work as it stands
-        known = store.shown == default_store() or "://" in store.shown
-        at = "" if known else f" --store {shlex.quote(store.shown)}"
         protocol = options.protocol
         name = "" if protocol.name == "v2" else f" --protocol {shlex.quote(protocol.name)}"
         scenario = protocol.scenarios[-1].id
-        say(f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at}")
+        say(f"read a conversation: aib show {shlex.quote(label_text(played.label))} {scenario}{name}{at_store(store)}")
     return report.complete
 
 
@@ -187,7 +185,7 @@ def print_asked(options: RunOptions, store: Store, judges: Collection[str | None
     """Print `asked_boards`."""
     keep_exclusions(store, options.roster)
     if asked := asked_boards(options, store, judges):
-        print_boards(asked)
+        print_boards(asked, at=at_store(store))
 
 
 def asked_boards(options: RunOptions, store: Store, judges: Collection[str | None]) -> list[Board]:

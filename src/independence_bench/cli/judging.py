@@ -20,6 +20,7 @@ from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling
 from independence_bench.cli.calling import Worker
 from independence_bench.cli.options import (
+    at_store,
     command_line,
     configuration_options,
     err,
@@ -115,7 +116,7 @@ def judge_in_turn(options: RunOptions, judges: Sequence[str], store: Store, clus
     if complete is None:
         return False
     calling.print_asked(options, store, labels)
-    say("compare the judges: aib judges")
+    say(f"compare the judges: aib judges{at_store(store)}")
     return complete
 
 

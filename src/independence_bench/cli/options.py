@@ -27,7 +27,7 @@ from independence_bench.models.response import clean_text
 from independence_bench.models.trust import EnvFile
 from independence_bench.report.table import EVERYTHING, Block, Shown, choose
 from independence_bench.report.terminal import UNBOUNDED, printed
-from independence_bench.store.database import default_store
+from independence_bench.store.database import Store, default_store
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
@@ -285,6 +285,15 @@ def show_chosen(*views: Iterable[Block]) -> None:
     if shown.find is not None and not any(one.rows for one in chosen):
         raise WrongUse(f"--find: no row has {shown.find} in it")
     show(*(one.blocks for one in chosen))
+
+
+def at_store(store: Store) -> str:
+    """How *store* is named in a command that is shown: " --store NAME"; "" for the default one, and for an address.
+
+    An address is shown without its password, so it would not work as it stands.
+    """
+    known = store.shown == default_store() or "://" in store.shown
+    return "" if known else f" --store {shlex.quote(store.shown)}"
 
 
 def err() -> Console:

@@ -25,6 +25,7 @@ from independence_bench.api.orders import (
 from independence_bench.cli import calling
 from independence_bench.cli.options import (
     Number,
+    at_store,
     command_line,
     err,
     json_option,
@@ -51,7 +52,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
 from independence_bench.report.depths_view import depths_json, depths_view
 from independence_bench.report.persona_view import persona_json, persona_view, sides_of
-from independence_bench.store.database import Store, default_store, open_store
+from independence_bench.store.database import Store, open_store
 
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
 
@@ -199,17 +200,14 @@ async def _carry_out(options: RunOptions, protocols: Sequence[tuple[Protocol, Fi
 
 def _read(store: Store, turns: int, protocol: Protocol, judge: str | None, played: Collection[str]) -> Depth:
     """What is stored of the subjects that were *played* at one depth."""
-    ranked = boards(store, protocol)
-    # the ranking by that judge; else any, where no subject has an index
-    board = next((ranking for ranking in ranked if ranking.judge == judge), ranked[0] if ranked else None)
+    board = next((ranking for ranking in boards(store, protocol) if ranking.judge == judge), None)
     stems = held(store, protocol, judge)
     return Depth(turns, board, {label: mine for label, mine in stems.items() if label.partition("#")[0] in played})
 
 
 def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) -> list[str]:
     """How to read a conversation: the first in which a red line was crossed or something given up, else the last."""
-    known = store.shown == default_store() or "://" in store.shown
-    at = "" if known else f" --store {shlex.quote(store.shown)}"
+    at = at_store(store)
     lines: list[str] = []
     for depth, protocol in zip(depths, protocols, strict=True):
         for label, mine in depth.stems.items():

@@ -16,6 +16,7 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
 from independence_bench.cli.options import (
+    at_store,
     json_option,
     legend_option,
     say,
@@ -74,7 +75,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
-        print_boards(found, shown, priced, differences)
+        print_boards(found, shown, priced, differences, at_store(opened))
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"
@@ -88,14 +89,16 @@ def print_boards(
     shown: Shown = EVERYTHING,
     detailed: Sequence[Sequence[IndexPrice]] = (),
     below: Sequence[Iterator[Block]] = (),
+    at: str = "",
 ) -> None:
     """Print *found*, one table after the other; then for each judge its configurations, if there are several.
 
     *detailed*: of each board, what a run of its ranked subjects costs; empty: without details.
+    *at*: the store, as a command names it.
     """
     configurations = [] if shown.find or shown.top else [configurations_view(one) for one in compared_in(found)]
     views = [board_view(board, shown, priced) for board, priced in zip_longest(found, detailed)]
-    show(*views, *configurations, *below, command="aib leaderboard")
+    show(*views, *configurations, *below, command=f"aib leaderboard{at}")
 
 
 def compared_in(found: list[Board]) -> list[ConfigurationComparison]:

@@ -235,7 +235,7 @@ def _not_begun(
 
 def invalid_trouble(reason: str | None) -> str:
     """Why a conversation is invalid, and what to do, in one line."""
-    return f"invalid: {reason}; `aib run --again` asks once more"
+    return f"invalid: {reason}; the same command with --again asks once more"
 
 
 def judge_trouble(reason: str, judge_calls: int) -> str:

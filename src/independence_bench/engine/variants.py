@@ -39,7 +39,12 @@ async def run_each(
         if not approve(previews):
             return None
         whole = Report([], session.budget)
-        if previews[0].forecast.dollars != 0 and any(one.unheard for one in previews[0].estimates):
+        # what is asked for again would be asked for twice
+        if (
+            not options.again
+            and previews[0].forecast.dollars != 0
+            and any(one.unheard for one in previews[0].estimates)
+        ):
             units = len({scenario.stem for scenario in plans[0].protocol.scenarios}) * plan.runs
             pilot = await play_spread(replace(plans[0], shard=Shard(1, units)), session, watch, None)
             # what it played is counted where the rest is

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from independence_bench.errors import WrongUse
 from independence_bench.escape import printable
+from independence_bench.hashing import content_hash
 from independence_bench.personas.lines import spoken
 from independence_bench.personas.sheet import slug
 from independence_bench.protocol.loader import Files
@@ -30,7 +31,7 @@ LARGEST_CHAT = 20_000_000  # bytes of a file; what is sent of it has at most
 LONGEST = 400_000  # characters
 LONGEST_NAME = 64  # of a protocol
 # a message of a text: “Mira: hello”, “[10:04] **Mira**: hello”; what follows belongs to it up to the next one
-_MESSAGE = re.compile(r"^(?:\[[^\]\n]{1,40}\] ?)?(?:\*\*)?([^\s:：*][^:：*\n]{0,59})(?:\*\*)?[:：](?:\*\*)?(?:\s|$)")
+_MESSAGE = re.compile(r"^(?:\[[^\]\n]{1,40}\] ?)?(?:\*\*)?([^\s:：*][^:：*\n]{0,59})(?:\*\*)?([:：])(?:\*\*)?(\s|$)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def read_chat(path: Path, character: str) -> Chat:
     exchanges = tuple((human, model) for (_, human), (_, model) in zip(turns[::2], turns[1::2], strict=False))
     if not exchanges:
         raise WrongUse(f"{path}: has no message of the person that is answered")
-    return Chat(slug(path.stem, 12).replace("_", "-"), exchanges, tuple(f"{path}: {note}" for note in notes))
+    # with a start of its hash, since exports of one program begin alike
+    named = f"{slug(path.stem, 12).replace('_', '-')}-{content_hash(exchanges)[:4]}"
+    return Chat(named, exchanges, tuple(f"{path}: {note}" for note in notes))
 
 
 Said = tuple[str, str, str]
@@ -95,15 +98,17 @@ Said = tuple[str, str, str]
 
 def _lines_of_json(text: str) -> Iterator[Said]:
     """The messages of a SillyTavern chat. Raises ValueError."""
-    for number, line in enumerate(text.splitlines(), 1):
+    head = True
+    for number, line in enumerate(text.split("\n"), 1):  # U+2028 and its like stand in words
         if not line.strip():
             continue
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
             raise ValueError(f"line {number} is no JSON; a chat has one message a line: export it again") from None
-        if not isinstance(message, dict) or (number > 1 and not isinstance(message.get("mes"), str)):
+        if not isinstance(message, dict) or (not head and not isinstance(message.get("mes"), str)):
             raise ValueError(f"line {number} is no message (`mes` is missing); export the chat again")
+        head = False
         words = str(message.get("mes") or "").strip().replace("\r\n", "\n")
         if words and not message.get("is_system"):  # hidden from the model, or the program's own
             yield "human" if message.get("is_user") else "model", str(message.get("name") or "")[:60], words
@@ -111,13 +116,17 @@ def _lines_of_json(text: str) -> Iterator[Said]:
 
 def _lines_of_text(text: str, character: str) -> Iterator[Said]:
     """The messages of a text. Raises ValueError."""
-    name, words = "", list[str]()
-    for line in [*text.splitlines(), None]:
+    name, words, known = "", list[str](), set[str]()
+    for line in [*text.split("\n"), None]:
         begins = None if line is None else _MESSAGE.match(line)
+        # after a colon of ASCII, which times and addresses have too, a space follows or a speaker stands before it
+        if begins and not (begins[2] == "：" or begins[3] is not None or _same(begins[1], character)):
+            begins = begins if begins[1].strip() in known else None
         if (line is None or begins) and name and (message := "\n".join(words).strip()):
             yield "model" if _same(name, character) else "human", name, message
         if line is not None and begins:
             name, words = begins[1].strip(), [line[begins.end() :]]
+            known.add(name)
         elif line is not None and (name or not line.strip()):
             words.append(line)
         elif line is not None:
@@ -148,6 +157,9 @@ def at_depth(files: Files, chat: Chat, turns: int) -> Files:
         raise WrongUse(f"--after {turns}: these turns have {size:,} characters, more than {LONGEST:,}; say fewer")
     top = read_own(files["protocol.yaml"])
     depth = f"-after-{turns}{chat.name and f'-{chat.name}'}"
-    top["name"] = f"{top['name'][: LONGEST_NAME - len(depth)]}{depth}"
+    name, room = top["name"], LONGEST_NAME - len(depth)
+    if len(name) > room:  # others may begin like it
+        name = f"{name[: room - 5]}-{content_hash(name)[:4]}"
+    top["name"] = f"{name}{depth}"
     top["title"] += f" after {turns} turns of an earlier chat"
     return {**files, "protocol.yaml": yaml_text({**top, "earlier": [list(exchange) for exchange in exchanges]})}

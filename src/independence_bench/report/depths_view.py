@@ -64,12 +64,16 @@ def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
     if not played or not played[0][1].held.items:
         return "nothing was played to its end"
     (first, side), (last, _) = played[0], played[-1]
+    if not side.held.of:
+        return f"nothing is judged {_after(first)}"
     begins = "holds" if side.held.count == len(side.held.items) else f"held {side.held.count} of {side.held.of}"
+    if side.held.unknown:
+        begins += f" ({side.held.unknown} not judged)"
     later = min((turns for turns in lost.values() if turns > first), default=None)
     if later is not None:
         then = next(side.held for turns, side in played if turns == later)
         return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
-    if last == first:
+    if last == first or not side.held.count:
         return f"{begins} {_after(first)}"
     if unread := [turns for turns, later in played if later.held.of < len(side.held.items)]:
         return f"{begins} {_after(first)}; not everything is judged {_after(unread[0])}"

@@ -86,7 +86,7 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
     contrary = _named(convergent, "contrary")
     parts = [
-        f"{plural(len(boards), 'outside board')} that {should} agree with the index, {_named(boards, verdict)} does"
+        f"{plural(len(boards), 'outside board')} that {should} be related to the index, {_named(boards, verdict)} is"
         for boards, should, verdict in (
             (convergent, "should", "as expected"),
             (discriminant, "should not", "goes together"),
