@@ -18,10 +18,12 @@ from pathlib import Path
 import pytest
 from scripted import Bench
 from seen_once import browser, played, shared
+from sqlalchemy import update
 from viewed import Browser, answering, script, served
 
 from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
+from independence_bench.store.schema import worked_out
 from independence_bench.viewer.app import HEADERS, POLICY, read_page
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.search_index import SearchState
@@ -230,10 +232,25 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         first = Live(store, clock=lambda: float(next(seconds)))
         first.keep()
         index = first.current[1]("index.json")
+        kept = json.dumps({"version": first.current[0], "kept": True})
+
+        def put(value: str | bytes) -> bytes | None:
+            with store.writing() as connection:
+                connection.execute(update(worked_out).where(worked_out.c.name == "index.json").values(value=value))
+            return Live(store).current[1]("index.json")
+
+        assert put(kept) == kept.encode()
+        assert Live(store, offer=replace(OFFER, label="ada")).current[1]("index.json") != kept.encode()
+        # what is no answer about this state is worked out again: of another state, no JSON, no object
+        for wrong in ('{"version": "another"}', "<script>", "5", "[" * 99_999):
+            assert put(wrong) == index
         with store.writing() as connection:
-            connection.exec_driver_sql("UPDATE worked_out SET value = 'kept' WHERE name = 'index.json'")
-        assert Live(store).current[1]("index.json") == b"kept"
-        assert Live(store, offer=replace(OFFER, label="ada")).current[1]("index.json") != b"kept"
+            connection.exec_driver_sql("UPDATE worked_out SET value = CAST(x'ff' AS TEXT)")
+        assert Live(store).current[1]("index.json") == index
+        put(kept)
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE attempts SET cost = coalesce(cost, 0) + 1")
+        assert Live(store).current[1]("index.json") != kept.encode()
         with store.writing() as connection:
             connection.exec_driver_sql("UPDATE judgements SET stored_at = stored_at + 1")
         assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]

@@ -197,7 +197,10 @@ class _Quick(_Unique, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: i
 
 
 def _content(text: str, aliases: bool) -> Any:
-    """By libyaml, ten times as fast, where there is nothing to refuse; else in Python, which says what and where."""
+    """By libyaml, several times as fast, where it has nothing to refuse; else in Python, which says what and where.
+
+    libyaml takes a tab after a colon for a space, where Python's loader sees an error.
+    """
     if yaml.__with_libyaml__:
         try:
             if _is_ordinary(text, aliases):

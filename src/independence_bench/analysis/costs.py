@@ -306,7 +306,7 @@ def subject_costs(
                 bought.add(judgement.key)
     costs = {}
     for subject, mine in wanted.items():
-        asked_for = dict.fromkeys(key for played in mine for key in keys[played.row.id])
+        asked_for = dict.fromkeys(key for played in mine for key in keys.get(played.row.id, ()))
         marked = dict.fromkeys(key for played in mine for key in given.get(played.key, ()))
         attempts = [attempt for key in asked_for for attempt in replies.get(key, ())]
         served = Counter(attempt.provider for attempt in attempts if attempt.provider and attempt.outcome in CAME)

@@ -210,7 +210,9 @@ def reply_lengths(connection: Connection, results: Results, subjects: Collection
     characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
     lengths = {}
     for subject in subjects:
-        replies = dict.fromkeys(key for played in results.by_subject.get(subject, ()) for key in keys[played.row.id])
+        counted = results.by_subject.get(subject, ())
+        # what was deleted since the results were read has none
+        replies = dict.fromkeys(key for played in counted for key in keys.get(played.row.id, ()))
         length = mean_of([float(characters[key]) for key in replies if key in characters])
         if length is not None:
             lengths[subject] = length

@@ -29,6 +29,7 @@ from independence_bench.store.schema import (
     replies,
     subjects,
     transcripts,
+    worked_out,
 )
 
 
@@ -102,6 +103,7 @@ def clear(connection: Connection, plan: DeletionPlan, find: Callable[[Connection
     _delete(connection, readings, plan.transcripts)
     _delete(connection, transcripts, plan.transcripts)
     _delete(connection, replies, plan.replies)
+    connection.execute(delete(worked_out))  # names what was deleted, too
     for keys in in_chunks((*plan.replies, *plan.judgements)):
         _retire(connection, keys, now)
     for subject in plan.of:

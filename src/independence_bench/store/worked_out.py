@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
@@ -15,17 +16,24 @@ from independence_bench.store.schema import attempts, worked_out
 
 
 def cause_of(store: Store, *more: str) -> tuple[str, str]:
-    """The state of *store* (`state_of`), and the hash of that, of its last attempt and of *more*."""
+    """The state of *store* (`state_of`), and the hash of that, of its attempts as far as they went, and of *more*."""
     with store.reading() as connection:
         state = state_of(connection)
-        last = connection.execute(select(func.max(attempts.c.id))).scalar()
-    return state, content_hash([state, last, *more])
+        made = func.max(attempts.c.id), func.count(attempts.c.outcome), func.sum(attempts.c.cost)
+        ended = connection.execute(select(*made)).one()
+    return state, content_hash([state, *map(str, ended), *more])
 
 
 def find_worked_out(store: Store, cause: str) -> dict[str, str]:
-    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none."""
-    with store.reading() as connection:
-        return {name: value for name, its, value in rows_of(connection, worked_out) if its == cause}
+    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none, or where it is damaged:
+
+    what can be worked out again is nothing to complain of.
+    """
+    try:
+        with store.reading() as connection:
+            return {name: value for name, its, value in rows_of(connection, worked_out) if its == cause}
+    except (StoreError, SQLAlchemyError):
+        return {}
 
 
 def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """The HTTP server of the answers and the page, for browsers on this machine only.
 
-It answers GET and HEAD, and writes nothing unless a person labels (`label_routes`). The page's own files hold no data;
+It answers GET and HEAD; it writes what took long to work out (`live`), and marks when a person labels (`label_routes`).
+The page's own files hold no data;
 everything else needs a token (`AccessTokens`). Requests under another host name (DNS rebinding) are refused by the Host
 header, those of other sites' pages by Origin. Answers are computed in threads, unless no browser waits for them.
 

@@ -8,6 +8,8 @@ looked at first is kept in the store if it took long, so the next start shows it
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +22,7 @@ from pathlib import Path
 import independence_bench
 from independence_bench import __version__
 from independence_bench.errors import StoreError
-from independence_bench.hashing import content_hash, text_hash
+from independence_bench.hashing import content_hash
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
@@ -68,7 +70,7 @@ class Live:
         self._unkept: tuple[str, dict[str, str]] | None = None
         self._preparing: threading.Thread | None = None
         state, cause = self._cause()
-        kept = {path: body.encode() for path, body in find_worked_out(store, cause).items()}
+        kept = {path: body.encode() for path, body in find_worked_out(store, cause).items() if is_answer(body, state)}
         self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
         if not kept:
             self._read()
@@ -115,6 +117,7 @@ class Live:
         with suppress(StoreError):  # whoever asks is told
             self.keep()
             answers = self.answers
+            self.keep()  # where what was kept was no answer
             for first in islice(answers.catalog.transcripts, 1):
                 answers.get(f"transcripts/{first}.json")  # finds what all others need, too
             if len(answers.catalog.transcripts) <= SOON:
@@ -150,9 +153,21 @@ class Live:
 
 @cache
 def program() -> str:
-    """The hash of this program's own text: another one may give other answers about the same store."""
-    files = sorted(Path(independence_bench.__file__).parent.rglob("*.py"))
-    return content_hash([__version__, *(text_hash(file.read_text(encoding="utf-8")) for file in files)])
+    """The hash of this program's own files but the page: another one may give other answers about the same store."""
+    folder = Path(independence_bench.__file__).parent
+    files = (
+        file for file in sorted(folder.rglob("*")) if file.is_file() and not {*file.parts} & {"__pycache__", "page"}
+    )
+    return content_hash([__version__, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)])
+
+
+def is_answer(body: str, state: str) -> bool:
+    """Whether that is an answer about a store in this *state*, and not what somebody else has written there."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return isinstance(answer, dict) and answer.get("version") == state
 
 
 class Halted(Exception):

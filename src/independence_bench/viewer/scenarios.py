@@ -86,8 +86,15 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
     shown = every
     if part is not None:
         wanted, number = part
-        of_group = slice(number * GROUP, (number + 1) * GROUP)
-        shown = [one for group, of in groups.items() if wanted in (None, group) for one in of[of_group]]
+        if wanted is not None and not groups[wanted]:  # it was one of another ranking
+            wanted = None
+        if wanted is None and sum(map(bool, groups.values())) > 1:
+            number = 0
+        shown = []
+        for group, of in groups.items():
+            if wanted in (None, group):
+                begin = GROUP * min(number, max(len(of) - 1, 0) // GROUP)
+                shown += of[begin : begin + GROUP]
     scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,

@@ -14,6 +14,7 @@ export class ApiError extends Error {
   }
 }
 
+const INCOMPLETE = "The site may be incomplete; make it again with `aib site`.";
 const SAVED = 60_000; // ms in which a browser has surely saved a file
 
 let entering: Promise<unknown> = Promise.resolve(); // until the token of the address is kept
@@ -60,10 +61,24 @@ export async function download(path: string, name: string): Promise<void> {
 
 async function fetchAnswer(path: string, how: RequestInit): Promise<Response> {
   if (!isPacked() || path === "api/index.json") return fetchFile(path, how);
-  const firsts = JSON.parse(await packAt("api/packs/list.gz")) as string[];
-  const answer = lineIn(await packAt(`api/packs/${packOf(path, firsts)}.gz`), path);
+  let answer = await packedAnswer(path);
+  if (answer === null) {
+    packs.clear(); // the site may have been made again while its page was open
+    answer = await packedAnswer(path);
+  }
   if (answer === null) throw missing();
   return new Response(answer);
+}
+
+/** The answer at *path* in the packs of a static site; null: nothing is there. Throws an `ApiError`. */
+async function packedAnswer(path: string): Promise<string | null> {
+  try {
+    const firsts = JSON.parse(await packAt("api/packs/list.gz")) as string[];
+    return lineIn(await packAt(`api/packs/${packOf(path, firsts)}.gz`), path);
+  } catch (error) {
+    if (error instanceof ApiError && error.kind !== "missing") throw error;
+    throw new ApiError("broken", "A part of this site is missing or damaged.", INCOMPLETE);
+  }
 }
 
 const PACKS = 40; // of a static site that are kept: some megabytes
@@ -122,8 +137,7 @@ async function jsonIn(response: Response, signal?: AbortSignal): Promise<unknown
     return await response.json();
   } catch (error) {
     if (signal?.aborted) throw error;
-    const next = "The site may be incomplete; make it again with `aib site`.";
-    throw new ApiError("broken", "The answer is not JSON.", next);
+    throw new ApiError("broken", "The answer is not JSON.", INCOMPLETE);
   }
 }
 

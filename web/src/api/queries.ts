@@ -47,13 +47,24 @@ export function useApis<T>(paths: readonly ApiPath<T>[]): readonly (T | undefine
   return useQueries({ queries: paths.map((path) => ({ queryKey: [path] })) }).map(({ data }) => data as T | undefined);
 }
 
-/** The answer at *path*, kept or fetched, as part of another query whose signal is *signal*. */
-export async function readApi<T>(path: ApiPath<T>, signal: AbortSignal): Promise<T> {
-  const kept = queryClient.getQueryData<T>([path]);
-  if (kept !== undefined) return kept;
-  const value = (await fetchJson(path, signal)) as T;
-  queryClient.setQueryData([path], value);
-  return value;
+/** The answer at *path*, kept or fetched, as part of another query; one of an earlier version is fetched again. */
+export function readApi<T>(path: ApiPath<T>): Promise<T> {
+  return queryClient.fetchQuery<T>({ queryKey: [path] });
+}
+
+const TRIES = 3; // at the parts of a board, in which the store may change
+
+/** All rows of a board that a server parts. */
+async function wholeBoard(board: string): Promise<api.Board> {
+  for (let left = TRIES; ; left -= 1) {
+    const begun = await readApi(endpoints.boardPart(board));
+    const numbers = Array.from({ length: begun.parts }, (_, number) => number + 1);
+    const rest = await Promise.all(numbers.map((number) => readApi(endpoints.boardRows(board, number))));
+    if (left === 1 || rest.every(({ version }) => version === begun.version))
+      return { ...begun, parts: 0, rows: [...begun.rows, ...rest.flatMap(({ rows }) => rows)] };
+    const parts = [endpoints.boardPart(board), ...numbers.map((number) => endpoints.boardRows(board, number))];
+    await Promise.all(parts.map((path) => queryClient.invalidateQueries({ queryKey: [path], refetchType: "none" })));
+  }
 }
 
 /** A board: as it is frozen, with its first rows, or, of a server that parts it, with *whole* all of its rows. */
@@ -63,12 +74,7 @@ export function useBoard(board: string, frozen: boolean, whole = false): UseQuer
   const every = useQuery<api.Board>({
     queryKey: [endpoints.board(board), "in parts"],
     enabled: whole && parts > 0,
-    queryFn: async ({ signal }) => {
-      const begun = await readApi(endpoints.boardPart(board), signal);
-      const numbers = Array.from({ length: begun.parts }, (_, number) => number + 1);
-      const rest = await Promise.all(numbers.map((number) => readApi(endpoints.boardRows(board, number), signal)));
-      return { ...begun, parts: 0, rows: [...begun.rows, ...rest.flatMap(({ rows }) => rows)] };
-    },
+    queryFn: () => wholeBoard(board),
   });
   return whole && parts > 0 ? every : first;
 }

@@ -29,7 +29,8 @@ export function LeaderboardPage({ address }: { address: AddressOf<"leaderboard">
   const stems = first.data?.rows.some(({ branches }) => branches) ?? false;
   const chosen = sort !== null || find || only.length > 0 || most || view === "scatter" || picked.length > 0;
   const every = useBoard(board.id, index.offer.frozen, asked === board.id || Boolean(chosen) || stems);
-  const ranking = every.data ? every : first;
+  // what is looked for may stand in a row that is not there yet
+  const ranking = every.data || every.error || find || only.length ? every : first;
   return (
     <>
       <RankingHead title="Leaderboard" heading="Who stays themselves?" dense>

@@ -92,7 +92,7 @@ function Results({ index, part, address }: ResultsProps) {
   const facets = useApi(index.documents ? endpoints.searchFacets(index.build) : null);
   const found = useQuery({
     queryKey: ["search", index.build, part.of, find],
-    queryFn: ({ signal }) => findDocuments(index, part, find, signal),
+    queryFn: () => findDocuments(index, part, find),
     placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
   });
   if (!index.documents || !queryOf(find, index.longest).length) {

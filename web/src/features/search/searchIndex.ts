@@ -11,17 +11,12 @@ export interface Answer {
 }
 
 /** The conversations that *find* asks for, the best fit first. Reads the shards that it needs. */
-export async function findDocuments(
-  index: SearchIndex,
-  part: SearchPart,
-  find: string,
-  signal: AbortSignal,
-): Promise<Answer> {
+export async function findDocuments(index: SearchIndex, part: SearchPart, find: string): Promise<Answer> {
   const units = queryOf(find, index.longest);
   const places = new Map<string, Places>();
   for (const one of wordsToRead(units)) {
     const shards = await Promise.all(
-      shardsOf(one, part).map((shard) => readApi(endpoints.searchWords(index.build, part.of, shard), signal)),
+      shardsOf(one, part).map((shard) => readApi(endpoints.searchWords(index.build, part.of, shard))),
     );
     const found = union(shards.map((shard) => placesIn(shard.words, one)));
     if (!found.size) return { said: [], apart: [], phrase: null };
