@@ -109,24 +109,27 @@ def test_whatever_ends_a_command_what_is_in_flight_is_kept(
     shutil.copytree(before(command), user.folder, dirs_exist_ok=True)
     user.models()
     bought = sum(stored(user).values())
+    fewest = 1 if command[0] == "persona" else 4  # a character begins with one stem, to foresee what it costs
     release = threading.Event()
     user.server.script = steady(until=release)
     with start(
         command, cwd=user.folder, env=user.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
-        user.server.wait_until(lambda server: server.in_flight >= 4, 60)
-        child.send_signal(number)
-        time.sleep(0.3)
-        if number in (signal.SIGTERM, signal.SIGHUP):
-            child.send_signal(number)  # a closing shell and the terminal itself both say so
-            time.sleep(0.1)
-        assert child.poll() is None, "it waits for what is in flight"
-        release.set()
+        try:
+            user.server.wait_until(lambda server: server.in_flight >= fewest, 60)
+            child.send_signal(number)
+            time.sleep(0.3)
+            if number in (signal.SIGTERM, signal.SIGHUP):
+                child.send_signal(number)  # a closing shell and the terminal itself both say so
+                time.sleep(0.1)
+            assert child.poll() is None, "it waits for what is in flight"
+        finally:
+            release.set()
         _, err = child.communicate()
 
     assert child.returncode == 130, err
     assert "Traceback" not in err
-    assert len(user.server.asked) >= 4
+    assert len(user.server.asked) >= fewest
     assert stored(user) == {"answered": bought + len(user.server.asked)}
     if command is RUN:
         assert "The same command continues from here" in err
