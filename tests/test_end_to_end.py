@@ -55,7 +55,7 @@ def test_everything_is_played_judged_ranked_and_readable_without_key_or_network(
     (row,) = board["ranked"]
     assert board["judge_is_embedded"]
     assert (row["rank"], row["ranks"]) == (None, None)
-    assert "A demonstration, without ranks" in first.stdout
+    assert "(a demonstration)" in first.stdout
     assert not board["incomplete"]
     assert 0 < row["index"] < 100
     assert row["health"]["replies"] == protocol.replies

@@ -168,7 +168,7 @@ def test_published_rules_have_t_over_runs_and_the_interval_that_came_with_the_da
     outcome = brought(folder, tmp_path / "aib.db")
     found = row(tmp_path / "aib.db", PUBLISHED)
     told = json.loads(aib(tmp_path, "leaderboard", "--rules", "published", "--json").stdout)["boards"][0]
-    text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published").stdout.split())
+    text = " ".join(aib(tmp_path, "leaderboard", "--rules", "published", "--legend").stdout.split())
 
     assert outcome.rows == 1
     assert [what for what, why in outcome.skipped if why == "no published row"] == [

@@ -22,8 +22,8 @@ test("from the leaderboard through a subject to what another prompt changes, and
   await settled(page);
 
   // the same difference with the same interval as on the subject's page
-  await expect(page.getByLabel("First")).toHaveValue("strong_independence/tool_role");
-  await expect(page.getByLabel("Second")).toHaveValue("neutral/user_role");
+  await expect(page.getByRole("combobox", { name: /^First/ })).toHaveValue("strong_independence/tool_role");
+  await expect(page.getByRole("combobox", { name: /^Second/ })).toHaveValue("neutral/user_role");
   const index = page.getByRole("row", { name: "Independence Index" });
   await expect(index.getByRole("cell").nth(3)).toHaveText(said ?? "");
 
@@ -55,7 +55,10 @@ test("every choice of a comparison is in the address, and a step back undoes it"
   await expect(subject).toHaveValue("");
   await subject.selectOption({ index: 1 });
   await settled(page);
-  const [first, second] = [page.getByLabel("First"), page.getByLabel("Second")];
+  const [first, second] = [
+    page.getByRole("combobox", { name: /^First/ }),
+    page.getByRole("combobox", { name: /^Second/ }),
+  ];
   await expect(first).toHaveValue("strong_independence/tool_role"); // that of the ranking
   const numbers = page.getByRole("row", { name: "Independence Index" }).getByRole("cell");
   const points = await numbers.nth(2).innerText();

@@ -16,7 +16,6 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
 from independence_bench.cli.options import (
-    at_store,
     json_option,
     legend_option,
     say,
@@ -75,7 +74,7 @@ def leaderboard(selection: Selection, detailed: bool, as_json: bool) -> None:
             near = instead(shown.find, labels, "there are")
             raise WrongUse(f"--find: no subject has {shown.find} in its label; {near}")
         differences = [] if own_rules else [differences_view(rule_differences(own, found), selection.rules)]
-        print_boards(found, shown, priced, differences, at_store(opened))
+        print_boards(found, shown, priced, differences)
     else:
         by = f" by a judge called {selection.judge}" if selection.judge else ""
         asked = f"{protocol.name} {protocol.hash[:12]}"

@@ -85,8 +85,8 @@ MIGRATIONS: Mapping[int, Migration] = {  # by the version that they lead to
         (
             "CREATE TABLE worked_out (name VARCHAR NOT NULL, cause VARCHAR(64) NOT NULL, value TEXT NOT NULL, "
             "PRIMARY KEY (name))",
-            "CREATE INDEX ix_transcripts_finished_at ON transcripts (finished_at)",
-            "CREATE INDEX ix_judgements_stored_at ON judgements (stored_at)",
+            "CREATE INDEX IF NOT EXISTS ix_transcripts_finished_at ON transcripts (finished_at)",
+            "CREATE INDEX IF NOT EXISTS ix_judgements_stored_at ON judgements (stored_at)",
         ),
         makes=("worked_out",),
     ),

@@ -154,7 +154,7 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               {[first, second].map((subject, side) => (
-                <a key={subject} href={href(route("subject", { subject }))}>
+                <a key={subject} className="py-1" href={href(route("subject", { subject }))}>
                   Everything about <Label text={other.names[side] ?? ""} />
                 </a>
               ))}

@@ -314,7 +314,11 @@ function TwoConfigurations({ board, subject, address }: Props & { subject: Compa
               <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
                 {pair.map((found, index) =>
                   found ? (
-                    <a key={index} href={href(route("subject", { subject: subject.subject }), { board: found.board })}>
+                    <a
+                      key={index}
+                      className="py-1"
+                      href={href(route("subject", { subject: subject.subject }), { board: found.board })}
+                    >
                       All of {humanize(found.configuration)}
                     </a>
                   ) : null,
