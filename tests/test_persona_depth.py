@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +19,8 @@ from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.depths import Depth, first_lost
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.api.named import read_roster
-from independence_bench.engine.player import Engine
-from independence_bench.engine.preview import Estimate, Preview
-from independence_bench.engine.session import RunOptions
-from independence_bench.engine.variants import run_each
 from independence_bench.errors import WrongUse
-from independence_bench.models.spec import ChatModel, ModelSpec
+from independence_bench.models.spec import ChatModel
 from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
 from independence_bench.personas.lines import LANGUAGES
 from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet
@@ -31,6 +28,9 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+import estimates
 
 SHEET = """\
 name: Zibbi
@@ -271,30 +271,10 @@ def test_a_depth_that_cannot_be_played_is_said_before_anything_is_sent(
 
 def foreseen(folder: Path, sheet: Sheet, name: str, depths: Sequence[int]) -> list[tuple[float, float, float, float]]:
     """Each forecast that was told of a run: (expected, from, to, charged) in dollars."""
-    variants = [at_depth(protocol_files(sheet), everyday_chat(sheet.language), turns) for turns in depths]
-    protocols = [(protocol_of(sheet, files), files) for files in variants]
-    told: list[tuple[Estimate, float]] = []
-
-    def approve(previews: Sequence[Preview]) -> bool:
-        left = sum((one for preview in previews for one in preview.estimates), Estimate())
-        told.append((left, previews[0].spent_before.total))
-        return True
-
-    async def watch(_engine: Engine) -> None:
-        await asyncio.Event().wait()
-
-    roster, (protocol, files) = read_roster(folder / "models.yaml"), protocols[0]
-    spec = ModelSpec(f"sim/persona-{name}", "sim")
-    options = RunOptions(protocol, files, roster, "sim:sim/judge", protocol.configurations, (spec,), runs=1)
     with open_store(str(folder / f"{sheet.name}.db")) as store:
-        report = asyncio.run(run_each(options, protocols, store, approve, watch))
-    assert report is not None
-    rows = []
-    for left, spent in told:
-        before = spent - told[0][1]
-        expected, low, high = (before + (value or 0.0) for value in (left.whole.dollars, left.low, left.high))
-        rows.append((expected, low, high, report.cost))
-    return rows
+        return asyncio.run(
+            estimates.played(sheet, f"persona-{name}", depths, read_roster(folder / "models.yaml"), store)
+        )
 
 
 def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None:

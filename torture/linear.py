@@ -21,13 +21,11 @@ from dataclasses import replace
 from itertools import islice, permutations
 from typing import Any
 
-from independence_bench.judging.embedded.levels import StemReply, option_words, phrases
-from independence_bench.judging.embedded.rule_judge import nature_in, position_in
-
 import independence_bench
 from independence_bench.escape import harmless
 from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
+from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
 from independence_bench.judging.review_flags import stance_of
@@ -41,7 +39,6 @@ SHARES = (256, 64, 16, 4, 1)  # parts of the size, one after the other: the whol
 MOST_TOLD = 4  # inputs, of each pattern
 # matched whole, against names that are never longer than so many characters
 SHORT = {"dataset.published_format._FOLDER[0]": 250}
-LAMP, RUG = frozenset({"lamp"}), frozenset({"rug"})  # words of two options
 ASCII = [chr(n) for n in range(0x20, 0x7F)]
 SIGNS = [*"\n\t\r\0\x1bé—“”’…，ｘ\u200d\u0301\ud800😀中"]
 WORDS = [
@@ -114,8 +111,6 @@ def parsers() -> dict[str, Callable[[str], object]]:
         "first name": first_choice,
         "last name": lambda text: final_choice(text, chosen),
         "embedded judge, table": lambda text: read(JudgedWords(text, text, text)),
-        "embedded judge, options": lambda text: option_words(text, ("a lamp", "a rug")),
-        "embedded judge, stems": lambda text: phrases(StemReply(text, "unread", LAMP, RUG, RUG)),
         "embedded judge, own name": lambda text: position_in(text, own_name),
         "embedded judge, own words": lambda text: position_in(text, own_words),
         "embedded judge, nature": nature_in,
