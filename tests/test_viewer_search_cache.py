@@ -106,6 +106,8 @@ def test_an_index_that_took_long_serves_for_a_while(store: Store, bench: Callabl
 
     shelf = SearchCache(lambda: clock[0], quiet=0.0)
     before = soon(lambda: shelf.of(newest), lambda there: there.newest is not None)
+    while at_work():  # the thread ends a moment after it has handed over the index
+        time.sleep(0.01)
     played = bench(script)
     played.play(played.subject("acme/late"))
     clock[0] = 0.0
