@@ -8,8 +8,8 @@ from independence_bench.analysis.statistics.shared_effects import NOTABLE
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import (
     DROPPED,
-    EMBEDDED,
     SCORED,
+    SMALL,
     THOUGHT,
     TIE,
     intervals,
@@ -17,6 +17,7 @@ from independence_bench.report.board_view import (
     of_runs,
     over_runs,
     tied,
+    very_small,
     why_no_interval,
 )
 from independence_bench.report.branches_view import LANDMARKS, stem_notes, unvalidated
@@ -54,8 +55,8 @@ def cautions(board: Board) -> list[str]:
         for row in rows
         if row.health.reasoned and not row.subject.thinks
     ]
-    if any(row.subject.endpoint == "embedded" for row in rows):
-        sentences.append(f"{EMBEDDED} a very small model: it shows that everything works, not how models behave.")
+    if any(map(very_small, rows)):
+        sentences.append(f"{SMALL} a very small model: it shows that everything works, not how models behave.")
     if any(row.dropped_runs for row in rows):
         who = "; ".join(f"{label_text(row.label)} run {numbers(row.dropped_runs)}" for row in rows if row.dropped_runs)
         sentences.append(
@@ -159,13 +160,13 @@ def _limits(board: Board) -> list[str]:
     sittings = known.of_sittings() if known else None
     runs = known.runs_together() if known else None
     disobeyed = sum(row.health.reasoned > 0 and not row.subject.thinks for row in rows)
-    of_small = any(row.subject.endpoint == "embedded" for row in rows)
+    of_small = any(map(very_small, rows))
     limits = {
         f"{board.protocol.name} is unvalidated": unvalidated(board.protocol),
         "the embedded judge is a demonstration, without ranks": board.by_table,
         f"intervals by {board.rules} rules": over_runs(board),
         **{reason.partition(":")[0]: True for reason in (known.why_no_interval() if known else ())},
-        f"{EMBEDDED} a very small model": of_small,
+        f"{SMALL} a very small model": of_small,
         f"{DROPPED} without runs that lack a mark": any(row.dropped_runs for row in rows),
         "subjects are told to be themselves": of_prompt(board),
         f"{disobeyed} reasoned though told not to": disobeyed,

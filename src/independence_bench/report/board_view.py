@@ -11,6 +11,8 @@ from independence_bench.analysis.exam.values import Fit
 from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
+from independence_bench.models.local.files import SMOLLM2
+from independence_bench.models.spec import GGUF
 from independence_bench.protocol.definition import Dimension, Protocol, mark_words
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
@@ -31,7 +33,7 @@ from independence_bench.report.table import (
     listed,
 )
 
-THINKS, EMBEDDED, TIED, DROPPED = "†", "‡", "≈", "°"
+THINKS, SMALL, TIED, DROPPED = "†", "‡", "≈", "°"
 THOUGHT, TIE = f"{THINKS} reasons before it answers.", f"{TIED} might be the best: no other is shown to be better."
 RERUN = "rerun: where it would lie over very many runs of the same scenarios"
 NEW = "new scenarios: where it would lie with other scenarios of the same kind"
@@ -99,9 +101,14 @@ def signs(row: Row) -> str:
     return (
         tied(row)
         + (THINKS if row.thinks else "")
-        + (EMBEDDED if row.subject.endpoint == "embedded" else "")
+        + (SMALL if very_small(row) else "")
         + (DROPPED if row.dropped_runs else "")
     )
+
+
+def very_small(row: Row) -> bool:
+    """Whether the subject is the model of the demonstration, by today's name or by that of earlier stores."""
+    return row.subject.endpoint == "embedded" or (row.subject.endpoint, row.subject.model) == (GGUF, SMOLLM2)
 
 
 def dimension_column(dimension: Dimension) -> Column:
