@@ -50,8 +50,7 @@ from independence_bench.personas.earlier import at_depth, everyday_chat, read_ch
 from independence_bench.personas.sheet import load_sheet, protocol_files, protocol_of, remarks
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files
-from independence_bench.report.depths_view import depths_json, depths_view
-from independence_bench.report.persona_view import persona_json, persona_view, sides_of
+from independence_bench.report.persona_view import depths_json, depths_view, persona_json, persona_view, sides_of
 from independence_bench.store.database import Store, open_store
 
 CROSSED = 3  # exit code, as of `aib gate` for what is worse
