@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.depths import Depth
-from independence_bench.analysis.held_stems import held
+from independence_bench.analysis.held_stems import Depth, held
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import keep_exclusions, read_roster
 from independence_bench.api.orders import (

@@ -11,8 +11,15 @@ from typing import Any
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import StemMean
-from independence_bench.analysis.depths import Depth, first_lost, lower_than_first
-from independence_bench.analysis.held_stems import Crossing, HeldItem, HeldStems, Loss
+from independence_bench.analysis.held_stems import (
+    Crossing,
+    Depth,
+    HeldItem,
+    HeldStems,
+    Loss,
+    first_lost,
+    lower_than_first,
+)
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
