@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from independence_bench.cli import calling
-from independence_bench.cli.compare_personas import compare
 from independence_bench.cli.options import (
     command_line,
     err,
@@ -21,7 +20,7 @@ from independence_bench.cli.options import (
     store_option,
 )
 from independence_bench.cli.persona_lines import write
-from independence_bench.cli.persona_run import run
+from independence_bench.cli.persona_run import compare, run
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.ask_writers import write_items
 from independence_bench.engine.session import Limits, RunOptions
