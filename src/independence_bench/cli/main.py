@@ -72,7 +72,7 @@ GROUPS = {
         "reliability": Entry(
             "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
         ),
-        "validate": Entry("validate", "Show whether the index goes with what others measure.", reads_store=True),
+        "validate": Entry("rankings", "Show whether the index goes with what others measure.", reads_store=True),
         "audit": Entry(
             "stored",
             "Recompute every number and list problems in the data.",
