@@ -24,7 +24,7 @@ from independence_bench.analysis.outside import (
     OutsideFigure,
     compare_outside,
 )
-from independence_bench.analysis.statistics.attenuation import (
+from independence_bench.analysis.statistics.agreement import (
     TrueCorrelation,
     rank_attenuation,
     true_rank_correlation,

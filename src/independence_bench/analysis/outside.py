@@ -14,7 +14,7 @@ from math import sqrt
 from typing import Literal
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.statistics.attenuation import TrueCorrelation, true_rank_correlation
+from independence_bench.analysis.statistics.agreement import TrueCorrelation, true_rank_correlation
 from independence_bench.models.spec import ChatModel
 
 Expected = Literal["above 0", "below 0", "near 0"]  # the first two: convergent; the last: discriminant
