@@ -1,22 +1,27 @@
-"""Whether values of the same items are lower now than before: an exact permutation test, and what it can see.
+"""Tests by permutation: whether items are lower than before, and whether the order of runs matters. Pure functions.
 
-Pure functions on small whole numbers. The items are fixed; what varies is the replay. If nothing changed, the replays
+Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing changed, the replays
 of an item are exchangeable between before and now. The statistic is the sum of ranks within items (P. van Elteren,
 *On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution, so the test errs at
 most as often as its level, whatever the items' distributions and however few replays there are. Ranks and not values,
 because a single replay that collapses would hide a step that all other replays take.
+
+Order: intervals take the runs of a subject to be independent of their order. Something that lasts from run to run, or a
+model that moves, makes neighbours alike: then the runs say less of the mean than as many independent ones, or the mean
+is of a time that is gone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil, comb
+from math import ceil, comb, erfc, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
 from independence_bench.analysis.statistics.planning import fewest_runs
+from independence_bench.analysis.statistics.shared_effects import alike
 from independence_bench.analysis.statistics.values import Floats
 
 Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
@@ -131,3 +136,50 @@ def fewest_items(items: Values, before: int, now: int, level: float) -> int | No
     room = sum(sum(values) >= len(values) > 0 for values in items)
     shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
     return next((few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER), None)
+
+
+FEWEST_ORDERED = 3  # runs: two have no order
+
+
+def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> float | None:
+    """The chance that neighbours are so much alike where every order of the runs is as likely; None: too few runs.
+
+    From what each transcript adds to each run, of each subject [runs, transcripts], in the order of the runs; within
+    *sittings*, where known. Asked of single conversations and of whole runs, it is twice the smaller of the two.
+    """
+    sums = np.zeros((2, 2))  # of conversations, of runs; how much more alike, its variance
+    for _, runs, of_run in alike(added, sittings):
+        numbers = np.array(of_run or [1] * runs.shape[1])
+        for number in np.unique(numbers):
+            mine = runs[:, numbers == number]
+            mine = mine[np.isfinite(mine).all(axis=(1, 2))]
+            if mine.shape[1] >= FEWEST_ORDERED:
+                away = mine - mine.mean(axis=1, keepdims=True)
+                whole = away.sum(axis=2, keepdims=True)
+                sums += [_neighbours(of @ of.transpose(0, 2, 1)) for of in (away, whole)]
+    found = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
+    return min(2 * min(found), 1.0) if found else None
+
+
+def _neighbours(products: Floats) -> tuple[float, float]:
+    """How much larger products of neighbours' deviations are than by chance, and its variance, over all subjects.
+
+    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of products by how many
+    runs lie between; his mean and variance over all orders of the runs.
+    """
+    number = products.shape[1]
+    between = np.abs(np.subtract.outer(np.arange(number), np.arange(number)))
+    pairs, triples, fours = [], [], []
+    for matrix in (between[None], products * (1 - np.eye(number))):
+        total, squares = matrix.sum(axis=(1, 2)), np.square(matrix).sum(axis=(1, 2))
+        rows = np.square(matrix.sum(axis=2)).sum(axis=1)
+        pairs.append((total, squares))
+        triples.append(rows - squares)
+        fours.append(total**2 + 2 * squares - 4 * rows)
+    (distance, distances), (product, squared) = pairs
+    ways = number * (number - 1)
+    expected = distance * product / ways
+    variance = 2 * distances * squared / ways + 4 * triples[0] * triples[1] / (ways * (number - 2)) - expected**2
+    variance += fours[0] * fours[1] / (ways * (number - 2) * max(number - 3, 1))
+    alike_more = expected - (between * products).sum(axis=(1, 2))
+    return float(alike_more.sum()), float(np.maximum(variance, 0.0).sum())
