@@ -31,7 +31,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.permissions import FILE, remember
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.retry import Clocks, Policy
+from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError

@@ -14,7 +14,7 @@ from scripted import Asked as Question
 from simulated import aib, simulating
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.limits import Clocks
 from independence_bench.cli.progress import duration
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session

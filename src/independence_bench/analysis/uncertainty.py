@@ -106,9 +106,7 @@ class BoardUncertainty:
     shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
-    order_p: float | None = (
-        None  # of the index: that its runs have no order (`permutation`); None: too few runs
-    )
+    order_p: float | None = None  # of the index: that its runs have no order (`permutation`); None: too few runs
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured.

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.retry import AttemptCounts, GaveUp
+from independence_bench.calls.limits import AttemptCounts, GaveUp
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts

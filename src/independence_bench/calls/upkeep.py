@@ -25,8 +25,7 @@ from sqlalchemy import Connection, or_, select
 from independence_bench.calls.budget import Budget, Worker
 from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.limits import RateLimiter
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.limits import Clocks, RateLimiter
 from independence_bench.errors import StoreError
 from independence_bench.models.client import Client
 from independence_bench.models.local.files import data_folder

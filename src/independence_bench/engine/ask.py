@@ -17,8 +17,7 @@ from typing import TypeVar
 
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Executor, Stopped
-from independence_bench.calls.limits import CallSlots
-from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.run import Progress, Report, Session, Trouble
 from independence_bench.engine.signals import handling, is_typed

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from independence_bench.calls.call import Accepted, Call
-from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.limits import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
 from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.limits import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.run import (
     Pending,

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from independence_bench.analysis.results import results_of
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.call import Tally
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.limits import Clocks
 from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge
 from independence_bench.judging.prompt import told_hash
