@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
+from independence_bench.judging.judge import Flag, embedded_of, flags_of
 from independence_bench.judging.prompt import told_hash
-from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
 from independence_bench.lookup import fit, instead
 from independence_bench.protocol.conversation import Reading, Transcript, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario

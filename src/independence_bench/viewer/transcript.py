@@ -11,8 +11,8 @@ from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
 from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
+from independence_bench.judging.judge import Flag
 from independence_bench.judging.prompt import rubric_texts
-from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
