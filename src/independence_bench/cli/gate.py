@@ -53,7 +53,7 @@ from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import exit_code, gate_values, gate_view, junit, resolution, statements
-from independence_bench.report.markdown import markdown
+from independence_bench.report.table import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 

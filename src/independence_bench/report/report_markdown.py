@@ -38,7 +38,6 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
-from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.reliability_view import about, reliability_blocks
@@ -52,7 +51,19 @@ from independence_bench.report.settings_view import (
     report_table,
     served_by,
 )
-from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Text,
+    Title,
+    listed,
+    markdown,
+)
 
 MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
