@@ -23,6 +23,8 @@ from independence_bench.analysis.outside import (
     OutsideCorrelation,
     OutsideFigure,
     compare_outside,
+    read_outside,
+    shipped_boards,
 )
 from independence_bench.analysis.statistics.agreement import (
     TrueCorrelation,
@@ -32,7 +34,6 @@ from independence_bench.analysis.statistics.agreement import (
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.api.named import find_protocol
 from independence_bench.dataset.import_published import PublishedImport
-from independence_bench.dataset.outside import read_outside, shipped_boards
 from independence_bench.errors import WrongUse
 from independence_bench.report.outside_view import outside_statement
 from independence_bench.store.database import open_store

@@ -16,7 +16,7 @@ from independence_bench.analysis.compare_settings import (
 )
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
 from independence_bench.analysis.leaderboard import read_examined, rule_differences
-from independence_bench.analysis.outside import Expected, compare_outside
+from independence_bench.analysis.outside import Expected, compare_outside, read_outside, shipped_boards
 from independence_bench.cli.options import (
     configuration_options,
     json_option,
@@ -35,7 +35,6 @@ from independence_bench.cli.selection import (
     selecting,
     whole_runs_option,
 )
-from independence_bench.dataset.outside import read_outside, shipped_boards
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.scoring import OWN
