@@ -213,7 +213,7 @@ def test_the_pure_middle_knows_no_http_and_no_database() -> None:
     """What computes can be used without what connects."""
     pure = (
         *["protocol.loader", "protocol.conversation", "protocol.delivery", "protocol.scoring", "protocol.plan"],
-        *["models.spec", "models.messages", "models.response", "judging.output", "calls.retry", "calls.limits"],
+        *["models.spec", "models.messages", "models.response", "judging.output", "calls.limits"],
     )
     loaded = loaded_by("\n".join(f"import {PACKAGE}.{module}" for module in pure))
 

@@ -16,7 +16,7 @@
     ├── Interrupted               Ctrl-C, or SIGTERM: exit code 130
     └── LocalModelError             the embedded model: weights, runtime or its server
 
-Two more end a call inside a run and never leave it: `calls.retry.GaveUp` and `calls.executor.Stopped`. Each message
+Two more end a call inside a run and never leave it: `calls.limits.GaveUp` and `calls.executor.Stopped`. Each message
 says what is wrong, where, and the next step, in one line. A failure of one attempt at one call is a value
 (`models.messages.Fault`), not one of these: it is stored, counted and usually asked again.
 """

@@ -1,7 +1,7 @@
 """The one loop that asks models: for replies, judgements, names, and cases aside. Concurrency lives here.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
-to (`calls.retry`) and becomes a line of the report, which can be read at any time.
+to (`calls.limits`) and becomes a line of the report, which can be read at any time.
 """
 
 from __future__ import annotations
