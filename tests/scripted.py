@@ -29,7 +29,7 @@ from aiohttp import web
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.permissions import FILE, remember
+from independence_bench.api.named import ALLOWED_FILE, remember
 from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.player import Engine
@@ -435,7 +435,7 @@ def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
     """Have the user whose home is *home* allow *variable* to go to *url*, where that is an address."""
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
-        remember(home / data / FILE, [Permission(variable, origin(url))])
+        remember(home / data / ALLOWED_FILE, [Permission(variable, origin(url))])
 
 
 def measured() -> dict[str, str]:

@@ -18,9 +18,8 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.named import find_protocol, keep_exclusions, read_roster
+from independence_bench.api.named import ALLOWED_FILE, Permissions, find_protocol, keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, RunOrder, judge_options, lines_before, run_options
-from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
@@ -234,7 +233,7 @@ def _within(name: str, value: float | None, least: float, most: float) -> None:
 
 def _permissions(trust: str | Sequence[str]) -> Permissions:
     KNOWN.learn_proxies(environ)
-    return Permissions(data_folder(environ) / FILE, _listed(trust))
+    return Permissions(data_folder(environ) / ALLOWED_FILE, _listed(trust))
 
 
 def _limits(at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None) -> Limits:
