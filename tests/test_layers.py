@@ -200,8 +200,6 @@ def test_help_loads_nothing_heavy() -> None:
         PACKAGE,
         f"{PACKAGE}.cli",
         f"{PACKAGE}.cli.main",
-        f"{PACKAGE}.engine",
-        f"{PACKAGE}.engine.signals",
         f"{PACKAGE}.errors",
         f"{PACKAGE}.escape",
         f"{PACKAGE}.models",

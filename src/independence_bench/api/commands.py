@@ -25,8 +25,7 @@ from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
 from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolve_judge, resolved
-from independence_bench.engine.signals import handling, is_typed
-from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse, handling, is_typed
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.engine.signals import interrupting
-from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore
+from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore, interrupting
 from independence_bench.escape import label_text
 from independence_bench.models.redaction import KNOWN
 

@@ -18,8 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from independence_bench.api.named import ALLOWED_FILE, MODELS_FILE, Permissions
-from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse
+from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text

@@ -17,8 +17,7 @@ from independence_bench.cli.options import Number, command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse, why
+from independence_bench.errors import WrongUse, handling, why
 from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import number

@@ -20,8 +20,7 @@ from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.run import Progress, Report, Session, Trouble
-from independence_bench.engine.signals import handling, is_typed
-from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
+from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError, handling, is_typed
 from independence_bench.store import results
 from independence_bench.store.results import Judgement
 
