@@ -37,7 +37,7 @@ from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
-from independence_bench.models.dialects import DialectName
+from independence_bench.models.endpoints import DialectName
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.models.trust import Permission, origin
 from independence_bench.protocol.definition import Configuration, Protocol

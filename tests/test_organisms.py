@@ -22,7 +22,7 @@ from test_expected_organisms import ORGANISMS as EXPECTED
 
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.choice import read_choice

@@ -21,7 +21,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint, Reasoning

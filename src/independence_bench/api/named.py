@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from independence_bench.errors import NotAllowed, ProtocolError, StoreError, WrongUse
 from independence_bench.escape import harmless, label_text
 from independence_bench.lookup import fit, instead, near
-from independence_bench.models.models_file import moved_by, read_models
+from independence_bench.models.endpoints import moved_by, read_models
 from independence_bench.models.spec import ChatModel, Endpoint, Roster
 from independence_bench.models.trust import PROVIDERS, EnvFile, Permission, check_url, needed_permission, route
 from independence_bench.protocol.definition import DELIVERIES, Configuration, Protocol
