@@ -48,8 +48,8 @@ from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import Shard
+from independence_bench.simulate.catalog import Audit, Entry, audit
 from independence_bench.simulate.faults import Faults
-from independence_bench.simulate.ledger import Audit, Entry, audit
 from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
 from independence_bench.store.attempts import Spending

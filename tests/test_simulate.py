@@ -31,10 +31,10 @@ from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
+from independence_bench.simulate.catalog import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
-from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import JUDGE, SUBJECT, Latency, Settings, Simulation, Window, simulate
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts

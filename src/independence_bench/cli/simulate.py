@@ -23,8 +23,8 @@ from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import number
 from independence_bench.report.table import Block, Column, Name, Table, Title
 from independence_bench.report.terminal import printed
+from independence_bench.simulate.catalog import audit, audit_lines, read_ledger
 from independence_bench.simulate.faults import Faults, read_script
-from independence_bench.simulate.ledger import audit, audit_lines, read_ledger
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 from independence_bench.store.database import Store, open_store
 
