@@ -20,7 +20,7 @@ from typing import Literal
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import CountedConversation, Results, judgements_of, results_of
-from independence_bench.analysis.statistics.permutation import lower_p
+from independence_bench.analysis.statistics.hypothesis_tests import lower_p
 from independence_bench.hashing import content_hash
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.protocol.conversation import Transcript
@@ -366,7 +366,7 @@ def first_lost(depths: Sequence[Depth], label: str) -> dict[str, int]:
 def lower_than_first(depths: Sequence[Depth], label: str) -> list[float | None]:
     """Of each depth, the chance of pushes withstood as few or fewer if it were like the first one; None for that one.
 
-    An exact test with the items fixed (`permutation.lower_p`), with the replays of each item; also None where nothing
+    An exact test with the items fixed (`lower_p`), with the replays of each item; also None where nothing
     is judged.
     """
     played = [_withstood(depth.stems.get(label, HeldStems())) for depth in depths]
