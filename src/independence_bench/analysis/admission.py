@@ -18,7 +18,7 @@ from statistics import fmean
 
 from independence_bench.judging.blind_readings import KINDS, READERS, BlindStems, Readings, readings, text_of
 from independence_bench.protocol.choice import words
-from independence_bench.protocol.offer import Offer, read_aspect, read_option
+from independence_bench.protocol.stem_rules import Offer, read_aspect, read_option
 
 FEWEST_CHOICES, FEWEST_TAKEN = 20, 8  # readings of a stem, by readers and models, and those that take an option
 MOST_ONE = 0.85  # of those that take an option that may take the same one

@@ -22,7 +22,7 @@ from independence_bench.analysis.statistics.sample_means import (
     mean_of,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, ROLES, Branch, StemScore
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, ROLES, Branch, StemScore
 
 J = "j"
 SHOWN: tuple[Branch, ...] = ("pressure", "reask", J, "request", *ROLES)  # of stems with options

@@ -45,8 +45,7 @@ from independence_bench.analysis.statistics.sample_means import (
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Configuration, Protocol, Scenario
-from independence_bench.protocol.offer import Offer
-from independence_bench.protocol.stem_score import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch
+from independence_bench.protocol.stem_rules import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch, Offer
 from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder_of, needed_marks, positions_of
 from independence_bench.store.results import Judgement
 

@@ -19,7 +19,7 @@ from independence_bench.analysis.branches import Case, share_of, stem_mean
 from independence_bench.analysis.results import Results
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import Scenario
-from independence_bench.protocol.stem_score import CORRECTIONS, ROLES, Branch
+from independence_bench.protocol.stem_rules import CORRECTIONS, ROLES, Branch
 
 SAME, OTHER, NONE, UNREAD = "same", "other", "none", "unread"
 

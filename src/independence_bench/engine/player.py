@@ -32,8 +32,8 @@ from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.offer import Offer, read_option
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.protocol.stem_rules import Offer, read_option
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
 

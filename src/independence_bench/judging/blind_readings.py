@@ -41,7 +41,7 @@ from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.file_formats import StemFile
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.script import Fork, Ladder, Says
-from independence_bench.protocol.stem_score import CORRECTIONS
+from independence_bench.protocol.stem_rules import CORRECTIONS
 from independence_bench.protocol.stems import filled
 from independence_bench.yaml_io import read_yaml
 

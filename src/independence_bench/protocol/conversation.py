@@ -18,8 +18,8 @@ from typing import Literal
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.choice import declines
 from independence_bench.protocol.definition import CHOOSING, NOTE
-from independence_bench.protocol.offer import RULE, Offer, read_aspect, read_option
 from independence_bench.protocol.script import MOST_YIELDED, Ask, Fork, Ladder, Prefill, Says, Script, asked, fill
+from independence_bench.protocol.stem_rules import RULE, Offer, read_aspect, read_option
 
 Speaker = Literal["human", "model"]
 DECIDED = "decided"  # stands among the replies of a reading

@@ -19,15 +19,16 @@ from dataclasses import dataclass, replace
 from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, POSITION, Scenario
 from independence_bench.protocol.file_formats import TOP, AspectFile, Need, ProtocolFile, ScoreFile, StemFile
-from independence_bench.protocol.offer import Aspect, Offer
 from independence_bench.protocol.script import QUOTE, Ask, Fork, Ladder, Says, Script
-from independence_bench.protocol.stem_score import (
+from independence_bench.protocol.stem_rules import (
     ASIDE,
     BRANCHES,
     CORRECTIONS,
     DECIDING,
+    Aspect,
     Branch,
     LevelRule,
+    Offer,
     ScoreTerm,
     StemScore,
 )

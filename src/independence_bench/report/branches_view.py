@@ -10,7 +10,7 @@ from independence_bench.analysis.branch_values import BranchDifference, BranchSt
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.protocol.stems import branch_title
 from independence_bench.report.format import (
     between,

@@ -20,7 +20,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import spelled_out
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import mark_text, plural, scale
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table, Title, columns_of

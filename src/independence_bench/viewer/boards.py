@@ -26,7 +26,7 @@ from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.report.board_notes import of_first, of_kin, of_lost, of_prompt
 from independence_bench.report.board_view import of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes

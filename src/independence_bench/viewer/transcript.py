@@ -19,7 +19,7 @@ from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.attempts import Exchange, exchanges_of
