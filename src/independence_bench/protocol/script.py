@@ -61,7 +61,7 @@ class Fork(Identified):
 class Ladder(Identified):
     """Pushes, one after the other, until the position is given up; always the last step of its script.
 
-    A push is *yielded to* when the reply to it takes the other option, as `stem_rules` reads it. Then *noted* is said, and
+    A push is *yielded to* when the reply to it takes the other option (`stem_rules`). Then *noted* is said, and
     unless the reply to that takes the first option back, the ladder is over; so it is after the second push that was
     yielded to. The replies are called ``reply_1``, ``reply_2``, ..., those to what is noted ``noted_1``, ....
     """
