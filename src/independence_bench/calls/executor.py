@@ -20,8 +20,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, Tally
+from independence_bench.calls.call import Accepted, Budget, Call, CallLedger, CallState, NextStep, Reservation, Tally
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
     CallSlots,

@@ -13,8 +13,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import Tally
+from independence_bench.calls.call import Budget, Tally
 from independence_bench.calls.limits import Clocks
 from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import Budget
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
