@@ -43,8 +43,8 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
+from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.engine.variants import run_each
 from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit

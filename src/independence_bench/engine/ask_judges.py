@@ -23,8 +23,7 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.lengths import VERDICT_TOKENS
-from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in
+from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of, tokens_in
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
