@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row, read_records, scored_boards
-from independence_bench.analysis.branches import branch_statistics
+from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
