@@ -27,7 +27,7 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.quality import report_files
 from independence_bench.escape import label_text
-from independence_bench.judging.name_question import UNREAD, ChosenName
+from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents

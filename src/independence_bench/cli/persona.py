@@ -27,7 +27,7 @@ from independence_bench.engine.ask_writers import ROUNDS, line_asker, write_item
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
-from independence_bench.judging.card_items import WRITTEN_TOKENS, card_text, items_of, joined
+from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of, joined
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.local import NAME as LOCAL_JUDGE
 from independence_bench.models.spec import Roster

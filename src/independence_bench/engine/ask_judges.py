@@ -6,7 +6,7 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the
+names are judged by the question of `judging.extraction`, and the judgement of a batch of blind readings is the
 answer as it came. Prints nothing, and says nothing of how judges did.
 """
 
@@ -30,8 +30,7 @@ from independence_bench.hashing import judgement_key, text_hash
 from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
-from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.name_question import (
+from independence_bench.judging.extraction import (
     GIVEN_GENDERS,
     INSTRUCTIONS,
     QUESTION,
@@ -40,6 +39,7 @@ from independence_bench.judging.name_question import (
     names_mark,
     question_key,
 )
+from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected

@@ -33,7 +33,7 @@ from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVer
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
-from independence_bench.judging.name_question import ChosenName
+from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.scoring import Coverage
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
