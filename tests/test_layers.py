@@ -202,8 +202,6 @@ def test_help_loads_nothing_heavy() -> None:
         f"{PACKAGE}.cli.main",
         f"{PACKAGE}.errors",
         f"{PACKAGE}.escape",
-        f"{PACKAGE}.models",
-        f"{PACKAGE}.models.redaction",
     }
 
 

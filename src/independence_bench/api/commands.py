@@ -26,10 +26,10 @@ from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
 from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolve_judge, resolved
 from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse, handling, is_typed
+from independence_bench.escape import KNOWN
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder
-from independence_bench.models.redaction import KNOWN
 from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
 

@@ -26,10 +26,10 @@ from independence_bench.calls.call import Budget, CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.limits import Clocks, RateLimiter
 from independence_bench.errors import StoreError
+from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.client import Client
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.messages import Usage
-from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store import attempts, schema, workers
 from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store

@@ -18,8 +18,7 @@ import click
 
 from independence_bench import __version__
 from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore, interrupting
-from independence_bench.escape import label_text
-from independence_bench.models.redaction import KNOWN
+from independence_bench.escape import KNOWN, label_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -32,7 +32,7 @@ from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, fi
 from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, resolved, shared_job
 from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse
-from independence_bench.models.redaction import KNOWN
+from independence_bench.escape import KNOWN
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
 from independence_bench.protocol.plan import Shard

@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from independence_bench.errors import StoreError
-from independence_bench.models.redaction import KNOWN
+from independence_bench.escape import KNOWN
 from independence_bench.store.backends import Backend, find_step
 
 DRIVER = "postgresql+psycopg"
