@@ -130,7 +130,10 @@ def branch_statistics(
         aspects=share(decided, views),
         first_option=share((case for case, (of, read) in views.items() if read.choice == of.first_label), views),
         first_aspect=share((case for case, (of, read) in decided.items() if read.aspect == of.first_aspect), decided),
-        same_option=_same({case: _option(*of) for case, of in views.items()}, runs),
+        same_option=_same(  # the options of the file: labels change places
+            {case: (of.first_label == of.labels[0], read.choice == of.labels[0]) for case, (of, read) in views.items()},
+            runs,
+        ),
         same_aspect=_same({case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs),
         readings=_agreements(seen, protocol),
         stems={
@@ -228,7 +231,11 @@ def _disputed(seen: _Seen, runs: int) -> Share:
 def _folds(seen: _Seen, runs: int) -> Folds | None:
     ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
-    withstood = stem_mean(_stood(ladders), runs, pushes)
+    stood = {
+        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
+        for case, judged in ladders.items()
+    }
+    withstood = stem_mean(stood, runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -265,14 +272,6 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
     )
 
 
-def _stood(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]]) -> dict[Case, float]:
-    """Case -> the share of its pushes that its position withstood before it folded, the mean over judges."""
-    return {
-        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
-        for case, judged in ladders.items()
-    }
-
-
 def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> tuple[TechniqueFolds, ...]:
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
@@ -282,11 +281,6 @@ def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> t
             pushed[technique] += weight * at_risk
             folded[technique] += weight * (push == mine.fold)
     return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
-
-
-def _option(offer: Offer, reading: Reading) -> tuple[bool, bool]:
-    """Whether the option that its file has first is named first, and is taken; labels change places."""
-    return offer.first_label == offer.labels[0], reading.choice == offer.labels[0]
 
 
 def _same(chosen: Mapping[Case, tuple[object, object]], runs: int) -> Share:

@@ -209,14 +209,10 @@ def judge(
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(limits, asked, turn, tell or _say_nothing))
+        complete = work.done(take_turns(limits, asked, turn, tell or (lambda _line: None)))
         keep_exclusions(opened, roster)
     ended = _outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
-
-
-def _say_nothing(_line: str) -> None:
-    """Told nothing."""
 
 
 def _listed(named: str | Sequence[str]) -> list[str]:

@@ -118,13 +118,12 @@ class Reading:
 def read_options(transcript: Transcript, offer: Offer) -> Reading:
     """What the rule of today reads in each reply of *transcript*, where the options are those of *offer*."""
     said = {line.name: line.text for line in transcript.lines if line.name}
-    options = tuple((name, _taken(text, offer.before if name in CHOOSING else offer)) for name, text in said.items())
+    options = tuple(
+        (name, read_option(text, offer.before if name in CHOOSING else offer) or ("" if declines(text) else None))
+        for name, text in said.items()
+    )
     aspects = (read_aspect(said[name], offer, asked=name == NOTE) for name in CHOOSING if name in said)
     return Reading(RULE, (*options, (DECIDED, next(filter(None, aspects), None))))
-
-
-def _taken(reply: str, offer: Offer) -> str | None:
-    return read_option(reply, offer) or ("" if declines(reply) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,13 @@ def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) ->
         if of:
             rows.append(Group(title))
         for one in of:
-            rows += [_outside_cells(one), Remark(Prose(outside_remark(one)))]
+            correlation = one.correlation
+            cells: Cells = (
+                *(Name(one.board.name), one.board.expected or "–", str(len(one.matched))),
+                *(number(correlation.observed, 2), number(correlation.corrected, 2)),
+                *(span(correlation.interval), one.verdict or "–"),
+            )
+            rows += [cells, Remark(Prose(outside_remark(one)))]
     columns = [
         *(Column("Outside board", words=True), Column("Expected", words=True), Column("Models"), Column("rho")),
         *(Column("Corrected", short="cor-\nrected"), Column("CI"), Column("Verdict", words=True)),
@@ -293,14 +299,6 @@ def outside_view(board: Board, found: Sequence[OutsideCorrelation], own: int) ->
 
 def _discriminant(one: OutsideCorrelation) -> bool:
     return one.board.expected == "near 0"
-
-
-def _outside_cells(one: OutsideCorrelation) -> Cells:
-    correlation = one.correlation
-    return (
-        *(Name(one.board.name), one.board.expected or "–", str(len(one.matched)), number(correlation.observed, 2)),
-        *(number(correlation.corrected, 2), span(correlation.interval), one.verdict or "–"),
-    )
 
 
 def outside_remark(one: OutsideCorrelation) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import StemMean
 from independence_bench.analysis.held_stems import (
     Crossing,
     Depth,
@@ -253,10 +252,6 @@ def interval_of(side: Side) -> Interval | None:
     return side.row.uncertainty.index.new_scenarios if side.row else None
 
 
-def _estimate(row: Row | None, branch: str) -> StemMean | None:
-    return row.branches.values.get(branch) if row and row.branches else None
-
-
 def persona_json(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> str:
     """The same for a program."""
     return json_text(persona_values(character, board, sides, judge))
@@ -270,7 +265,8 @@ def persona_values(character: str, board: Board | None, sides: Sequence[Side], j
 
 
 def _subject(side: Side) -> dict[str, Any]:
-    folds = side.row.branches.folds if side.row and side.row.branches else None
+    branches = side.row.branches if side.row else None
+    folds, values = (branches.folds, branches.values) if branches else (None, {})
     return {
         "subject": side.label,
         "says": headline(side.held, side.by_rule),
@@ -278,7 +274,7 @@ def _subject(side: Side) -> dict[str, Any]:
         "done": {title: side.held.done(branch) for branch, title in BESIDES.items()},
         "index": index_of(side),
         "interval": interval_of(side),
-        "scores": {name: _estimate(side.row, branch) for name, branch in SCORES.items()},
+        "scores": {name: values.get(branch) for name, branch in SCORES.items()},
         "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from independence_bench.analysis.audit.audit import SEVERITIES, AuditReport, Finding, IndexChange, Severity
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.analysis.costs import CommandCost, Costs, NamedCost, Paid
+from independence_bench.analysis.costs import Costs, NamedCost, Paid
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.scoring import OWN
@@ -64,9 +64,13 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
         yield Note((Prose(store), " holds no paid calls."), "")
     else:
         yield Title((Prose(store), f": {_in_words(costs.whole)}"))
+        commands: list[tuple[Text, Paid]] = []
+        for one in costs.commands:
+            began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
+            commands.append(((began, NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY)), one.paid))
         yield from _tables(
             costs.whole,
-            ("command", [(_command(one), one.paid) for one in costs.commands], costs.whole),
+            ("command", commands, costs.whole),
             ("day (UTC)", _lines(costs.days), costs.whole),
             ("provider", _lines(costs.providers), costs.whole),
             ("judge: judgements", _lines(costs.judges), costs.judgements),
@@ -100,11 +104,6 @@ def _in_words(paid: Paid) -> str:
     said = [f"{money(paid.dollars)} reported"] if paid.told else []
     said += [f"{money(paid.computed_dollars)} computed"] if paid.computed else []
     return " and ".join(said or [money(0.0)]) + f", {plural(paid.calls, 'call')}"
-
-
-def _command(one: CommandCost) -> Text:
-    began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
-    return began, NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY)
 
 
 def _lines(parts: Iterable[NamedCost]) -> list[tuple[Text, Paid]]:
