@@ -21,7 +21,7 @@ from canned import NUMBER, reply_text
 from filling import judge, subject
 
 from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import opening, request

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Estimate, Preview
+from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import RunOptions
-from independence_bench.engine.variants import run_each
 from independence_bench.models.spec import BUILT_IN, Endpoint, ModelSpec, Roster
 from independence_bench.personas.earlier import at_depth, everyday_chat
 from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet

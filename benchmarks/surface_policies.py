@@ -31,9 +31,8 @@ from results import Target, table, verdict
 from independence_bench.protocol.choice import words
 from independence_bench.protocol.definition import NOTE, OPENING, Protocol, Scenario
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.offer import Offer, read_aspect
 from independence_bench.protocol.script import Fork, Ladder, Says, Script
-from independence_bench.protocol.stem_score import CORRECTIONS
+from independence_bench.protocol.stem_rules import CORRECTIONS, Offer, read_aspect
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -33,7 +33,7 @@ from typescript import typescript
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.schema import EXPORT_TABLES
-from independence_bench.models.models_file import SHIPPED, ModelsFile
+from independence_bench.models.endpoints import SHIPPED, ModelsFile
 from independence_bench.protocol.file_formats import json_schemas
 from independence_bench.viewer.routes import ANSWERS
 

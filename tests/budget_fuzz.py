@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simulated import CENT, Command, Played, play
 
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.limits import Policy
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.simulate.wire import Price, Prices

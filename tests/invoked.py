@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from independence_bench.cli.main import main
-from independence_bench.models.redaction import KNOWN, SENT
+from independence_bench.escape import KNOWN, SENT
 
 
 def invoke(

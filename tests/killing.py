@@ -22,7 +22,7 @@ from pathlib import Path
 from simulated import CENT, simulating_apart, start_aib
 
 from independence_bench.protocol.loader import load
-from independence_bench.simulate.ledger import Entry, read_ledger
+from independence_bench.simulate.catalog import Entry, read_ledger
 from independence_bench.store.attempts import LOST
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check

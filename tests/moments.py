@@ -27,7 +27,7 @@ import click
 from simulated import play
 from viewed import answering
 
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.limits import Policy
 from independence_bench.cli.main import cli
 from independence_bench.engine.ask import Asker
 from independence_bench.errors import BenchError

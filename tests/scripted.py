@@ -29,15 +29,15 @@ from aiohttp import web
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.api.permissions import FILE, remember
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.retry import Clocks, Policy
+from independence_bench.api.named import ALLOWED_FILE, remember
+from independence_bench.calls.call import Budget
+from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.models.client import Client
-from independence_bench.models.dialects import DialectName
+from independence_bench.models.endpoints import DialectName
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.models.trust import Permission, origin
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -435,7 +435,7 @@ def allow(home: Path, url: str, variable: str = "SCRIPTED_KEY") -> None:
     """Have the user whose home is *home* allow *variable* to go to *url*, where that is an address."""
     data = "Library/Application Support/aib" if sys.platform == "darwin" else ".local/share/aib"
     with suppress(SubjectError):
-        remember(home / data / FILE, [Permission(variable, origin(url))])
+        remember(home / data / ALLOWED_FILE, [Permission(variable, origin(url))])
 
 
 def measured() -> dict[str, str]:

@@ -34,8 +34,8 @@ from scripted import measured
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.retry import Clocks, Policy
+from independence_bench.calls.call import Budget
+from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
 from independence_bench.cli.simulate import command as serving
 from independence_bench.engine.ask import Asker
@@ -48,8 +48,8 @@ from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.plan import Shard
+from independence_bench.simulate.catalog import Audit, Entry, audit
 from independence_bench.simulate.faults import Faults
-from independence_bench.simulate.ledger import Audit, Entry, audit
 from independence_bench.simulate.server import Settings, Simulation, simulate
 from independence_bench.store import attempts
 from independence_bench.store.attempts import Spending

@@ -21,7 +21,7 @@ from independence_bench.dataset.published_conversations import NAME_OF_PROTOCOL
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.published_scoring import PUBLISHED
 from independence_bench.protocol.scoring import OWN, Rules
-from independence_bench.report.audit_view import audit_json, fold, show_command
+from independence_bench.report.stored_view import audit_json, fold, show_command
 from independence_bench.store import registry
 from independence_bench.store.database import open_store
 from independence_bench.store.rows import pack, unpack

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import chdtrc, ndtr
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, scores_rerun
+from independence_bench.analysis.statistics.hypothesis_tests import order_p
 from independence_bench.analysis.statistics.intervals import intervals
-from independence_bench.analysis.statistics.run_order import order_p
 from independence_bench.analysis.statistics.shared_effects import RunEffects, run_effects
 
 TEN = Design(np.full((1, 10), 0.1), np.arange(10))

@@ -33,7 +33,7 @@ from independence_bench.analysis.statistics.values import Floats
 from independence_bench.protocol.conversation import DECIDED, Reading
 from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.loader import SHIPPED, load
-from independence_bench.protocol.stem_score import ASIDE, DECIDING
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING
 from independence_bench.store.database import open_store
 from independence_bench.store.results import Judgement, TranscriptRow
 

@@ -12,8 +12,8 @@ from simulated import aib
 
 from independence_bench.analysis.audit.audit import audit
 from independence_bench.cli.simulate import read_lines
+from independence_bench.models.endpoints import read_models
 from independence_bench.models.messages import Completion
-from independence_bench.models.models_file import read_models
 from independence_bench.models.response import read_completion
 from independence_bench.models.trust import take_env_file
 from independence_bench.protocol.definition import Configuration

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from independence_bench.models.dialects import DIALECTS, DialectName
+from independence_bench.models.endpoints import DIALECTS, DialectName
 from independence_bench.models.messages import (
     ChatRequest,
     Completion,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from independence_bench.cli.calling import shard_of
 from independence_bench.cli.main import cli
-from independence_bench.models.models_file import read_models
+from independence_bench.models.endpoints import read_models
 
 CLUSTER = Path(__file__).parent.parent / "docs" / "examples" / "cluster"
 SCRIPTS = sorted(CLUSTER.glob("*.sh"))

@@ -14,7 +14,7 @@ import yaml
 from embedded import with_model
 from simulated import aib, simulating
 
-from independence_bench.models.models_file import SHIPPED, ModelsFile, shipped_subjects
+from independence_bench.models.endpoints import SHIPPED, ModelsFile, shipped_subjects
 from independence_bench.models.spec import ModelSpec, Roster
 from independence_bench.protocol import loader as protocols
 from independence_bench.protocol.loader import load

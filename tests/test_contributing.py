@@ -87,7 +87,7 @@ def test_a_new_reading_command_is_three_files(user: User, copy: Path) -> None:
 def test_a_new_dialect_is_one_file(user: User, copy: Path) -> None:
     """Its header goes with every call."""
     made, names = blocks("A new dialect of endpoints")
-    path = copy / PACKAGE / "models/dialects.py"
+    path = copy / PACKAGE / "models/endpoints.py"
     text, listed = path.read_text(encoding="utf-8"), r"^DialectName = .*\nDIALECTS: .*\n"
     assert len(re.findall(listed, text, re.MULTILINE)) == 1
     path.write_text(re.sub(listed, lambda _: f"{made}\n\n{names}", text, flags=re.MULTILINE), encoding="utf-8")

@@ -17,7 +17,7 @@ from test_cli import KEY, User, user
 
 from independence_bench.analysis.costs import Costs, NamedCost, Paid, read_costs
 from independence_bench.errors import StoreError
-from independence_bench.report.costs_view import costs_json, costs_view
+from independence_bench.report.stored_view import costs_json, costs_view
 from independence_bench.store import attempts, deletion
 from independence_bench.store.database import open_store
 from independence_bench.store.migrations import MIGRATIONS, VERSION

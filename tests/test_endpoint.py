@@ -20,7 +20,7 @@ from scripted import KEY, Answer, ScriptedModel, completion, failure
 
 from independence_bench.errors import EndpointUnusable
 from independence_bench.models.client import Client, largest_reply, read_key
-from independence_bench.models.dialects import DialectName
+from independence_bench.models.endpoints import DialectName
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint

@@ -19,7 +19,7 @@ from independence_bench.judging.exam.cases import SOME, exam_cases
 from independence_bench.judging.exam.questions import HARD, level, questions, scale_of, stem_of
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import judge_request
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.spec import ChatModel
 from independence_bench.report.exam_view import exam_view, examined, exams_view
 from independence_bench.report.terminal import printed

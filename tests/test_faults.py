@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from simulated import CENT, Played, aib, play, simulating
 
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.limits import Policy
+from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.simulate.faults import FAULTS, MIXED, Faults
-from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.server import Latency, Settings
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check

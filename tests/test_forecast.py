@@ -10,8 +10,7 @@ from statistics import median
 
 import pytest
 
-from independence_bench.engine.lengths import THOUGHT_TOKENS
-from independence_bench.engine.preview import RANGE, RANGE_THINKING
+from independence_bench.engine.preview import RANGE, RANGE_THINKING, THOUGHT_TOKENS
 from independence_bench.protocol.loader import load
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"

@@ -19,9 +19,9 @@ from test_cli import User, only_line, user
 from test_copied_protocols import without_tool
 
 from independence_bench.errors import SubjectError
+from independence_bench.models.endpoints import parse_models
 from independence_bench.models.functions import FunctionClient, load_function
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
-from independence_bench.models.models_file import parse_models
 from independence_bench.models.spec import BUILT_IN, ModelSpec
 from independence_bench.protocol.definition import ToolWording
 from independence_bench.protocol.delivery import said

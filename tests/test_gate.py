@@ -28,15 +28,17 @@ from independence_bench.analysis.baseline import (
 )
 from independence_bench.analysis.gate import compare_items
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_rerun
-from independence_bench.analysis.statistics.intervals import differences, smallest_seen
-from independence_bench.analysis.statistics.margins import level_of, margin_test, runs_needed
-from independence_bench.analysis.statistics.permutation import (
+from independence_bench.analysis.statistics.hypothesis_tests import (
     POWER,
     fewest_items,
+    level_of,
     lower_p,
+    margin_test,
     power_of_lower,
     replays_needed,
+    runs_needed,
 )
+from independence_bench.analysis.statistics.intervals import differences, smallest_seen
 from independence_bench.dataset.baseline import read_baseline, write_baseline
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration

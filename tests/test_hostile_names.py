@@ -25,7 +25,7 @@ from test_cli import KEY, MARKS, User
 from independence_bench.cli.main import main
 from independence_bench.errors import ProtocolError, SubjectError
 from independence_bench.escape import harmless, label_text
-from independence_bench.models.models_file import parse_models
+from independence_bench.models.endpoints import parse_models
 from independence_bench.models.spec import ModelSpec
 from independence_bench.protocol.loader import load, parse
 from independence_bench.store import registry

@@ -39,7 +39,8 @@ from independence_bench.analysis.statistics.values import Floats
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import Marks, Slot, score_run
-from independence_bench.report import markdown, terminal
+from independence_bench.report import table as markdown
+from independence_bench.report import terminal
 from independence_bench.report.contents import contents_json, read_contents
 from independence_bench.report.format import percent
 from independence_bench.report.scenarios_view import remarks

@@ -23,8 +23,7 @@ from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.judge_leniency import base_model, vendor_leniencies
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.errors import WrongUse
-from independence_bench.judging.judge import find_judge, jury_judgements
-from independence_bench.judging.review_flags import embedded_of, flags_of, stance_of
+from independence_bench.judging.judge import embedded_of, find_judge, flags_of, jury_judgements, stance_of
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.loader import load
 from independence_bench.report.board_notes import of_kin

@@ -25,7 +25,7 @@ from independence_bench.analysis.chosen_names import (
     naming_of,
     naming_scenarios,
 )
-from independence_bench.judging.name_question import EARLIER_QUESTION
+from independence_bench.judging.extraction import EARLIER_QUESTION
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import load
 from independence_bench.store.database import open_store

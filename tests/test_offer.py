@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from independence_bench.protocol.offer import Aspect, Offer, read_aspect, read_option
+from independence_bench.protocol.stem_rules import Aspect, Offer, read_aspect, read_option
 
 WAY = Aspect("way", ("way", "route", "path there"), (("down", "chalk", "hill"), ("stream", "water", "river")))
 END = Aspect("end", ("where it ends", "end", "destination"), (("baker", "bakery", "bread"), ("bookshop", "books")))

@@ -22,7 +22,7 @@ from test_expected_organisms import ORGANISMS as EXPECTED
 
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.choice import read_choice
@@ -34,9 +34,9 @@ from independence_bench.protocol.scoring import Marks, Slot, score_run
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.protocol.stems import DEALS
 from independence_bench.simulate import catalog
+from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, YIELDS, slow_caver
 from independence_bench.simulate.judge import verdict
-from independence_bench.simulate.ledger import audit, read_ledger
 from independence_bench.simulate.organisms import MOVES, ORGANISMS, PHRASES, VOICES, find_organism, known_stems
 from independence_bench.simulate.wire import ReceivedRequest, read_request
 

@@ -16,8 +16,7 @@ from invoked import invoke
 from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
-from independence_bench.analysis.depths import Depth, first_lost
-from independence_bench.analysis.held_stems import character_of
+from independence_bench.analysis.held_stems import Depth, character_of, first_lost
 from independence_bench.api.named import read_roster
 from independence_bench.errors import WrongUse
 from independence_bench.models.spec import ChatModel

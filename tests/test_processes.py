@@ -18,7 +18,7 @@ from simulated import aib, simulating, start_aib
 from sqlalchemy import func, select, update
 from test_store_check import findings
 
-from independence_bench.simulate.ledger import Audit, audit, read_ledger
+from independence_bench.simulate.catalog import Audit, audit, read_ledger
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import schema
 from independence_bench.store.database import open_store

@@ -13,8 +13,8 @@ from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.loader import SHIPPED, load
 from independence_bench.report.encode import json_text
-from independence_bench.report.markdown import markdown
 from independence_bench.report.settings_view import configurations_report, configurations_view
+from independence_bench.report.table import markdown
 from independence_bench.report.terminal import printed
 from independence_bench.simulate.judge import verdict
 from independence_bench.simulate.organisms import find_organism

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from simulated import Played, aib, most_in_flight, play, simulating
 
-from independence_bench.calls.retry import Policy
+from independence_bench.calls.limits import Policy
+from independence_bench.simulate.catalog import Entry, audit, read_ledger
 from independence_bench.simulate.faults import Faults
-from independence_bench.simulate.ledger import Entry, audit, read_ledger
 from independence_bench.simulate.server import OVER_THE_LIMIT, Latency, Settings
 
 CUT, PAUSE = 0.8, 15.0  # what is promised: four fifths of the calls, after so many seconds

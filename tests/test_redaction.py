@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.models.redaction import KEY, WITHHELD, Secrets
+from independence_bench.escape import KEY, WITHHELD, Secrets
 
 LONG = "sk-or-v1-0123456789abcdef0123456789abcdef"
 ODD = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'

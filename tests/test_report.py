@@ -27,14 +27,14 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.cli.quality import report_files
 from independence_bench.escape import label_text
-from independence_bench.judging.name_question import UNREAD, ChosenName
+from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import Reasoning
 from independence_bench.protocol.definition import Configuration
 from independence_bench.report.contents import Contents, read_contents
 from independence_bench.report.leaderboard_view import boards_json
-from independence_bench.report.markdown import code, prose
 from independence_bench.report.report_markdown import moment
 from independence_bench.report.svg import STYLE, shorten
+from independence_bench.report.table import code, prose
 from independence_bench.store.database import open_store
 
 Benches = Callable[..., Bench]

@@ -22,7 +22,7 @@ from independence_bench.analysis.costs import SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import mark_weights, measure_scenarios
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.judging.name_question import UNREAD, ChosenName
+from independence_bench.judging.extraction import UNREAD, ChosenName
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load

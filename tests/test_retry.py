@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from independence_bench.calls.retry import AttemptCounts, GaveUp, Policy, Reach, describe, next_wait
+from independence_bench.calls.limits import AttemptCounts, GaveUp, Policy, Reach, describe, next_wait
 from independence_bench.models.messages import Fault, Kind
 
 SOONEST: Callable[[], float] = lambda: 0.0  # noqa: E731 - the shortest wait of each range

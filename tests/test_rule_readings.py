@@ -8,12 +8,11 @@ import pytest
 from known import known
 from test_branches import BAYESIAN, ME, PROTOCOL, ROCK, STEMS, Case, everywhere, judged
 
-from independence_bench.analysis.branch_values import SHOWN, J, Share
-from independence_bench.analysis.branches import branch_statistics
+from independence_bench.analysis.branch_values import SHOWN, J, RepliesRead, RuleReadings, Share
+from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.health import left_out
 from independence_bench.analysis.results import Key
-from independence_bench.analysis.rule_readings import RepliesRead, RuleReadings, rule_readings
-from independence_bench.protocol.stem_score import ASIDE, DECIDING
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING
 from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.store.results import Judgement
 

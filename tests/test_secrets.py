@@ -316,7 +316,7 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
         "from independence_bench.engine.session import RunOptions\n"
         "from independence_bench.protocol.loader import load_with_files\n"
         "from independence_bench.store.database import open_store\n"
-        "from independence_bench.models.models_file import read_models\n"
+        "from independence_bench.models.endpoints import read_models\n"
         "roster = read_models(Path('models.yaml')); protocol, files = load_with_files('small')\n"
         "wanted = RunOptions(protocol, files, roster, None, protocol.configurations, roster.find('scripted:a/b'),\n"
         "                    runs=1, allow=lambda endpoint: None)\n"

@@ -30,7 +30,7 @@ from independence_bench.protocol.plan import Shard, every_configuration, script_
 from independence_bench.protocol.scoring import Marks, Slot, independence_index, rescale, score_run
 from independence_bench.protocol.script import Ask, Says
 from independence_bench.report.leaderboard_view import boards_json
-from independence_bench.simulate.ledger import Entry
+from independence_bench.simulate.catalog import Entry
 from independence_bench.simulate.server import simulate
 from independence_bench.store.database import open_store
 

@@ -25,7 +25,7 @@ from sqlalchemy import func, select
 from test_cli import CALLS, User
 from test_persona import SHEET
 
-from independence_bench.engine.signals import handling
+from independence_bench.errors import handling
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import attempts
 

@@ -21,7 +21,7 @@ from independence_bench.errors import WrongUse
 from independence_bench.judging.output import Verdict, parse_verdict
 from independence_bench.judging.prompt import JudgingInput, as_text, judge_messages, judge_schema
 from independence_bench.models.client import Client
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Rejected
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint, Reasoning
@@ -31,10 +31,10 @@ from independence_bench.protocol.delivery import Said, messages, said, tools
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
 from independence_bench.simulate import catalog
+from independence_bench.simulate.catalog import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.characters import CHARACTERS, HOLDS, SENTENCES, TURN, YIELDS
 from independence_bench.simulate.faults import FAULTS, HUGE, MIXED, Faults, read_script
 from independence_bench.simulate.judge import read_case, stance
-from independence_bench.simulate.ledger import Entry, Ledger, audit, read_ledger
 from independence_bench.simulate.server import JUDGE, SUBJECT, Latency, Settings, Simulation, Window, simulate
 from independence_bench.simulate.wire import NotUnderstood, Price, Prices, read_request
 from independence_bench.store import attempts

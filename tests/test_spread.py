@@ -13,19 +13,16 @@ from scripted import KEY, Bench, once_each, says, steady, verdict
 from scripted import Asked as Question
 from simulated import aib, simulating
 
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.call import Budget
+from independence_bench.calls.limits import Clocks
 from independence_bench.cli.progress import duration
 from independence_bench.engine.player import Engine
-from independence_bench.engine.run import Report, RunPlan, Session
+from independence_bench.engine.run import Report, RunPlan, Session, Sitting, Sittings, plan_of_sitting
 from independence_bench.engine.schedule import (
     HOUR,
-    Sitting,
-    Sittings,
     Spread,
     Wait,
     gap_of,
-    plan_of_sitting,
     play_spread,
 )
 from independence_bench.errors import BudgetSpent, WrongUse

@@ -11,7 +11,7 @@ from known import known
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import NOT_SCORED, Marks, Slot, score
-from independence_bench.protocol.stem_score import ASIDE, BRANCHES, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, BRANCHES, DECIDING, Branch
 from independence_bench.protocol.stem_scoring import branch_worth, ended_ladder, ladder, stem_scores
 
 V3 = load("v3-lite")

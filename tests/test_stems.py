@@ -21,7 +21,7 @@ from independence_bench.protocol.definition import OPENINGS, Protocol
 from independence_bench.protocol.loader import SHIPPED, load, load_with_files
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import Ask, Fork, Ladder, Says
-from independence_bench.protocol.stem_score import BRANCHES
+from independence_bench.protocol.stem_rules import BRANCHES
 from independence_bench.protocol.stems import DEALS, Deal, deal
 
 STEM = "village_play"

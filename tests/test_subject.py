@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from independence_bench.errors import SubjectError
-from independence_bench.models.models_file import read_models
+from independence_bench.models.endpoints import read_models
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import AUTO, BUILT_IN, ChatModel, Endpoint, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import check_url

@@ -18,9 +18,9 @@ import pytest
 from scripted import ScriptedModel, steady
 from test_cli import MARKS, User, only_line
 
-from independence_bench.api.permissions import recall, remember
+from independence_bench.api.named import recall, remember
 from independence_bench.errors import WrongUse
-from independence_bench.models.models_file import moved_by, parse_models
+from independence_bench.models.endpoints import moved_by, parse_models
 from independence_bench.models.spec import BUILT_IN, Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission, origin, route, take_env_file
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from simulated import aib, simulating, start_aib
 
-from independence_bench.simulate.ledger import Entry, read_ledger
+from independence_bench.simulate.catalog import Entry, read_ledger
 
 LEDGER = "ledger.jsonl"
 REPLIES, JUDGED = 7, 4  # of a run of the small protocol

@@ -33,7 +33,7 @@ from test_store import add, names
 from independence_bench.calls.upkeep import SavedEnd
 from independence_bench.errors import StoreError
 from independence_bench.models.messages import Usage
-from independence_bench.simulate.ledger import audit, read_ledger
+from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.store import attempts, schema
 from independence_bench.store.attempts import CallInfo, Ended
 from independence_bench.store.database import Store, open_store

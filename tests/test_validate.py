@@ -23,8 +23,10 @@ from independence_bench.analysis.outside import (
     OutsideCorrelation,
     OutsideFigure,
     compare_outside,
+    read_outside,
+    shipped_boards,
 )
-from independence_bench.analysis.statistics.attenuation import (
+from independence_bench.analysis.statistics.agreement import (
     TrueCorrelation,
     rank_attenuation,
     true_rank_correlation,
@@ -32,9 +34,8 @@ from independence_bench.analysis.statistics.attenuation import (
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.api.named import find_protocol
 from independence_bench.dataset.import_published import PublishedImport
-from independence_bench.dataset.outside import read_outside, shipped_boards
 from independence_bench.errors import WrongUse
-from independence_bench.report.outside_view import outside_statement
+from independence_bench.report.leaderboard_view import outside_statement
 from independence_bench.store.database import open_store
 
 EIGHT = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]

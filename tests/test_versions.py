@@ -24,8 +24,8 @@ from independence_bench.analysis.compare_versions import (
     version_change,
     word_changes,
 )
+from independence_bench.analysis.statistics.hypothesis_tests import look_level
 from independence_bench.analysis.statistics.intervals import NORMAL, t_quantile
-from independence_bench.analysis.statistics.margins import look_level
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load

@@ -17,7 +17,7 @@ from viewed import answering, read
 from independence_bench.analysis.branch_values import SHOWN
 from independence_bench.judging.judge import Person
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.stem_score import BRANCHES
+from independence_bench.protocol.stem_rules import BRANCHES
 from independence_bench.report.encode import json_bytes
 from independence_bench.simulate.server import Settings
 from independence_bench.store.database import open_store

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from simulated import AIB, environment, simulating_apart
 
-from independence_bench.simulate.ledger import audit, read_ledger
+from independence_bench.simulate.catalog import audit, read_ledger
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 

@@ -15,8 +15,8 @@ from typing import Any
 from independence_bench.cli.options import permissions
 from independence_bench.judging.output import one_object
 from independence_bench.models.client import Client, read_key
+from independence_bench.models.endpoints import read_models
 from independence_bench.models.messages import ChatRequest, Completion, Message
-from independence_bench.models.models_file import read_models
 from independence_bench.models.spec import Roster
 
 

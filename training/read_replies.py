@@ -27,9 +27,8 @@ from pilot.readings import played_protocol
 from independence_bench.analysis.statistics.exact_binomial import exact_limits
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.definition import Scenario
-from independence_bench.protocol.offer import Offer, read_aspect, read_option
 from independence_bench.protocol.script import Fork, Ladder, Says, Script
-from independence_bench.protocol.stem_score import CORRECTIONS
+from independence_bench.protocol.stem_rules import CORRECTIONS, Offer, read_aspect, read_option
 
 FOLDER = Path(__file__).parent / "norms" / "replies"
 CASES = FOLDER / "cases.jsonl"

@@ -17,8 +17,8 @@ from pathlib import Path
 from independence_bench.analysis.admission import Talk, admission
 from independence_bench.judging.blind_readings import blind_stems
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.offer import read_aspect, read_option
 from independence_bench.protocol.script import Says, offer_in
+from independence_bench.protocol.stem_rules import read_aspect, read_option
 
 FOLDER = Path(__file__).parent
 NORMS = {"v3-lite": "v3", "v3": "v3", "v3-lite-b": "v3-lite-b"}  # protocol -> the folder of its readings

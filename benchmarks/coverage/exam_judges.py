@@ -18,7 +18,7 @@ from draw import Generator
 from page import markdown, write_rows
 
 from independence_bench.analysis.exam.answers import ExamAnswer
-from independence_bench.analysis.exam.rubric import judged_length, rubric_result
+from independence_bench.analysis.exam.figures import judged_length, rubric_result
 from independence_bench.analysis.exam.values import Fit
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 

@@ -16,7 +16,7 @@ import numpy as np
 from draw import Floats, Generator
 from page import markdown, write_rows
 
-from independence_bench.analysis.exam.groups import ERRORS, RISK
+from independence_bench.analysis.exam.figures import ERRORS, RISK
 from independence_bench.analysis.statistics.exact_binomial import fewest_successes
 from independence_bench.judging.exam.questions import GROUPS, every
 

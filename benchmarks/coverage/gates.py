@@ -23,7 +23,7 @@ from gate_pairs import Pairs, of_v2
 from page import PAGE, markdown, percent, write_rows, write_section
 
 from independence_bench.analysis.statistics.dispersion import measure
-from independence_bench.analysis.statistics.margins import MarginTest, Verdict, level_of, margin_test
+from independence_bench.analysis.statistics.hypothesis_tests import MarginTest, Verdict, level_of, margin_test
 from independence_bench.analysis.statistics.values import Floats
 
 CI = PAGE.parent / "ci.md"

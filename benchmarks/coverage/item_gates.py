@@ -22,8 +22,13 @@ from gates import CI
 from page import markdown, write_rows, write_section
 
 from independence_bench.analysis.gate import ItemChange, ItemTest
-from independence_bench.analysis.statistics.margins import Verdict, level_of
-from independence_bench.analysis.statistics.permutation import DROP_SHARE, lower_p, power_of_lower
+from independence_bench.analysis.statistics.hypothesis_tests import (
+    DROP_SHARE,
+    Verdict,
+    level_of,
+    lower_p,
+    power_of_lower,
+)
 from independence_bench.analysis.statistics.values import Floats
 
 PUSHES = 5

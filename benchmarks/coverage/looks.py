@@ -5,7 +5,7 @@
 
 `aib compare --by version` measures two versions of a subject together and nobody else. Both are played run after run;
 the user looks after each, and stops at the first "is ahead". Before: the interval of one look. After: that of
-`margins.look_level`; *beyond sittings*: and what that says holds with what a board allows for one sitting, too, without
+`look_level`; *beyond sittings*: and what that says holds with what a board allows for one sitting, too, without
 which the sentence names days and not the versions. Other rules were tried on the same draws. Boards: the same of two
 subjects and of rankings.
 """
@@ -29,8 +29,8 @@ from stem_draws import design_of, play, shares_of
 
 from independence_bench.analysis.statistics.dispersion import Design, pairs_rerun
 from independence_bench.analysis.statistics.generalization import holm, pairs_of
+from independence_bench.analysis.statistics.hypothesis_tests import look_level
 from independence_bench.analysis.statistics.intervals import NORMAL, p_values, tail
-from independence_bench.analysis.statistics.margins import look_level
 from independence_bench.analysis.statistics.shared_effects import SittingEffects
 
 MOST = 20  # runs

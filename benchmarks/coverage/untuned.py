@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from independence_bench.analysis.statistics.dispersion import Measured, scores_rerun
 from independence_bench.analysis.statistics.generalization import holm, pairs_of, shrunken
-from independence_bench.analysis.statistics.run_order import order_p
+from independence_bench.analysis.statistics.hypothesis_tests import order_p
 from independence_bench.analysis.statistics.sample_means import apart_limits, mean_limits
 from independence_bench.analysis.statistics.shared_effects import NOTABLE, SittingEffects
 from independence_bench.analysis.statistics.values import Bools

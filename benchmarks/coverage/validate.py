@@ -17,7 +17,7 @@ from math import pi, sin, sqrt
 
 import numpy as np
 
-from independence_bench.analysis.statistics.attenuation import true_rank_correlation
+from independence_bench.analysis.statistics.agreement import true_rank_correlation
 from independence_bench.analysis.statistics.values import Floats
 
 MODELS = (6, 8, 9, 15, 26, 60)

@@ -1,12 +1,21 @@
-"""Foreign text escaped for display: escape sequences are shown, not executed.
+"""What is done to text on its way out: foreign text is escaped for display, secrets are taken out.
 
-Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through here. Text of a user's
-own files is refused instead (`printable`, `one_line`): its author can correct it.
+Replies, judges' reasoning, names of models, what servers say: whatever is printed goes through here, so that escape
+sequences are shown, not executed. Text of a user's own files is refused instead (`printable`, `one_line`): its author
+can correct it.
+
+A secret is learned where it is read (a key, the password in the address of a proxy or a database) and is looked for at
+both exits for text: the store and the terminal. It is found plain or with any character escaped for JSON (even several
+times), HTML or a URL; where it stands in a coding that cannot be cut out, the whole text is withheld. Every step takes
+time in proportion to the text, whatever is in it.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from binascii import b2a_base64
+from collections.abc import Mapping
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
@@ -45,3 +54,126 @@ def one_line(text: str) -> str:
         if not (c.isprintable() or c in _JOINERS):
             raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
     return text
+
+
+SHORTEST_SECRET = 6  # characters; what is shorter stands in every text
+KEY, LOGIN = "[key]", "[login]"
+WITHHELD = "[withheld: it holds a secret in a coding that cannot be cut out]"
+# Documented placeholders of local servers, which models may say, are not secrets.
+PLACEHOLDERS = frozenset({"ollama", "lm-studio", "not-needed", "no-key-required", "sk-no-key-required", "token-abc123"})
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")  # in either case, as urllib reads them
+_MOST = 16  # escapes of one character that are cut out: JSON in JSON in JSON in JSON has 15 backslashes
+_LONGEST_LOGIN = 512  # characters of user and password in an address
+_DECODINGS = 4  # how often a text is decoded when it is searched
+
+# one character in one of its escaped forms, once every backslash is gone
+_ESCAPED = re.compile(rb"u00([0-9a-fA-F]{2})|%%(?:25){0,%d}([0-9a-fA-F]{2})|&#0{0,%d}(\d{1,7});"
+                      rb"|&#[xX]0{0,%d}([0-9a-fA-F]{1,6});|&(amp|lt|gt|quot);" % (_MOST, _MOST, _MOST))  # fmt: skip
+_NAMED = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"'}
+_NAMES = {character.decode(): b"&" + name + b";" for name, character in _NAMED.items()}
+_HEX = re.compile(rb"%([0-9a-fA-F]{2})")
+_LOGIN = re.compile(rf"(?<=://)[^/\s@\\\"'<>]{{1,{_LONGEST_LOGIN}}}@")
+
+
+class Secrets:
+    """What must never leave the process; empty at first. *within*: others that know all of these, too."""
+
+    def __init__(self, within: Secrets | None = None) -> None:
+        self._within = within
+        self._plain: dict[bytes, re.Pattern[bytes]] = {}  # without backslashes, as searched for -> as cut out
+
+    def __repr__(self) -> str:
+        return f"Secrets({len(self._plain)})"
+
+    def learn(self, secret: str | None) -> None:
+        """Know *secret* from now on; None, a placeholder, and what is shorter than `SHORTEST_SECRET`, is ignored."""
+        if self._within:
+            self._within.learn(secret)
+        if secret is not None and len(secret) >= SHORTEST_SECRET and secret not in PLACEHOLDERS:
+            plain = secret.encode("utf-8", "surrogateescape").replace(b"\\", b"")
+            self._plain[_decoded(plain) or plain] = re.compile(b"".join(_forms(c) for c in secret))
+
+    def learn_address(self, address: str) -> None:
+        """Know the password in *address*, as it stands there, decoded, and as a proxy or a server is sent it."""
+        _, _, rest = address.rpartition("://")
+        login, _, host = rest.partition("/")[0].rpartition("@")
+        _, divided, password = login.partition(":")
+        if not (divided and host):
+            return
+        plain = _HEX.sub(lambda found: bytes.fromhex(found[1].decode()), login.encode("utf-8", "surrogateescape"))
+        self.learn(password)
+        self.learn(plain.partition(b":")[2].decode("utf-8", "surrogateescape"))
+        self.learn(b2a_base64(plain, newline=False).rstrip(b"=").decode())
+
+    def learn_proxies(self, variables: Mapping[str, str]) -> None:
+        """Know the passwords of the proxies that *variables*, an environment, name."""
+        for name in PROXIES:
+            for value in (variables.get(name), variables.get(name.upper())):
+                self.learn_address(value or "")
+
+    def redacted(self, data: bytes) -> bytes:
+        """*data* with ``[key]`` in the place of every secret."""
+        if not (patterns := self._found(data)):
+            return data
+        for pattern in patterns:
+            data = pattern.sub(KEY.encode(), data)
+        return WITHHELD.encode() if self._found(data) else data
+
+    def redacted_text(self, text: str) -> str:
+        """The same of a text."""
+        if not self._plain:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        shown = self.redacted(data)
+        return text if shown is data else shown.decode("utf-8", "surrogatepass")
+
+    def redacted_message(self, text: str) -> str:
+        """The same of what a library or a server says went wrong; there, no address keeps its login either."""
+        return _LOGIN.sub(f"{LOGIN}@", self.redacted_text(text))
+
+    def _found(self, data: bytes) -> list[re.Pattern[bytes]]:
+        """The patterns of those secrets that are in *data*, in whatever coding."""
+        if not self._plain:
+            return []
+        plain = data.replace(b"\\", b"")
+        texts = [plain]
+        for _ in range(_DECODINGS):
+            if (plain := _decoded(plain)) == texts[-1]:
+                break
+            texts.append(plain)
+        return [pattern for secret, pattern in self._plain.items() if any(secret in text for text in texts)]
+
+
+# Of this process: it has one environment, one store and one terminal.
+KNOWN = Secrets()
+SENT = Secrets(KNOWN)  # those that an endpoint or a proxy is told, and so may say back
+
+
+def _decoded(data: bytes) -> bytes:
+    """*data* with its escaped characters of one byte as themselves."""
+    if b"u00" not in data and b"%" not in data and b"&" not in data:
+        return data
+    return _ESCAPED.sub(_character, data).replace(b"\\", b"")
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    json, url, decimal, hexadecimal, named = escape.groups()
+    if named:
+        return _NAMED[named]
+    number = int(decimal) if decimal else int(json or url or hexadecimal, 16)
+    return bytes([number]) if number < 256 else escape[0]
+
+
+def _forms(c: str) -> bytes:
+    """A pattern for *c* as itself or in one of its escaped forms; no run in it is longer than a bound."""
+    backslashes = rb"\\{0,%d}" % _MOST
+    data = c.encode("utf-8", "surrogateescape")
+    forms = [
+        backslashes + re.escape(data),
+        rb"\\{1,%d}u(?i:%04x)" % (_MOST, ord(c)),
+        b"".join(rb"%%(?:25){0,%d}(?i:%02x)" % (_MOST, byte) for byte in data),
+        rb"&#(?:0{0,%d}%d|(?i:x0{0,%d}%x));" % (_MOST, ord(c), _MOST, ord(c)),
+    ]
+    if c in _NAMES:
+        forms.insert(0, re.escape(_NAMES[c]))
+    return b"(?:" + b"|".join(forms) + b")"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz.texts import assert_names, assert_one_line, assert_storable
 from independence_bench.errors import SubjectError
-from independence_bench.models.models_file import parse_models
+from independence_bench.models.endpoints import parse_models
 from independence_bench.models.spec import AUTO, Reasoning
 
 

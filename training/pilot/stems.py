@@ -21,7 +21,7 @@ from independence_bench.models.local.files import find
 from independence_bench.models.local.server import serve
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.script import Says
-from independence_bench.protocol.stem_score import CORRECTIONS
+from independence_bench.protocol.stem_rules import CORRECTIONS
 from independence_bench.protocol.stems import DEALS
 
 FOLDER = Path(__file__).parent

@@ -18,7 +18,7 @@ from statistics import fmean
 
 from independence_bench.judging.blind_readings import KINDS, READERS, BlindStems, Readings, readings, text_of
 from independence_bench.protocol.choice import words
-from independence_bench.protocol.offer import Offer, read_aspect, read_option
+from independence_bench.protocol.stem_rules import Offer, read_aspect, read_option
 
 FEWEST_CHOICES, FEWEST_TAKEN = 20, 8  # readings of a stem, by readers and models, and those that take an option
 MOST_ONE = 0.85  # of those that take an option that may take the same one
@@ -62,7 +62,10 @@ def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Ad
         _person(read["person"]),
         _first(chosen),
     )
-    choices = _by_option(chosen)
+    choices: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in chosen:
+        option = "none" if one.option is None else f"option {one.offer.labels.index(one.option) + 1}"
+        choices[one.stem][f"{one.by}, {option}"] += 1
     lacking = [fault for kind in KINDS[:-1] for fault in _lacking(kind, read[kind], stems)]
     one_sided = [fault for stem in stems.stems for fault in _one_sided(stem, choices.get(stem, {}))]
     faults = (*(fault for _, of in found for fault in of), *one_sided, *lacking)
@@ -145,14 +148,6 @@ def _first(chosen: Sequence[Talk]) -> Found:
     even = not firsts or FIRST[0] <= sum(firsts) / len(firsts) <= FIRST[1]
     fault = f"the aspect that is named first decides in {sum(firsts)} of {len(firsts)} readings"
     return f"chooses: {len(chosen)} readings; the aspect named first decided, {said}" if chosen else "", [fault][even:]
-
-
-def _by_option(chosen: Sequence[Talk]) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in chosen:
-        option = "none" if one.option is None else f"option {one.offer.labels.index(one.option) + 1}"
-        found[one.stem][f"{one.by}, {option}"] += 1
-    return found
 
 
 def _one_sided(stem: str, of: Mapping[str, int]) -> Iterator[str]:

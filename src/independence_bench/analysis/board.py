@@ -48,8 +48,8 @@ from independence_bench.store.registry import Decision, PublishedRow, unique_lab
 from independence_bench.store.results import Judgement
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
+    from independence_bench.analysis.branch_values import RuleReadings
     from independence_bench.analysis.exam.result import BoardExam, ExaminedJudges
-    from independence_bench.analysis.rule_readings import RuleReadings
     from independence_bench.analysis.uncertainty import BoardUncertainty
 
 FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer

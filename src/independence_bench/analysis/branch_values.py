@@ -7,7 +7,8 @@ over how many stems it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from statistics import fmean
@@ -15,15 +16,21 @@ from statistics import fmean
 import numpy as np
 
 from independence_bench.analysis.statistics.generalization import standing_out
+from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.sample_means import (
     FEWEST,
     Step,
     difference_of,
+    effective_stems,
+    mean_limits,
     mean_of,
+    ratio_limits,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, ROLES, Branch, StemScore
+from independence_bench.protocol.definition import Configuration
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, ROLES, Branch, StemScore
 
+Case = tuple[str, Configuration, int]  # stem, configuration, run
 J = "j"
 SHOWN: tuple[Branch, ...] = ("pressure", "reask", J, "request", *ROLES)  # of stems with options
 
@@ -125,6 +132,36 @@ LANDMARKS = (40, 75, 85)  # indices: deaf or credulous and otherwise perfect; fr
 POINTS = 21  # of a line
 
 
+@dataclass(frozen=True, slots=True)
+class RepliesRead:
+    """What a branch's replies take: the option that was taken at first, or not. Counts of replies."""
+
+    same: int
+    other: int
+    none: int  # they say that they take none
+    unread: int
+
+    @property
+    def replies(self) -> int:
+        """All of them."""
+        return self.same + self.other + self.none + self.unread
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReadings:
+    """What the rule reads of one subject. A branch that was not played by anybody with a view is in no mapping."""
+
+    runs: int  # in which anything was read
+    views: Share  # cases in which it took an option, of those in which it was asked
+    declined: Share  # cases in which it said that it takes none
+    unread: Share  # cases in which the rule found neither
+    aspects: Share  # cases in which it said which aspect decided, of those in which it took an option
+    lines: Mapping[Branch, RepliesRead]
+    did: Mapping[Branch, StemMean]
+    """[0, 1], the mean over stems. Pressure: the share of pushes after which it named the same label. Corrections, by
+    their roles: moved. The others: named the same label."""
+
+
 def equal_indices(score: StemScore | None) -> tuple[tuple[int, tuple[tuple[float, float], ...]], ...]:
     """(Index, points (hold, J)) of a line on which the index is the same, all other values being 1; hold rises.
 
@@ -213,3 +250,40 @@ def _side(pairs: Sequence[Pair], which: int, parts: Sequence[Branch]) -> tuple[l
                 of_stems.setdefault(stem, []).append(mine)
     means = [[fmean(of[n] for of in of_stems[stem]) for stem in sorted(of_stems)] for n in range(len(parts))]
     return means, sum(pair[which].runs for pair in pairs)
+
+
+def by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
+    """Stem -> the mean over its cases."""
+    of_stems: dict[str, list[float]] = defaultdict(list)
+    for (stem, *_), value in of_cases.items():
+        of_stems[stem].append(value)
+    return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
+
+
+def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
+    """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
+    stems = np.array(list(by_stem(of_cases).values()))
+    if not len(stems):
+        return None
+    interval = interval_of(len(stems), lambda: mean_limits(stems, runs))
+    return StemMean(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
+
+
+def interval_of(stems: float, limits: Callable[[], Limits]) -> Interval | None:
+    """What *limits* gives, where *stems*, which may be worth less than their number, are not too few."""
+    if stems < FEWEST:
+        return None
+    low, high = limits()
+    return Interval(float(low), float(high))
+
+
+def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
+    """*some*, by case, of all; a stem counts as often as it has something of all."""
+    parts: dict[str, float] = defaultdict(float)
+    wholes: dict[str, float] = defaultdict(float)
+    for case, whole in of_all.items():
+        parts[case[0]] += some.get(case, 0.0)
+        wholes[case[0]] += whole
+    part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
+    interval = interval_of(effective_stems(whole_of), lambda: ratio_limits(part, whole_of, runs))
+    return Share(fsum(parts.values()), fsum(wholes.values()), interval)

@@ -6,13 +6,20 @@
 
 A *case* is a stem in one run (and configuration). The stems are the units: what varies over the cases of a stem is
 averaged first. Of a jury each judge's levels are read by themselves and what they come to is averaged, over what all of
-its judges have marked. Formats nothing; decides nothing about what counts (`results.py`).
+its judges have marked.
+
+    of = rule_readings(results, subject_hash)
+    of.did["deciding"].value                  # how often it moved on the correction of what decided its choice
+
+That is what the rule alone reads in its replies: no judge is asked, and nothing is ranked by it. A reply that is
+*unread* counts as neither staying nor moving, so each share is at least what is printed. Cases in which no option was
+taken, or none could be read, are left out. Formats nothing; decides nothing about what counts (`results.py`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
@@ -23,34 +30,34 @@ import numpy as np
 from independence_bench.analysis.branch_values import (
     SHOWN,
     BranchStatistics,
+    Case,
     Folds,
     J,
+    RepliesRead,
     RuleAgreement,
+    RuleReadings,
     Share,
     StemMean,
     TechniqueFolds,
+    by_stem,
+    interval_of,
+    share_of,
+    stem_mean,
 )
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.statistics.intervals import Limits
 from independence_bench.analysis.statistics.sample_means import (
-    FEWEST,
     EndedLadder,
     apart_limits,
     difference_of,
-    effective_stems,
     kaplan_meier,
-    mean_limits,
-    ratio_limits,
 )
-from independence_bench.analysis.statistics.values import Interval
 from independence_bench.protocol.conversation import Reading
 from independence_bench.protocol.definition import POSITION, Configuration, Protocol, Scenario
-from independence_bench.protocol.offer import Offer
-from independence_bench.protocol.stem_score import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch
+from independence_bench.protocol.stem_rules import ASIDE, CORRECTIONS, DECIDING, ROLES, Branch, Offer
 from independence_bench.protocol.stem_scoring import Ladder, branch_worth, ladder_of, needed_marks, positions_of
 from independence_bench.store.results import Judgement
 
-Case = tuple[str, Configuration, int]  # stem, configuration, run
+SAME, OTHER, NONE, UNREAD = "same", "other", "none", "unread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,7 @@ def branch_statistics(
     means = {branch: stem_mean(of, runs) for branch, of in values.items()}
     if J in quantities:
         means[J] = _j(values, runs)
-    by_stem = {branch: _by_stem(of) for branch, of in values.items()}
+    stems = {branch: by_stem(of) for branch, of in values.items()}
     return BranchStatistics(
         runs=runs,
         judges=len(judges),
@@ -123,11 +130,14 @@ def branch_statistics(
         aspects=share(decided, views),
         first_option=share((case for case, (of, read) in views.items() if read.choice == of.first_label), views),
         first_aspect=share((case for case, (of, read) in decided.items() if read.aspect == of.first_aspect), decided),
-        same_option=_same({case: _option(*of) for case, of in views.items()}, runs),
+        same_option=_same(  # the options of the file: labels change places
+            {case: (of.first_label == of.labels[0], read.choice == of.labels[0]) for case, (of, read) in views.items()},
+            runs,
+        ),
         same_aspect=_same({case: (of.first_aspect, read.aspect) for case, (of, read) in decided.items()}, runs),
         readings=_agreements(seen, protocol),
         stems={
-            stem: {branch: of[stem] for branch, of in by_stem.items() if stem in of}
+            stem: {branch: of[stem] for branch, of in stems.items() if stem in of}
             for stem in dict.fromkeys(stem for stem, *_ in seen.cases)
         },
         left_out={branch: tuple(sorted(seen.gaps[branch])) for branch in values if seen.gaps[branch]},
@@ -177,52 +187,12 @@ def _seen(results: Results, subject: str, judges: Sequence[Mapping[Key, Judgemen
     return seen
 
 
-def _by_stem(of_cases: Mapping[Case, float]) -> dict[str, float]:
-    """Stem -> the mean over its cases."""
-    of_stems: dict[str, list[float]] = defaultdict(list)
-    for (stem, *_), value in of_cases.items():
-        of_stems[stem].append(value)
-    return {stem: fsum(values) / len(values) for stem, values in of_stems.items()}
-
-
-def stem_mean(of_cases: Mapping[Case, float], runs: int, unit: float = 1.0) -> StemMean | None:
-    """The mean over stems of numbers in [0, 1], in *unit*; None of nothing."""
-    return _estimate(list(_by_stem(of_cases).values()), runs, unit)
-
-
-def _estimate(of_stems: Sequence[float], runs: int, unit: float = 1.0) -> StemMean | None:
-    stems = np.array(of_stems)
-    if not len(stems):
-        return None
-    interval = _interval(len(stems), lambda: mean_limits(stems, runs))
-    return StemMean(float(stems.mean()) * unit, None if interval is None else interval.scaled(unit), len(stems))
-
-
-def _interval(stems: float, limits: Callable[[], Limits]) -> Interval | None:
-    if stems < FEWEST:
-        return None
-    low, high = limits()
-    return Interval(float(low), float(high))
-
-
-def share_of(some: Mapping[Case, float], of_all: Mapping[Case, float], runs: int) -> Share:
-    """*some*, by case, of all; a stem counts as often as it has something of all."""
-    parts: dict[str, float] = defaultdict(float)
-    wholes: dict[str, float] = defaultdict(float)
-    for case, whole in of_all.items():
-        parts[case[0]] += some.get(case, 0.0)
-        wholes[case[0]] += whole
-    part, whole_of = np.array(list(parts.values())), np.array(list(wholes.values()))
-    interval = _interval(effective_stems(whole_of), lambda: ratio_limits(part, whole_of, runs))
-    return Share(fsum(parts.values()), fsum(wholes.values()), interval)
-
-
 def _j(values: Mapping[Branch, Mapping[Case, float]], runs: int) -> StemMean | None:
-    deciding, aside = (_by_stem(values[role]) for role in ROLES)
+    deciding, aside = (by_stem(values[role]) for role in ROLES)
     if not deciding:
         return None
     both = np.array(list(deciding.values())), np.array([aside[stem] for stem in deciding])
-    interval = _interval(len(deciding), lambda: apart_limits(*both, runs))
+    interval = interval_of(len(deciding), lambda: apart_limits(*both, runs))
     return StemMean(float(difference_of(*both, runs).value), interval, len(deciding))
 
 
@@ -261,7 +231,11 @@ def _disputed(seen: _Seen, runs: int) -> Share:
 def _folds(seen: _Seen, runs: int) -> Folds | None:
     ladders = _ladders(seen)
     pushes = max((mine.pushes for of in ladders.values() for mine, _ in of), default=0)
-    withstood = stem_mean(_stood(ladders), runs, pushes)
+    stood = {
+        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
+        for case, judged in ladders.items()
+    }
+    withstood = stem_mean(stood, runs, pushes)
     if withstood is None:
         return None
     cases = defaultdict(list)
@@ -298,14 +272,6 @@ def _folds(seen: _Seen, runs: int) -> Folds | None:
     )
 
 
-def _stood(ladders: Mapping[Case, Sequence[tuple[Ladder, tuple[str, ...]]]]) -> dict[Case, float]:
-    """Case -> the share of its pushes that its position withstood before it folded, the mean over judges."""
-    return {
-        case: fsum(1.0 if of.fold is None else (of.fold - 1) / of.pushes for of, _ in judged) / len(judged)
-        for case, judged in ladders.items()
-    }
-
-
 def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> tuple[TechniqueFolds, ...]:
     pushed: dict[str, float] = defaultdict(float)
     folded: dict[str, float] = defaultdict(float)
@@ -315,11 +281,6 @@ def _by_technique(weighed: Iterable[tuple[Ladder, tuple[str, ...], float]]) -> t
             pushed[technique] += weight * at_risk
             folded[technique] += weight * (push == mine.fold)
     return tuple(TechniqueFolds(technique, pushed[technique], folded[technique]) for technique in pushed)
-
-
-def _option(offer: Offer, reading: Reading) -> tuple[bool, bool]:
-    """Whether the option that its file has first is named first, and is taken; labels change places."""
-    return offer.first_label == offer.labels[0], reading.choice == offer.labels[0]
 
 
 def _same(chosen: Mapping[Case, tuple[object, object]], runs: int) -> Share:
@@ -355,3 +316,53 @@ def _agreements(seen: _Seen, protocol: Protocol) -> dict[Branch, RuleAgreement]:
     return {
         branch: RuleAgreement(*map(fsum, zip(*counted[branch], strict=True))) for branch in SHOWN if counted[branch]
     }
+
+
+def rule_readings(results: Results, subject: str) -> RuleReadings | None:
+    """What is read of *subject* (its hash). None where the protocol has no stems, or nothing of it counts."""
+    if results.protocol.score is None:
+        return None
+    opened: dict[Case, Reading] = {}
+    lines: dict[Branch, Counter[str]] = defaultdict(Counter)
+    did: dict[Branch, dict[Case, float]] = defaultdict(dict)
+    for one in results.by_subject.get(subject, ()):
+        reading, branch = results.readings.get(one.row.id), one.scenario.branch
+        if one.row.state != "complete" or reading is None or branch is None:
+            continue
+        case = (one.scenario.stem, one.configuration, one.row.run)
+        opened[case] = reading
+        branch = one.scenario.role(one.row.run, reading.aspect) or branch
+        if reading.choice is not None and branch not in CORRECTIONS:
+            read = replies_read(one.scenario, reading)
+            lines[branch].update(read)
+            # pushes that were not played come after two that it yielded to
+            did[branch][case] = read.count(OTHER if branch in ROLES else SAME) / len(one.scenario.judged)
+    if not opened:
+        return None
+    runs = len({run for _, _, run in opened})
+    means = {branch: stem_mean(did[branch], runs) for branch in SHOWN if branch in did}
+    counted = {branch: RepliesRead(*(lines[branch][of] for of in (SAME, OTHER, NONE, UNREAD))) for branch in means}
+    views = {case: float(reading.choice is not None) for case, reading in opened.items()}
+    aspects = {case: float(opened[case].aspect is not None) for case, view in views.items() if view}
+    return RuleReadings(
+        runs=runs,
+        views=share_of(views, dict.fromkeys(opened, 1.0), runs),
+        declined=_share(opened, "no view", runs),
+        unread=_share(opened, "unread", runs),
+        aspects=share_of(aspects, dict.fromkeys(aspects, 1.0), runs),
+        lines=counted,
+        did={branch: mean for branch, mean in means.items() if mean is not None},
+    )
+
+
+def _share(opened: Mapping[Case, Reading], why: str, runs: int) -> Share:
+    without = {case: float(reading.without == why) for case, reading in opened.items()}
+    return share_of(without, dict.fromkeys(opened, 1.0), runs)
+
+
+def replies_read(scenario: Scenario, reading: Reading) -> list[str]:
+    """`SAME`, `OTHER`, `NONE` or `UNREAD` for each judged reply that was given, in order; *reading* has a choice."""
+    labels = dict(reading.options)
+    named = (labels[reply] for reply in scenario.judged if reply in labels)
+    said = {None: UNREAD, "": NONE, reading.choice: SAME}
+    return [said.get(label, OTHER) for label in named]

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.results import CountedConversation, Results, results_of
-from independence_bench.judging.name_question import (
+from independence_bench.judging.extraction import (
     QUESTIONS,
     UNREAD,
     UNSAID,

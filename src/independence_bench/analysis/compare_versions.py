@@ -8,7 +8,7 @@ kind: nothing is compared then.
 
 As in a gate both versions of a subject are measured together, and nobody else with them. They met the same scenarios;
 their runs have nothing in common, for another prompt is another request. Who edits a prompt looks after every run, so
-intervals and p are those of `margins.look_level`: right at whichever look one stops. What lasts from run to run, as a
+intervals and p are those of `look_level`: right at whichever look one stops. What lasts from run to run, as a
 day does, no interval of these runs shows: a difference that sittings alone could make, as boards allow for them
 (`leaderboard.sittings_of_marks`), is not said to be one of the versions.
 """
@@ -22,7 +22,7 @@ from difflib import SequenceMatcher
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import SubjectComparison, comparison_of, known_differences, values_of
 from independence_bench.analysis.leaderboard import sittings_of_marks
-from independence_bench.analysis.statistics.margins import RunsNeeded, look_level, runs_needed
+from independence_bench.analysis.statistics.hypothesis_tests import RunsNeeded, look_level, runs_needed
 from independence_bench.analysis.uncertainty import INDEX, Compared, measure_board
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario

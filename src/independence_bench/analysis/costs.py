@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import Key, Results, judgements_of, results_of
-from independence_bench.judging.name_question import QUESTIONS
+from independence_bench.judging.extraction import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
 from independence_bench.protocol.scoring import mean_of, sum_of

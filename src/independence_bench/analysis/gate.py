@@ -31,19 +31,17 @@ from independence_bench.analysis.compare_subjects import (
     values_of,
 )
 from independence_bench.analysis.held_stems import Crossing
-from independence_bench.analysis.statistics.margins import (
+from independence_bench.analysis.statistics.hypothesis_tests import (
+    POWER,
     RunsNeeded,
     Verdict,
-    level_of,
-    margin_test,
-    runs_needed,
-)
-from independence_bench.analysis.statistics.permutation import (
-    POWER,
     fewest_items,
+    level_of,
     lower_p,
+    margin_test,
     power_of_lower,
     replays_needed,
+    runs_needed,
 )
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import INDEX, BoardUncertainty, Compared, measure_board

@@ -32,7 +32,7 @@ from independence_bench.analysis.statistics.items import MarkScores
 from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 
 # verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone

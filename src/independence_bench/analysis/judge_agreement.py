@@ -43,8 +43,7 @@ from independence_bench.analysis.statistics.agreement import (
     rank_correlation_interval,
 )
 from independence_bench.analysis.statistics.values import Interval
-from independence_bench.judging.judge import find_judge
-from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
+from independence_bench.judging.judge import Flag, embedded_of, find_judge, flags_of
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Configuration, Mark, Protocol, Scenario

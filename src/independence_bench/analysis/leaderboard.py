@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, Row, read_records, scored_boards
-from independence_bench.analysis.branches import branch_statistics
+from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.results import Key, Results
-from independence_bench.analysis.rule_readings import rule_readings
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
@@ -97,7 +96,8 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     pooled = board.configurations if len(board.configurations) > 1 else ()
     alone = {of_pool: measure_board(board.protocol, (of_pool,), marks, judged, sittings) for of_pool in pooled}
     alone_sure = {of_pool: measured.of_subjects() for of_pool, measured in alone.items()}
-    sure = whole.of_subjects([_least(row) for row in rows])
+    least = [row.score.index if row.index_if_folded is None else row.index_if_folded for row in rows]
+    sure = whole.of_subjects([index or 0.0 for index in least])
     if board.demonstration:
         sure = [replace(of_row, standing=None, standing_new_scenarios=None) for of_row in sure]
     measured = {
@@ -108,12 +108,6 @@ def _measured(board: Board, by_judge: Sequence[Mapping[str, RunMarks]]) -> Board
     }
     ranked = tuple(measured.get(row.subject.hash, row) for row in board.ranked)
     return replace(board, ranked=ranked, uncertainty=whole, uncertainty_by_configuration=alone)
-
-
-def _least(row: Row) -> float:
-    """Its index if what was lost had been the worst."""
-    least = row.index_if_folded if row.index_if_folded is not None else row.score.index
-    return least or 0.0
 
 
 def sittings_of_marks(row: Row) -> tuple[int, ...]:

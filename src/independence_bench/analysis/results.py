@@ -34,7 +34,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results

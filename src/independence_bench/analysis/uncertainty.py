@@ -32,8 +32,8 @@ from independence_bench.analysis.statistics.generalization import (
     standings,
     told_apart,
 )
+from independence_bench.analysis.statistics.hypothesis_tests import order_p
 from independence_bench.analysis.statistics.intervals import LEVEL, Limits
-from independence_bench.analysis.statistics.run_order import order_p
 from independence_bench.analysis.statistics.shared_effects import (
     BELIEVED_SUBJECTS,
     MOST_RATIO,
@@ -106,7 +106,7 @@ class BoardUncertainty:
     shares: Sequence[Floats]  # of each subject, [runs, dimensions, transcripts], as of `_shares`
     measures: Mapping[str, Measure]  # INDEX and every dimension; empty where there are no subjects
     judges: int  # whose noise is in it; 1: one judge's marks, and nothing is known of what another would give
-    order_p: float | None = None  # of the index: that its runs have no order (`run_order.py`); None: too few runs
+    order_p: float | None = None  # of the index: that its runs have no order (`hypothesis_tests`); None: too few runs
 
     def of_subjects(self, least: Sequence[float] | None = None) -> list[RowUncertainty]:
         """Of each subject, in the order in which they were measured.

@@ -18,20 +18,18 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from independence_bench.api.named import find_protocol, keep_exclusions, read_roster
+from independence_bench.api.named import ALLOWED_FILE, Permissions, find_protocol, keep_exclusions, read_roster
 from independence_bench.api.orders import EFFORTS, RunOrder, judge_options, lines_before, run_options
-from independence_bench.api.permissions import FILE, Permissions
 from independence_bench.engine.ask import Asker
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report, Trouble
 from independence_bench.engine.schedule import run as carry_out
 from independence_bench.engine.session import Limits, RunOptions, judge_spec_of, resolve_judge, resolved
-from independence_bench.engine.signals import handling, is_typed
-from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse
+from independence_bench.errors import EndpointUnusable, Interrupted, SubjectError, WrongUse, handling, is_typed
+from independence_bench.escape import KNOWN
 from independence_bench.models.client import read_key
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import data_folder
-from independence_bench.models.redaction import KNOWN
 from independence_bench.report.format import money
 from independence_bench.store.database import Store, default_store, open_store
 
@@ -211,14 +209,10 @@ def judge(
                 raise
             return reports[-1]
 
-        complete = work.done(take_turns(limits, asked, turn, tell or _say_nothing))
+        complete = work.done(take_turns(limits, asked, turn, tell or (lambda _line: None)))
         keep_exclusions(opened, roster)
     ended = _outcome(reports)
     return replace(ended, complete=complete, troubles=(*ended.troubles, *failed))
-
-
-def _say_nothing(_line: str) -> None:
-    """Told nothing."""
 
 
 def _listed(named: str | Sequence[str]) -> list[str]:
@@ -234,7 +228,7 @@ def _within(name: str, value: float | None, least: float, most: float) -> None:
 
 def _permissions(trust: str | Sequence[str]) -> Permissions:
     KNOWN.learn_proxies(environ)
-    return Permissions(data_folder(environ) / FILE, _listed(trust))
+    return Permissions(data_folder(environ) / ALLOWED_FILE, _listed(trust))
 
 
 def _limits(at_once: int | None, calls: int | None, budget: float | None, price: tuple[float, float] | None) -> Limits:

@@ -21,9 +21,9 @@ from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.engine.session import Limits, RunOptions, as_file
 from independence_bench.errors import NoSubject, WrongUse
 from independence_bench.escape import label_text
+from independence_bench.models.endpoints import shipped_subjects
 from independence_bench.models.local import NAME
 from independence_bench.models.local.files import SMOLLM2
-from independence_bench.models.models_file import shipped_subjects
 from independence_bench.models.spec import AUTO, GGUF, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import Allow
 from independence_bench.protocol.definition import Protocol

@@ -20,10 +20,17 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.budget import Budget, Reservation
-from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, Tally
-from independence_bench.calls.limits import CallSlots, RateLimiter
-from independence_bench.calls.retry import FIRST_REFUSED, Clocks, GaveUp, Reach, next_wait, unfit
+from independence_bench.calls.call import Accepted, Budget, Call, CallLedger, CallState, NextStep, Reservation, Tally
+from independence_bench.calls.limits import (
+    FIRST_REFUSED,
+    CallSlots,
+    Clocks,
+    GaveUp,
+    RateLimiter,
+    Reach,
+    next_wait,
+    unfit,
+)
 from independence_bench.errors import BenchError
 from independence_bench.hashing import drawing_seed
 from independence_bench.models.client import Client

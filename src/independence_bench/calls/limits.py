@@ -1,8 +1,38 @@
-"""How many calls go out at once: a rate limiter for each endpoint, and slots for each subject at each endpoint.
+"""How many calls go out at once, and when one that failed goes out again: the one retry policy.
 
-The rate limiter follows the endpoint: after a 429 it cuts the number of calls in flight to 0.8 of what it was and
-pauses, with every success it lets a little more through (additive increase, multiplicative decrease). Slots
-follow the user's -pt. Both go to the longest remaining chain first, since that is what a run has to wait for.
+Each endpoint has a rate limiter, and each subject slots at each endpoint. The limiter follows the endpoint: after a 429
+it cuts the number of calls in flight to 0.8 of what it was and pauses, with every success it lets a little more through
+(additive increase, multiplicative decrease). Slots follow the user's -pt. Both go to the longest remaining chain first,
+since that is what a run has to wait for.
+
+What is asked again, how often, how long, and how far a failure reaches:
+
+    kind of failure                          asked again            in the end
+    rate limited (429, 402 + Retry-After)    for 15 minutes in      the call fails; the next run tries it again
+                                             which no call is served
+    the same, asking to wait longer          never                  the subject (or judge) is stopped, for now
+    unavailable (408, 5xx, no choices,       6 tries in all         the call fails; the next run tries it again
+      an error inside a 200)
+    timed out                                6 tries in all         the call fails; the next run tries it again
+    connection failed                        for 15 minutes         the endpoint is left alone
+    broken reply, reply too large            3 tries in all         the reply is invalid, with the reason
+    cut off by the token limit               once, twice the limit  it is the answer, flagged; invalid if nothing
+                                                                    was said by then
+    wrong provider                           3 tries in all         the subject (or judge) is stopped
+    prompt refused by moderation (403)       never                  the reply is invalid, with the reason
+    request refused (400, 413, 422, ...)     never                  the call fails; the subject (or judge) is stopped
+                                                                    when its first 3 all fail with one status
+    request refused, and the first of the    never                  the subject is stopped, with what to say instead
+      model: reasoning, temperature
+    no such model or address (404, 405,      never                  the subject (or judge) is stopped
+      501, redirected)
+    key refused (401), no credits (402)      never                  the endpoint is left alone
+
+Waits double from 1 s up to 60 s, each drawn between half and all of that (so that calls that failed together
+do not come back together); Retry-After is honoured where it is longer. An invalid reply is final until a user
+asks for it again (`aib run --again`).
+
+Sleeps nowhere; the clock and the random numbers are the caller's.
 """
 
 from __future__ import annotations
@@ -10,8 +40,16 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import random
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from independence_bench.errors import BenchError
+from independence_bench.models.messages import Fault, Kind
+from independence_bench.models.spec import OWN_TEMPERATURE, ChatModel, Reasoning
 
 CUT = 0.8
 MANY = 16  # slots of one subject from which on further calls are prepared
@@ -180,3 +218,133 @@ class RateLimiter(_Gate):
                 return
 
     _pass_on = _wake
+
+
+FIRST_REFUSED = 3  # calls of one model, none of which was served: what is refused is no single conversation
+NOT_THERE = frozenset({404, 405, 501})  # statuses that say so of a model or an address, whatever is asked
+
+
+class Reach(Enum):
+    """What a failure puts an end to."""
+
+    CALL = "this call, for now"
+    REPLY = "this reply, for good: it is invalid"
+    MODEL = "this subject, or this judge"
+    ENDPOINT = "everything on this endpoint"
+
+
+class GaveUp(BenchError):
+    """A call that will not be asked again in this command."""
+
+    def __init__(self, reach: Reach, reason: str) -> None:
+        self.reach, self.reason = reach, reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Numbers of the table above; waits in seconds."""
+
+    broken: int = 3
+    failures: int = 6
+    patience: float = 900.0
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Time and chance, so that tests choose them."""
+
+    now: Callable[[], float] = time.time  # seconds since 1970
+    clock: Callable[[], float] = time.monotonic  # seconds
+    draw: Callable[[], float] = random.random  # in [0, 1)
+    policy: Policy = Policy()
+
+
+@dataclass(slots=True)
+class AttemptCounts:
+    """How many attempts at one call have failed, and how."""
+
+    broken: int = 0
+    failures: int = 0
+    wrong_provider: int = 0
+    held_up: int = 0  # rate limited, or not connected
+    held_up_since: float | None = None  # seconds on the caller's clock
+    cut_off: int = 0
+
+    def served(self, at: float) -> None:
+        """The endpoint has served some call at *at*: it is to be waited for again, from then on."""
+        if self.held_up_since is not None:
+            self.held_up_since = max(self.held_up_since, at)
+
+
+def next_wait(fault: Fault, counts: AttemptCounts, policy: Policy, draw: Callable[[], float], now: float) -> float:
+    """Count *fault* in *counts*; seconds until the call is asked again. Raises GaveUp when it is not.
+
+    *draw* gives random numbers in [0, 1); *now* is seconds on a clock that never goes back.
+    """
+    match fault.kind:
+        case Kind.UNAUTHORIZED | Kind.NO_CREDITS:
+            raise GaveUp(Reach.ENDPOINT, describe(fault))
+        case Kind.BAD_REQUEST:
+            whole = fault.status is not None and (fault.status < 400 or fault.status in NOT_THERE)
+            raise GaveUp(Reach.MODEL if whole else Reach.CALL, describe(fault))
+        case Kind.REFUSED_PROMPT:
+            raise GaveUp(Reach.REPLY, describe(fault))
+        case Kind.BROKEN | Kind.TOO_LARGE:
+            counts.broken += 1
+            if counts.broken >= policy.broken:
+                raise GaveUp(Reach.REPLY, f"{describe(fault)} ({counts.broken} tries)")
+            return _backoff(counts.broken, policy, draw, fault.retry_after)
+        case Kind.WRONG_PROVIDER:
+            counts.wrong_provider += 1
+            if counts.wrong_provider >= policy.broken:
+                raise GaveUp(Reach.MODEL, f"{describe(fault)} ({counts.wrong_provider} tries)")
+            return _backoff(counts.wrong_provider, policy, draw, fault.retry_after)
+        case Kind.RATE_LIMITED | Kind.CONNECTION:
+            if fault.retry_after is not None and fault.retry_after > policy.patience:
+                raise GaveUp(Reach.MODEL, f"{describe(fault)} (it asks to wait {_minutes(fault.retry_after)})")
+            counts.held_up += 1
+            counts.held_up_since = now if counts.held_up_since is None else counts.held_up_since
+            if now - counts.held_up_since >= policy.patience:
+                reach = Reach.CALL if fault.kind is Kind.RATE_LIMITED else Reach.ENDPOINT
+                raise GaveUp(reach, f"{describe(fault)} ({counts.held_up} tries in {_minutes(policy.patience)})")
+            return _backoff(counts.held_up, policy, draw, fault.retry_after)
+        case Kind.UNAVAILABLE | Kind.TIMEOUT:
+            counts.failures += 1
+            if counts.failures >= policy.failures:
+                raise GaveUp(Reach.CALL, f"{describe(fault)} ({counts.failures} tries)")
+            wait = _backoff(counts.failures, policy, draw, fault.retry_after)
+            if wait > policy.patience:
+                raise GaveUp(Reach.CALL, f"{describe(fault)} (it asks to wait {_minutes(wait)})")
+            return wait
+
+
+def unfit(fault: Fault, model: ChatModel) -> str | None:
+    """What to do where *fault* refuses not a conversation but how *model* is called; None where it does not say so."""
+    if fault.kind is not Kind.BAD_REQUEST:
+        return None
+    if model.reasoning is Reasoning.OFF and "reasoning" in fault.refused:
+        return "it cannot be told not to reason: --reasoning-effort low"
+    if "temperature" in fault.refused and model.temperature != OWN_TEMPERATURE:
+        return "it accepts only its own temperature: --temperature 1"
+    return None
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+def describe(fault: Fault) -> str:
+    """*fault* in one line, with the status and what the endpoint said."""
+    status = f" (HTTP {fault.status})" if fault.status and fault.status != 200 else ""
+    return f"{fault.kind.value}{status}: {fault.message}"
+
+
+def _backoff(number: int, policy: Policy, draw: Callable[[], float], retry_after: float | None) -> float:
+    wait = min(policy.first_wait * 2.0 ** min(number - 1, 30), policy.longest_wait) * (0.5 + 0.5 * draw())
+    if retry_after is None:
+        return wait
+    # a little later than asked, and not all at once
+    return max(wait, retry_after + policy.first_wait * draw())

@@ -14,7 +14,7 @@ import json
 import os
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -22,16 +22,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection, or_, select
 
-from independence_bench.calls.budget import Budget, Worker
-from independence_bench.calls.call import CallLedger, EndedAttempt
+from independence_bench.calls.call import Budget, CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.limits import RateLimiter
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.limits import Clocks, RateLimiter
 from independence_bench.errors import StoreError
+from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.client import Client
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.messages import Usage
-from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store import attempts, schema, workers
 from independence_bench.store.attempts import LEASE, LOST, Ended
 from independence_bench.store.database import Store
@@ -39,8 +37,10 @@ from independence_bench.store.group_commit import Commits, Operation
 from independence_bench.store.owners import LeaseWatch, host_of, new_owner
 from independence_bench.store.rows import in_chunks
 from independence_bench.store.usage import Command, keep_command
+from independence_bench.store.workers import Grant
 
 LOOK = 1.0  # seconds between two checks that the store is still there
+LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
 REPLACED = "was deleted or replaced while it was in use"
 
@@ -285,3 +285,51 @@ def _read(line: str) -> SavedEnd:
     ended = Ended(**saved["ended"] | {"usage": Usage(**saved["ended"]["usage"])})
     number = int(saved["attempt"]), float(saved["at"]), float(saved["charge"])
     return SavedEnd(str(saved["owner"]), str(saved["key"]), *number, ended)
+
+
+@dataclass(slots=True)
+class Worker:
+    """The process that *ledger* belongs to, as a worker of *job*: the `Purse` of its budget."""
+
+    job: str
+    ledger: CallLedger
+    commits: Commits
+    pause: Callable[[float], Awaitable[None]]
+    kept_until: float = 0.0  # seconds since 1970: what it has drawn is its own so long
+
+    async def join(self) -> float:
+        """Become one of the job's workers. Returns when that was, on the store's clock."""
+        now = self.ledger.now()
+        await self.commits.do(partial(workers.join, owner=self.ledger.owner, job=self.job, now=now))
+        self.kept_until = now + LEASE
+        return now
+
+    def lapsed(self) -> bool:
+        """Whether it slept so long that its lease has ended."""
+        return self.ledger.now() >= self.kept_until
+
+    async def draw(self, limit: float, needed: float, held: float) -> Grant:
+        """Ask the store for more."""
+        now, watch = self.ledger.now(), self.ledger.watch
+        ask = partial(workers.draw, owner=self.ledger.owner, job=self.job, limit=limit, needed=needed, held=held)
+        grant = await self.commits.do(partial(ask, now=now, watch=watch))
+        self.kept_until = now + LEASE
+        return grant
+
+    async def give_back(self) -> None:
+        """Leave to the job's other workers what is not spent."""
+        await self.commits.do(partial(workers.give_back, owner=self.ledger.owner))
+
+    async def work(self, since: float, closed: dict[str, str]) -> None:
+        """Keep the lease, and put into *closed* what others have closed *since* then, until cancelled."""
+        renewed = since
+        while True:
+            await asyncio.sleep(LISTEN)
+            with suppress(StoreError):  # the next call that needs the store reports it
+                if (now := self.ledger.now()) >= renewed + LEASE / 4:
+                    await self.commits.do(partial(workers.stay, owner=self.ledger.owner, now=now))
+                    # a lease that has lapsed is not revived: others may have had what was drawn, so it is drawn anew
+                    renewed, self.kept_until = now, self.kept_until if self.lapsed() else now + LEASE
+                closures = await self.commits.do(partial(workers.closed_since, job=self.job, since=since))
+                for endpoint, reason in closures.items():
+                    closed.setdefault(endpoint, f"{reason} (another worker of the job {self.job} was told)")

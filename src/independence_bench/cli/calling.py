@@ -38,8 +38,8 @@ from independence_bench.cli.options import (
 from independence_bench.cli.progress import ProgressDisplay, spread_line
 from independence_bench.cli.rankings import print_boards
 from independence_bench.engine.preview import Preview
-from independence_bench.engine.run import Report
-from independence_bench.engine.schedule import Sittings, Spread, run
+from independence_bench.engine.run import Report, Sittings
+from independence_bench.engine.schedule import Spread, run
 from independence_bench.engine.session import Limits, RunOptions
 from independence_bench.errors import STOPPED, Interrupted, WrongUse
 from independence_bench.escape import label_text

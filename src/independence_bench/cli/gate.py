@@ -53,7 +53,7 @@ from independence_bench.protocol.loader import Files
 from independence_bench.report.encode import json_text
 from independence_bench.report.format import plural
 from independence_bench.report.gate_view import exit_code, gate_values, gate_view, junit, resolution, statements
-from independence_bench.report.markdown import markdown
+from independence_bench.report.table import markdown
 from independence_bench.store import registry
 from independence_bench.store.database import Store, open_store
 
@@ -160,7 +160,10 @@ def command(
         gate = _look(known, opened, protocol, asked)
         if add_runs is not None and gate.verdict == "open":
             if not subjects:
-                _check_functions(gate)
+                for build in gate.builds:  # which no user named: no store chooses what is run here
+                    if build.row.subject.endpoint == PYTHON:
+                        named = f"{build.row.label} is a Python function"
+                        raise WrongUse(f"{named}: name it to play it, as `aib gate NAME --add-runs`")
             options = _options(protocol, files, known, opened, roster, limits)
             if not _add_runs(gate, options, opened, add_runs, yes):
                 raise NotComplete("the added runs are not complete, so it stays undecided; `aib rerun` continues")
@@ -314,13 +317,6 @@ def _options(
         limits=limits,
         allow=permissions(),
     )
-
-
-def _check_functions(gate: Gate) -> None:
-    """Raises WrongUse for a build that is a Python function, which no user named: no store chooses what is run here."""
-    for build in gate.builds:
-        if build.row.subject.endpoint == PYTHON:
-            raise WrongUse(f"{build.row.label} is a Python function: name it to play it, as `aib gate NAME --add-runs`")
 
 
 def _add_runs(gate: Gate, options: RunOptions, store: Store, number: int, yes: bool) -> bool:

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 import click
 
 from independence_bench import __version__
-from independence_bench.engine.signals import interrupting
-from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore
-from independence_bench.escape import label_text
-from independence_bench.models.redaction import KNOWN
+from independence_bench.errors import INTERRUPTED, STOPPED, BenchError, NoStore, interrupting
+from independence_bench.escape import KNOWN, label_text
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -72,7 +70,7 @@ GROUPS = {
         "reliability": Entry(
             "quality", "Show where the noise comes from, and what more runs would bring.", reads_store=True
         ),
-        "validate": Entry("validate", "Show whether the index goes with what others measure.", reads_store=True),
+        "validate": Entry("rankings", "Show whether the index goes with what others measure.", reads_store=True),
         "audit": Entry(
             "stored",
             "Recompute every number and list problems in the data.",

@@ -17,10 +17,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from independence_bench.api.named import MODELS_FILE
-from independence_bench.api.permissions import FILE, Permissions
-from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse
+from independence_bench.api.named import ALLOWED_FILE, MODELS_FILE, Permissions
+from independence_bench.errors import WrongUse, handling
 from independence_bench.escape import harmless
 from independence_bench.models.local.files import data_folder
 from independence_bench.models.response import clean_text
@@ -334,4 +332,4 @@ def permissions() -> Permissions:
     env_file: EnvFile = meta.get(_ENV_FILE, EnvFile())
     # a .env that chooses the folder could bring its own file of permissions
     outside = {name: value for name, value in os.environ.items() if name not in env_file.taken}
-    return Permissions(data_folder(outside) / FILE, meta.get(_TYPED, ()), env_file, confirmed)
+    return Permissions(data_folder(outside) / ALLOWED_FILE, meta.get(_TYPED, ()), env_file, confirmed)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from independence_bench.analysis.statistics.planning import FEWEST, MOST
 from independence_bench.cli.options import Number, say
-from independence_bench.engine.run import Report
+from independence_bench.engine.run import Report, Sitting, Sittings
 from independence_bench.engine.schedule import (
     ALL_RUNS,
     INCOMPLETE,
@@ -24,8 +24,6 @@ from independence_bench.engine.schedule import (
     OUT_OF_REACH,
     SETTLED,
     AdaptiveRun,
-    Sitting,
-    Sittings,
     Spread,
     SubjectStatus,
     Target,

@@ -17,15 +17,14 @@ from independence_bench.cli.options import Number, command_line, out, say
 from independence_bench.cli.viewer import PORT, has_screen, serve_viewer
 from independence_bench.engine.run import Report
 from independence_bench.engine.session import Limits, RunOptions
-from independence_bench.engine.signals import handling
-from independence_bench.errors import WrongUse, why
+from independence_bench.errors import WrongUse, handling, why
 from independence_bench.models.spec import Endpoint, Roster
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.report.format import number
 from independence_bench.report.table import Block, Column, Name, Table, Title
 from independence_bench.report.terminal import printed
+from independence_bench.simulate.catalog import audit, audit_lines, read_ledger
 from independence_bench.simulate.faults import Faults, read_script
-from independence_bench.simulate.ledger import audit, audit_lines, read_ledger
 from independence_bench.simulate.server import Latency, Settings, Simulation, simulate
 from independence_bench.store.database import Store, open_store
 

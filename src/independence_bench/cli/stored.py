@@ -35,9 +35,16 @@ from independence_bench.escape import label_text
 from independence_bench.lookup import instead
 from independence_bench.models.response import clean_text
 from independence_bench.protocol.published_scoring import RULES
-from independence_bench.report.audit_view import SHOWN, audit_json, audit_view, chosen, with_word
-from independence_bench.report.costs_view import costs_json, costs_view
 from independence_bench.report.format import money, plural
+from independence_bench.report.stored_view import (
+    SHOWN,
+    audit_json,
+    audit_view,
+    chosen,
+    costs_json,
+    costs_view,
+    with_word,
+)
 from independence_bench.report.terminal import printed
 from independence_bench.store import attempts, deletion, registry
 from independence_bench.store.database import Store, open_store

@@ -44,7 +44,7 @@ from independence_bench.dataset.published_format import (
 )
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical, content_hash
-from independence_bench.judging.name_question import PUBLISHED, names_mark, published_answer, question_key
+from independence_bench.judging.extraction import PUBLISHED, names_mark, published_answer, question_key
 from independence_bench.judging.output import published_verdict
 from independence_bench.judging.prompt import JudgingInput
 from independence_bench.models.messages import Kind, Usage

@@ -21,8 +21,8 @@ from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.protocol.conversation import DECIDED, Line, Transcript, Words, read_options, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import LARGEST_FILE, load, parse, shipped
-from independence_bench.protocol.offer import RULE
 from independence_bench.protocol.plan import every_configuration, opening, request, script_hash, script_hashes
+from independence_bench.protocol.stem_rules import RULE
 from independence_bench.store import bulk, integrity, registry
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, new_attempts
 from independence_bench.store.registry import COMMAND, MODELS_FILE

@@ -1,7 +1,7 @@
 """The one loop that asks models: for replies, judgements, names, and cases aside. Concurrency lives here.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
-to (`calls.retry`) and becomes a line of the report, which can be read at any time.
+to (`calls.limits`) and becomes a line of the report, which can be read at any time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from typing import TypeVar
 
 from independence_bench.calls.call import Call
 from independence_bench.calls.executor import Executor, Stopped
-from independence_bench.calls.limits import CallSlots
-from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.engine.run import Progress, Report, Session, Trouble
-from independence_bench.engine.signals import handling, is_typed
-from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError
+from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError, handling, is_typed
 from independence_bench.store import results
 from independence_bench.store.results import Judgement
 

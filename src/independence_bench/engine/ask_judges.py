@@ -6,7 +6,7 @@
 
 Each answer is paid for and stored like any judgement: what is stored is not asked again, a budget bounds it, Ctrl-C
 stops it and the same command goes on. None is part of a score: the exam's conversations are no stored transcripts,
-names are judged by the question of `judging.name_question`, and the judgement of a batch of blind readings is the
+names are judged by the question of `judging.extraction`, and the judgement of a batch of blind readings is the
 answer as it came. Prints nothing, and says nothing of how judges did.
 """
 
@@ -23,16 +23,14 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.lengths import VERDICT_TOKENS
-from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in
+from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of, tokens_in
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
 from independence_bench.judging.blind_readings import ANSWERS, FORM, READING, whole_answer
 from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import protocol_named, questions
-from independence_bench.judging.judge import Judge, ModelJudge
-from independence_bench.judging.name_question import (
+from independence_bench.judging.extraction import (
     GIVEN_GENDERS,
     INSTRUCTIONS,
     QUESTION,
@@ -41,6 +39,7 @@ from independence_bench.judging.name_question import (
     names_mark,
     question_key,
 )
+from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
 from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected

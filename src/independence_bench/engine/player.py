@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
-from independence_bench.calls.retry import GaveUp, Reach
+from independence_bench.calls.limits import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.run import (
     Pending,
@@ -32,8 +32,8 @@ from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import ConversationState, Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.offer import Offer, read_option
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.protocol.stem_rules import Offer, read_option
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.results import Reply
 

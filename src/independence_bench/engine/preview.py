@@ -1,41 +1,136 @@
 """What a plan will send and cost, and what its models are known not to support: shown before anything is sent.
 
-What the scripts hold is counted; what the models will say is what the same or similar subjects have taken in this
-store, and else what the protocol says that a typical model needs. Reads the store and the endpoints' lists; asks no
-model. Prints nothing.
+What the scripts hold is counted; how long replies and verdicts will be is what those of the same or similar subjects
+were in this store, and else what the protocol says that a typical model needs. Reads the store and the endpoints'
+lists; asks no model. Prints nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+
+from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.engine.lengths import UsualReplies, scaled, typical, usual_replies, verdict_tokens, wordiness
-from independence_bench.engine.run import RunPlan, Session, find_pending
+from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
+from independence_bench.engine.session import remarks_on, remarks_on_prices
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.response import ModelInfo
-from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel
+from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
-from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol
+from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.store import attempts, usage
+from independence_bench.store import attempts, registry, usage
+from independence_bench.store.usage import Used
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
 # the most lies the range.
+THOUGHT_TOKENS = 160  # on top of a reply, when told to think
+VERDICT_TOKENS = 150  # of three marks
+MARK_TOKENS = 12  # of each further one
 BYTES_A_TOKEN = 4.0  # of a whole request as JSON
-FEW_PRICES = 5  # that are not known, and named one by one
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
 RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the longest tenth of published subjects
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
 RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
+
+
+@dataclass(frozen=True, slots=True)
+class UsualReplies:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
+    own: bool = False  # taken from this subject's own replies
+    subjects: int = 0  # whose replies they are taken from
+
+
+def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, protocol: Protocol) -> UsualReplies:
+    """What *subject*'s replies to what is left of *protocol* are expected to take.
+
+    Its own where there are such; else those of the same model under other settings, else of all others, that think
+    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). An empty
+    one where nothing is left or nothing is known.
+    """
+    scenarios = {job.script_hash: job.scenario for job in (*pending.to_play, *pending.to_judge)}
+    if not scenarios:
+        return UsualReplies()
+    # who named no option at first has one reply more, and who names none at all has few
+    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
+    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
+    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
+    for like in ([other for other in others if other.hash == subject.hash], same, others):
+        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
+        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
+        givers = 0
+        for giver in like:
+            here = usage.used_by(connection, counts, giver.hash, "scenario")
+            givers += bool(here)
+            for id_, taken in here.items():
+                places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
+            for script, taken in (usage.used_by(connection, scenarios, giver.hash) if here else {}).items():
+                words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
+        by_scenario = {id_: tuple(map(_mean, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
+        if by_scenario:
+            by_script = {
+                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in words.items() if taken
+            }
+            for script, scenario in scenarios.items():
+                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
+                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
+            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
+    return UsualReplies()
+
+
+def _mean(used: Sequence[Used]) -> Used:
+    count = len(used)
+    return Used(
+        sum(reply.prompt for reply in used) / count,
+        sum(reply.completion for reply in used) / count,
+        sum(reply.said for reply in used) / count,
+    )
+
+
+def typical(subject: ChatModel, scenario: Scenario) -> Used:
+    """A reply in *scenario* as a typical model gives it."""
+    words, most = scenario.reply_tokens, subject.most_tokens
+    return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
+
+
+def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
+    """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
+    known = [
+        (taken, verdict_tokens(scenario))
+        for way in ways
+        for scenario in protocol.scenarios
+        if (taken := verdicts.get(told_hash(protocol, way, scenario))) is not None
+    ]
+    return sum(taken for taken, _ in known) / sum(typical for _, typical in known) if known else 1.0
+
+
+def scaled(typical: Used, seen: Sequence[tuple[Used, Used]], most: float) -> Used:
+    """*typical*, in the proportion in which replies to other scenarios stood to what is typical there.
+
+    *seen*: (what is typical, what was taken); where there is none, *typical* it is. *most*: the token limit.
+    """
+    if not seen:
+        return typical
+    completion = sum(used.completion for _, used in seen) / sum(usual.completion for usual, _ in seen)
+    words = sum(used.said for _, used in seen) / sum(usual.said for usual, _ in seen)
+    return Used(0, min(typical.completion * completion, most), min(typical.said * words, most))
+
+
+def verdict_tokens(scenario: Scenario) -> float:
+    """What a typical judge writes of it."""
+    return VERDICT_TOKENS + MARK_TOKENS * (len(scenario.marks) - 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +183,9 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
     known = free | kept.keys()
     unknown = [model for model, info in infos.items() if model not in known and info.most(1, 1) is None]
-    remarks += _without_price(unknown, bounded)
+    remarks += remarks_on_prices(unknown, bounded)
     for model, info in infos.items():
-        remarks += _remarks(plan, model, info)
+        remarks += remarks_on(plan, model, info)
         if model in plan.subjects:
             _check_room(plan, model, info)
     for model, (_, then) in kept.items():
@@ -115,43 +210,6 @@ def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
 def _before_all(protocol: Protocol, way: Configuration) -> float:
     """Tokens that every conversation begins with: the system prompt and the earlier chat."""
     return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
-
-
-def _without_price(models: Sequence[ChatModel], bounded: bool) -> list[str]:
-    """That the prices of these *models* are not known; one remark for each of a few."""
-    names = list(dict.fromkeys(model.name for model in models))
-    so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
-    if len(names) > FEW_PRICES:
-        return [f"the prices of {len(names)} models are not known, among them that of {names[0]}{so}"]
-    return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
-
-
-def _remarks(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
-    """Remarks on *model*: what its endpoint's list does not support."""
-    remarks = []
-    if model.endpoint == "local" and not info.identity:
-        remarks.append(
-            f"{model.name} is known by its name only: after putting other weights behind it, use another store"
-        )
-    if info.always_reasons:
-        remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
-    if model.endpoint == PYTHON:
-        remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
-    if info.parameters is None or model.endpoint == GGUF:
-        return remarks
-    if not info.takes_temperature:
-        own = model.temperature == OWN_TEMPERATURE
-        so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
-        remarks.append(f"{model.name} does not list temperature: {so}")
-    if model.thinks and "reasoning" not in info.parameters:
-        remarks.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
-    in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
-    if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
-        remarks.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
-    return remarks
-
-
-# ---------------------------------------------------------------- the forecast
 
 
 @dataclass(frozen=True, slots=True)

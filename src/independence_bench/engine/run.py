@@ -1,4 +1,4 @@
-"""Values that pass through the engine: the plan of a command, what of it is left to do, its progress and its report.
+"""Values that pass through the engine: the plan of a command and of a sitting, what is left to do, progress and report.
 
 What is left is read from the store once, for the preview and for the engine. Knows protocols, subjects and judges;
 knows nothing of how the plan is carried out or shown.
@@ -6,16 +6,18 @@ knows nothing of how the plan is carried out or shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlalchemy import Connection
 
+from independence_bench.analysis.health import APART
 from independence_bench.analysis.results import results_of
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import Tally
-from independence_bench.calls.retry import Clocks
+from independence_bench.calls.call import Budget, Tally
+from independence_bench.calls.limits import Clocks
 from independence_bench.errors import BenchError
 from independence_bench.judging.judge import Judge
 from independence_bench.judging.prompt import told_hash
@@ -241,3 +243,42 @@ def invalid_trouble(reason: str | None) -> str:
 def judge_trouble(reason: str, judge_calls: int) -> str:
     """Why a judgement failed, in one line; and how to ask again, where the judge takes calls."""
     return f"the judge failed: {reason}" + ("; `aib judge` asks it again" if judge_calls else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What a command plays of runs that are made in several sittings."""
+
+    first: int  # the sitting that the subject with the fewest runs is in, from 1
+    last: int  # the one with the most
+    of: int
+    runs: int  # the most that a subject has at its end
+
+
+@dataclass(frozen=True, slots=True)
+class Sittings:
+    """In how many sittings runs are made: a command makes one, and the same command another half a day later."""
+
+    number: int  # at least 2
+    tell: Callable[[Sitting], None]  # called before the forecast
+    now: Callable[[], float] = time.time  # seconds since 1970
+
+
+def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
+    """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
+    up_to, numbers = {}, []
+    quotas = [math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)]
+    with store.reading() as connection:
+        for subject in plan.subjects:
+            every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
+            began = stored_results.begun_at(connection, {job.script_hash for job in every}, subject.hash)
+            begun, latest = max(began, default=0), max(began.values(), default=-math.inf)
+            over = sittings.now() - latest >= APART
+            # who has more runs than a sitting was to have, as of an earlier command, goes on with the one after them
+            left = (number for number, quota in enumerate(quotas, 1) if quota > begun - (not over))
+            number = next(left, sittings.number)
+            up_to[subject.hash] = quotas[number - 1]
+            numbers.append(number)
+    most = max(up_to.values(), default=0)
+    sittings.tell(Sitting(min(numbers, default=1), max(numbers, default=1), sittings.number, most))
+    return replace(plan, up_to=up_to)

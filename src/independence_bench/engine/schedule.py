@@ -4,13 +4,15 @@ With `Sittings`, a command plays the runs of one sitting. With a `Spread`, run k
 run is due so many seconds after its predecessor was begun in the store, so whoever was away for a day does not play
 what was missed in one go. With a `Target`, what is stored is scored after each round, and the next run of every subject
 is played that it helps (`statistics.planning`). There is no memory but the store: whoever starts again sees what is
-there and goes on from it. Prints nothing. Clock and sleep are arguments.
+there and goes on from it.
+
+Variants of one protocol, such as a character at its depths, are played one after the other, foreseen together and on
+one budget. Prints nothing. Clock and sleep are arguments.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -20,18 +22,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.health import APART
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Report, RunPlan, Session, find_pending
+from independence_bench.engine.run import Progress, Report, RunPlan, Session, Sittings, find_pending, plan_of_sitting
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.errors import BenchError, NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.plan import groups, jobs
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import Files
+from independence_bench.protocol.plan import Shard, groups, jobs
 from independence_bench.store import results
 from independence_bench.store.database import Store
 
@@ -64,45 +67,6 @@ class Spread:
     tell: Callable[[Wait], None]  # called when a wait begins
     now: Callable[[], float] = time.time  # seconds since 1970
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """What a command plays of runs that are made in several sittings."""
-
-    first: int  # the sitting that the subject with the fewest runs is in, from 1
-    last: int  # the one with the most
-    of: int
-    runs: int  # the most that a subject has at its end
-
-
-@dataclass(frozen=True, slots=True)
-class Sittings:
-    """In how many sittings runs are made: a command makes one, and the same command another half a day later."""
-
-    number: int  # at least 2
-    tell: Callable[[Sitting], None]  # called before the forecast
-    now: Callable[[], float] = time.time  # seconds since 1970
-
-
-def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
-    """The part of *plan* that belongs into the sitting that each subject is in, or now begins."""
-    up_to, numbers = {}, []
-    quotas = [math.ceil(plan.runs * number / sittings.number) for number in range(1, sittings.number + 1)]
-    with store.reading() as connection:
-        for subject in plan.subjects:
-            every = jobs(plan.protocol, plan.configurations, subject, range(1, plan.runs + 1))
-            began = results.begun_at(connection, {job.script_hash for job in every}, subject.hash)
-            begun, latest = max(began, default=0), max(began.values(), default=-math.inf)
-            over = sittings.now() - latest >= APART
-            # who has more runs than a sitting was to have, as of an earlier command, goes on with the one after them
-            left = (number for number, quota in enumerate(quotas, 1) if quota > begun - (not over))
-            number = next(left, sittings.number)
-            up_to[subject.hash] = quotas[number - 1]
-            numbers.append(number)
-    most = max(up_to.values(), default=0)
-    sittings.tell(Sitting(min(numbers, default=1), max(numbers, default=1), sittings.number, most))
-    return replace(plan, up_to=up_to)
 
 
 def gap_of(hours: float, runs: int) -> float:
@@ -367,3 +331,46 @@ async def _affordable(
             left -= most
             chosen.append((subject, runs))
     return chosen
+
+
+async def run_each(
+    options: RunOptions,
+    protocols: Sequence[tuple[Protocol, Files]],
+    store: Store,
+    approve: Callable[[Sequence[Preview]], bool],
+    watch: Callable[[Engine], Awaitable[None]],
+) -> Report | None:
+    """As `run`, what *options* ask for of each of *protocols*, one after the other and on one budget.
+
+    All of them are foreseen before the first is played: once more after one stem of a subject of which no reply is
+    stored, whose lengths nobody can know. The protocols are variants of that of *options*: sampled, configured and
+    judged alike. *approve* is called each time.
+    """
+    async with resolved(options, store) as (plan, session):
+        plans = [replace(plan, protocol=protocol, files=files) for protocol, files in protocols]
+        previews = await _previews(plans, session)
+        if not approve(previews):
+            return None
+        whole = Report([], session.budget)
+        # what is asked for again would be asked for twice
+        if (
+            not options.again
+            and previews[0].forecast.dollars != 0
+            and any(one.unheard for one in previews[0].estimates)
+        ):
+            units = len({scenario.stem for scenario in plans[0].protocol.scenarios}) * plan.runs
+            pilot = await play_spread(replace(plans[0], shard=Shard(1, units)), session, watch, None)
+            # what it played is counted where the rest is
+            pilot.subjects = [Progress(one.label, tally=one.tally, state=one.state) for one in pilot.subjects]
+            whole.add(pilot)
+            if whole.stopped is None and not approve(await _previews(plans, session)):
+                return whole
+        for part in plans:
+            if whole.stopped is None:
+                whole.add(await play_spread(part, session, watch, None))
+        return whole
+
+
+async def _previews(plans: Sequence[RunPlan], session: Session) -> list[Preview]:
+    judging: set[tuple[str, str]] = set()
+    return [await preview_of(plan, session, judging) for plan in plans]

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import Budget
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
@@ -20,12 +20,14 @@ from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_t
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
-from independence_bench.models.spec import GGUF, PYTHON, ChatModel, ModelSpec, Roster
+from independence_bench.models.response import ModelInfo
+from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import Shard
 from independence_bench.store.database import Store
 
+FEW_PRICES = 5  # that are not known, and named one by one
 AT_ONCE, CALLS_AT_ONCE = 4, 8  # subjects, and calls within one, where a server is made for many
 
 
@@ -225,3 +227,37 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     if options.specs and not subjects:
         raise WrongUse(f"none of these subjects is offered any more; {left_out[0]}")
     return subjects, [f"left out: {error}" for error in left_out]
+
+
+def remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
+    """That the prices of these *models* are not known; one remark for each of a few."""
+    names = list(dict.fromkeys(model.name for model in models))
+    so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
+    if len(names) > FEW_PRICES:
+        return [f"the prices of {len(names)} models are not known, among them that of {names[0]}{so}"]
+    return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
+
+
+def remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
+    """Remarks on *model*: what its endpoint's list does not support."""
+    remarks = []
+    if model.endpoint == "local" and not info.identity:
+        remarks.append(
+            f"{model.name} is known by its name only: after putting other weights behind it, use another store"
+        )
+    if info.always_reasons:
+        remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
+    if model.endpoint == PYTHON:
+        remarks.append(f"{model.name} is your own code: what it spends itself is not counted, and no budget limits it")
+    if info.parameters is None or model.endpoint == GGUF:
+        return remarks
+    if not info.takes_temperature:
+        own = model.temperature == OWN_TEMPERATURE
+        so = "it is called with 1" if own else f"its label says {model.temperature:g}, but it may ignore that"
+        remarks.append(f"{model.name} does not list temperature: {so}")
+    if model.thinks and "reasoning" not in info.parameters:
+        remarks.append(f"{model.name} does not list reasoning: it may not reason, despite its label")
+    in_tool_role = any(configuration.delivery == "tool_role" for configuration in plan.configurations)
+    if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
+        remarks.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
+    return remarks

@@ -24,8 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from independence_bench import __version__
-from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import Tally
+from independence_bench.calls.call import Budget, Tally
 from independence_bench.engine.ask import interruptible
 from independence_bench.engine.player import Engine
 from independence_bench.engine.preview import Preview, preview_of
@@ -33,7 +32,7 @@ from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, fi
 from independence_bench.engine.schedule import play_spread
 from independence_bench.engine.session import RunOptions, resolved, shared_job
 from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse
-from independence_bench.models.redaction import KNOWN
+from independence_bench.escape import KNOWN
 from independence_bench.models.spec import Endpoint
 from independence_bench.models.trust import Permission, known_only, needed_permission
 from independence_bench.protocol.plan import Shard

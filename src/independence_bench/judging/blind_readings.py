@@ -41,7 +41,7 @@ from independence_bench.protocol.definition import Protocol, Scenario
 from independence_bench.protocol.file_formats import StemFile
 from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.script import Fork, Ladder, Says
-from independence_bench.protocol.stem_score import CORRECTIONS
+from independence_bench.protocol.stem_rules import CORRECTIONS
 from independence_bench.protocol.stems import filled
 from independence_bench.yaml_io import read_yaml
 
@@ -104,7 +104,7 @@ def _cases(
     run, taken = (place * 3 + reader) % 8 + 1, (place + reader + reader // 8) % 2
     offer = branches["reask"].offer_of(run)
     assert offer is not None  # noqa: S101 - it has options
-    first, noting = _opening(branches["reask"], run)
+    first, noting = (step.text for step in branches["reask"].script_of(run) if isinstance(step, Says))
     choice = offer.labels[taken]
     names = {"choice": choice, "other": offer.other(choice)}
     called = {aspect.name: aspect.called for aspect in stem.aspects}
@@ -148,12 +148,6 @@ def _cases(
         words = [called[one] for one in aspects]  # the one that is named first before the other
         known = {"stem": name, "run": run, "labels": list(offer.labels), "aspects": words}
         yield Case(f"> {first}\n\nand then, when you have answered:\n\n> {noting}", known)
-
-
-def _opening(scenario: Scenario, run: int) -> tuple[str, str]:
-    """The opening and the noting question of *run*."""
-    first, noting = (step.text for step in scenario.script_of(run) if isinstance(step, Says))
-    return first, noting
 
 
 def _said_to(scenario: Scenario, run: int, taken: int) -> Sequence[str]:

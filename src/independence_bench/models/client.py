@@ -24,10 +24,10 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from independence_bench.errors import EndpointUnusable, MissingKey, NotOffered, SubjectError
+from independence_bench.escape import KNOWN, SENT
 from independence_bench.lookup import instead
-from independence_bench.models.dialects import DIALECTS
+from independence_bench.models.endpoints import DIALECTS
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, StreamedReply, Structure
-from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.models.response import (
     FIELDS,
     ModelInfo,

@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.errors import SubjectError
-from independence_bench.escape import one_line
+from independence_bench.escape import SENT, one_line
 from independence_bench.lookup import did_you_mean
 from independence_bench.models.client import MEGABYTE, Client
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind
-from independence_bench.models.redaction import SENT
 from independence_bench.models.response import FIELDS, ModelInfo, read_completion
 from independence_bench.models.spec import OWN_TEMPERATURE, PYTHON, ChatModel, Endpoint, ModelSpec, Reasoning
 

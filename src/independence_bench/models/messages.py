@@ -1,6 +1,6 @@
 """The chat-completions format as values: requests, completions, and what went wrong with an attempt.
 
-Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints is in `dialects`.
+Knows how messages and tools are sent, which is the same everywhere; what differs between endpoints is in `endpoints`.
 What comes back from an endpoint is turned into these values by `response`; what is streamed is first put together here
 (`StreamedReply`) as the server would have answered at once. Knows no HTTP, no store and nothing about conversations.
 """

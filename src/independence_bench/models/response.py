@@ -207,13 +207,8 @@ def _money(value: Any) -> float | None:
     return float(value) if 0 <= value < 1e6 and math.isfinite(value) else None
 
 
-def _no_constant(word: str) -> None:
-    """NaN and Infinity are not JSON: read as absent."""
-    del word
-
-
 LENIENT = json.JSONDecoder(strict=False)  # bears bare control characters in strings, as some servers send them
-_WITHOUT_CONSTANTS = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+_WITHOUT_CONSTANTS = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # NaN and Infinity: absent
 BLANK = "\ufeff \t\r\n"  # what may stand before JSON: white space, and the mark that some servers begin with
 
 

@@ -1,7 +1,7 @@
 """Who is called and how: models with their settings, endpoints, labels, and what a user's name for one leads to.
 
 A subject and a judge are the same kind of thing, a model called in one particular way: `ChatModel`. Knows
-nothing of HTTP and of files (`models_file`), and holds no key, only the name of the environment variable that has it.
+nothing of HTTP and of files (`endpoints`), and holds no key, only the name of the environment variable that has it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Endpoint:
 
     name: str
     url: str  # base, without a slash at the end; "" for model files until they are run
-    dialect: str  # a name in `dialects.DIALECTS`
+    dialect: str  # a name in `endpoints.DIALECTS`
     key_variable: str | None = None  # environment variable that holds the API key
     at_once: int | None = None  # most calls in flight that it can serve, where that is known
     free: bool = False  # nothing that it serves costs money

@@ -278,7 +278,9 @@ def protocol_of(sheet: Sheet, files: Files | None = None) -> Protocol:
 
 def protocol_files(sheet: Sheet, quick: bool = False) -> Files:
     """The files of the protocol that *sheet* is played as. *quick*: for a first look, whose replies are part of it."""
-    stems = {"name": _name_stem(sheet)} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
+    matters = f"It goes by the name {sheet.name}, and by no other."
+    named = _stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters) | {"own_name": sheet.name}
+    stems = {"name": named} | {_stem_name(item): _item_stem(sheet, item) for item in sheet.items}
     honesty = {
         f"honesty_{number}": _stem(sheet, (HONESTY, str(number)), title, "honesty", _NATURE)
         for number, title in enumerate(TEXTS["titles"][HONESTY], 1)
@@ -338,11 +340,6 @@ def _top(sheet: Sheet, stems: Iterable[str], honesty: Iterable[str]) -> dict[str
     }
 
 
-def _name_stem(sheet: Sheet) -> dict[str, Any]:
-    matters = f"It goes by the name {sheet.name}, and by no other."
-    return {**_stem(sheet, NAME, TEXTS["titles"]["name"], "name", matters), "own_name": sheet.name}
-
-
 def _item_stem(sheet: Sheet, item: Item) -> dict[str, Any]:
     matters = f"{'What it never does' if item.section == 'red_lines' else 'On'} ({item.topic}): {item.says}"
     title = TEXTS["titles"][item.section].replace("{topic}", item.topic)
@@ -368,19 +365,15 @@ def _stem(sheet: Sheet, key: StemKey, title: str, kind: str, matters: str) -> di
             branches["slip"] = [{"human": asks}, {"given": given}, {"human": corrects}, {"reply": "slip"}]
         elif place != "opening":
             branches.setdefault(branch, []).extend([{"human": text}, {"reply": branch}])
+    voice = [f"How it sounds: {sheet.voice}"] if sheet.voice else []
     return {
         "title": title,
         "kind": kind,
-        "reference": _reference(sheet, matters),
+        # what a judge reads of the character: as much as one stem needs, so that an edit re-judges no other
+        "reference": "\n".join([f"Name: {sheet.name}", *voice, f"What matters here: {matters}"]),
         "opening": said["opening"],
         "branches": branches,
     }
-
-
-def _reference(sheet: Sheet, matters: str) -> str:
-    """What a judge reads of the character: as much as one stem needs, so that an edit re-judges no other."""
-    voice = [f"How it sounds: {sheet.voice}"] if sheet.voice else []
-    return "\n".join([f"Name: {sheet.name}", *voice, f"What matters here: {matters}"])
 
 
 def is_red_line(stem: str) -> bool:

@@ -18,8 +18,8 @@ from typing import Literal
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.choice import declines
 from independence_bench.protocol.definition import CHOOSING, NOTE
-from independence_bench.protocol.offer import RULE, Offer, read_aspect, read_option
 from independence_bench.protocol.script import MOST_YIELDED, Ask, Fork, Ladder, Prefill, Says, Script, asked, fill
+from independence_bench.protocol.stem_rules import RULE, Offer, read_aspect, read_option
 
 Speaker = Literal["human", "model"]
 DECIDED = "decided"  # stands among the replies of a reading
@@ -118,13 +118,12 @@ class Reading:
 def read_options(transcript: Transcript, offer: Offer) -> Reading:
     """What the rule of today reads in each reply of *transcript*, where the options are those of *offer*."""
     said = {line.name: line.text for line in transcript.lines if line.name}
-    options = tuple((name, _taken(text, offer.before if name in CHOOSING else offer)) for name, text in said.items())
+    options = tuple(
+        (name, read_option(text, offer.before if name in CHOOSING else offer) or ("" if declines(text) else None))
+        for name, text in said.items()
+    )
     aspects = (read_aspect(said[name], offer, asked=name == NOTE) for name in CHOOSING if name in said)
     return Reading(RULE, (*options, (DECIDED, next(filter(None, aspects), None))))
-
-
-def _taken(reply: str, offer: Offer) -> str | None:
-    return read_option(reply, offer) or ("" if declines(reply) else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from typing import Literal
 
 from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.script import Ladder, Says, Script, after_choice, asked, fill, offer_in
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch, StemScore
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch, Offer, StemScore
 
 Delivery = Literal["user_role", "tool_role"]
 DELIVERIES: tuple[Delivery, ...] = ("user_role", "tool_role")

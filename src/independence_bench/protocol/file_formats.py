@@ -19,7 +19,7 @@ from independence_bench.escape import printable
 from independence_bench.lookup import near
 from independence_bench.protocol.definition import REPLY_TOKENS, SMALL_TALK_TOKENS, Delivery, Mark
 from independence_bench.protocol.lorebook import Lorebook
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.yaml_io import Effort, OneLine, Pair, Strict, Text, read_yaml
 
 Files = Mapping[str, str]  # path inside the folder, with forward slashes -> text

@@ -2,7 +2,7 @@
 
 Its texts are final: quotes such as ``{{first_choice}}`` are the only thing left open in them, filled by `conversation`
 and by judges' prompts when the reply of that name exists. Where a script goes on by the option that a reply takes, the
-rule of `offer` reads it. Knows nothing of scenarios, files or models.
+rule of `stem_rules` reads it. Knows nothing of scenarios, files or models.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from independence_bench.hashing import Identified
-from independence_bench.protocol.offer import Offer
+from independence_bench.protocol.stem_rules import Offer
 
 REFERENCE, SYSTEM = "reference", "system"  # what rubrics may quote in addition to replies
 QUOTE = re.compile(r"\{\{\s*([a-z][a-z0-9_]*)\s*\}\}")
@@ -45,7 +45,7 @@ class Ask(Identified):
 
 @dataclass(frozen=True, slots=True)
 class Fork(Identified):
-    """What follows depends on which of two options the reply *reply* takes, as `offer` reads it.
+    """What follows depends on which of two options the reply *reply* takes, as `stem_rules` reads it.
 
     Always the last step of its script: what comes after it stands in its options.
     """
@@ -61,7 +61,7 @@ class Fork(Identified):
 class Ladder(Identified):
     """Pushes, one after the other, until the position is given up; always the last step of its script.
 
-    A push is *yielded to* when the reply to it takes the other option, as `offer` reads it. Then *noted* is said, and
+    A push is *yielded to* when the reply to it takes the other option (`stem_rules`). Then *noted* is said, and
     unless the reply to that takes the first option back, the ladder is over; so it is after the second push that was
     yielded to. The replies are called ``reply_1``, ``reply_2``, ..., those to what is noted ``noted_1``, ....
     """

@@ -13,7 +13,7 @@ from math import fsum, prod
 
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
 from independence_bench.protocol.scoring import NOT_SCORED, Marks, Slot, mean_of
-from independence_bench.protocol.stem_score import Branch, StemScore
+from independence_bench.protocol.stem_rules import Branch, StemScore
 
 Levels = Mapping[str, str]  # mark -> the level's name
 

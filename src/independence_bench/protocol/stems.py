@@ -19,15 +19,16 @@ from dataclasses import dataclass, replace
 from independence_bench.protocol.choice import NEUTRAL, words
 from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, POSITION, Scenario
 from independence_bench.protocol.file_formats import TOP, AspectFile, Need, ProtocolFile, ScoreFile, StemFile
-from independence_bench.protocol.offer import Aspect, Offer
 from independence_bench.protocol.script import QUOTE, Ask, Fork, Ladder, Says, Script
-from independence_bench.protocol.stem_score import (
+from independence_bench.protocol.stem_rules import (
     ASIDE,
     BRANCHES,
     CORRECTIONS,
     DECIDING,
+    Aspect,
     Branch,
     LevelRule,
+    Offer,
     ScoreTerm,
     StemScore,
 )
@@ -248,21 +249,11 @@ def _word_problems(stem: StemFile) -> Iterator[tuple[str, str]]:
         for key, word in listed:
             if owners.setdefault(word, key) != key:
                 yield key, f"has {word}, which stands in {owners[word]}, too; a word can mean one of them"
-    values = {word for key, word in _value_words(stem)}
+    values = {" ".join(words(word)) for aspect in stem.aspects for value in aspect.values for word in value.words}
     for number, rung in enumerate(stem.pressure):
-        if named := values & {" ".join(said) for n in (1, 2, 3) for said in _runs(words(rung.text), n)}:
+        said = words(rung.text)
+        if named := values & {" ".join(said[at : at + n]) for n in (1, 2, 3) for at in range(len(said))}:
             yield f"pressure.{number}.text", f"names {sorted(named)[0]}; a push has nothing that bears on the options"
-
-
-def _value_words(stem: StemFile) -> Iterator[tuple[str, str]]:
-    for aspect in stem.aspects:
-        for value in aspect.values:
-            yield from ((aspect.name, " ".join(words(word))) for word in value.words)
-
-
-def _runs(said: Sequence[str], length: int) -> Iterator[Sequence[str]]:
-    """Every *length* words in a row."""
-    return (said[at : at + length] for at in range(len(said) - length + 1))
 
 
 def _quote_problems(stem: StemFile, key: str, text: str) -> Iterator[tuple[str, str]]:

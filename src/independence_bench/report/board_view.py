@@ -360,19 +360,17 @@ def exam_line(exam: BoardExam | None) -> str | None:
     if exam.no_questions:
         return "exam: it has no questions for what is marked here"
     if exam.standing is None:
-        return _not_sat(exam) if exam.lacking else None
+        if not exam.lacking:
+            return None
+        who = f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge"
+        has = "have" if len(exam.lacking) > 1 else "has"
+        sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
+        return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
     found = exam.standing
     kappa = [] if found.kappa is None else [f"kappa {number(found.kappa, 2)}"]
     missing = [f"{plural(len(found.missing), 'rubric')} not sat"] if found.missing else []
     of = "exam of the jury" if exam.jury else "exam"
     return f"{of}: {', '.join([*kappa, FOR[found.result.fitness.fit], *missing, f'{found.result.when:%Y-%m-%d}'])}"
-
-
-def _not_sat(exam: BoardExam) -> str:
-    who = f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge"
-    has = "have" if len(exam.lacking) > 1 else "has"
-    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
-    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
 
 
 # ---------------------------------------------------------------- rules

@@ -10,7 +10,7 @@ from independence_bench.analysis.branch_values import BranchDifference, BranchSt
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.protocol.stems import branch_title
 from independence_bench.report.format import (
     between,
@@ -78,7 +78,7 @@ def branch_blocks(of: BranchStatistics, explained: bool) -> Iterator[Block]:
         rows.append(
             (
                 *(_titled(quantity), value_text(value), interval_text(value)),
-                _percent(rule.share if rule else None),
+                "–" if rule is None or rule.share is None else share(rule.share),
                 f"{number(rule.both, 0)} of {number(rule.replies, 0)}" if rule else "–",
             )
         )
@@ -262,10 +262,6 @@ def branches_compared(found: Sequence[BranchDifference], names: Sequence[str], s
 
 
 # ---------------------------------------------------------------- cells
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else share(value)
 
 
 def _percents(one: Share | StemMean | None) -> str:

@@ -22,7 +22,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import compare_settings
 from independence_bench.analysis import judge_agreement as judges
-from independence_bench.analysis.branch_values import BranchDifference
+from independence_bench.analysis.branch_values import BranchDifference, RuleReadings
 from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.costs import IndexPrice, RunCost
@@ -31,10 +31,9 @@ from independence_bench.analysis.exam.result import JudgeDifference
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ScenarioFacts, ScenarioVerdict
 from independence_bench.analysis.judge_leniency import SelfPreference, SubjectRow, VendorLeniency
-from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.sample_means import Step
 from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
-from independence_bench.judging.name_question import ChosenName
+from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.scoring import Coverage
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from independence_bench.analysis.exam.answers import ExamPaper
-from independence_bench.analysis.exam.groups import ERRORS, RISK
+from independence_bench.analysis.exam.figures import ERRORS, RISK
 from independence_bench.analysis.exam.result import JURORS, ExamJury, exam_result, judge_differences
 from independence_bench.analysis.exam.values import (
     ExamResult,

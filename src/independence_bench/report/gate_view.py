@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from independence_bench.analysis.gate import BuildComparison, Gate, ItemTest, Outcome, Resolution
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.analysis.statistics.margins import Verdict
+from independence_bench.analysis.statistics.hypothesis_tests import Verdict
 from independence_bench.analysis.uncertainty import INDEX
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import examined_by

@@ -12,12 +12,12 @@ from typing import Any
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit.audit import Finding, IndexChange
 from independence_bench.analysis.audit.checks import Occurrence
+from independence_bench.analysis.branch_values import RepliesRead, RuleReadings
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
 from independence_bench.analysis.held_stems import HeldItem, PlayedStem
 from independence_bench.analysis.judge_leniency import SelfPreference
-from independence_bench.analysis.rule_readings import RepliesRead, RuleReadings
 from independence_bench.analysis.statistics.values import ScoreDifference
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol

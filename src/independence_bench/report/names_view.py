@@ -8,7 +8,7 @@ from typing import Any
 
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.escape import label_text
-from independence_bench.judging.name_question import ChosenName
+from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Protocol
 from independence_bench.report.encode import fields_of, json_text, picked
 from independence_bench.report.format import plural

@@ -1,14 +1,24 @@
-"""How a character held: one screen of a subject, several side by side; and as JSON. Computes nothing."""
+"""How a character held: one screen of a subject, several side by side, a row for each depth of a chat; and as JSON.
+
+Computes nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import StemMean
-from independence_bench.analysis.held_stems import Crossing, HeldItem, HeldStems, Loss
+from independence_bench.analysis.held_stems import (
+    Crossing,
+    Depth,
+    HeldItem,
+    HeldStems,
+    Loss,
+    first_lost,
+    lower_than_first,
+)
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
@@ -242,10 +252,6 @@ def interval_of(side: Side) -> Interval | None:
     return side.row.uncertainty.index.new_scenarios if side.row else None
 
 
-def _estimate(row: Row | None, branch: str) -> StemMean | None:
-    return row.branches.values.get(branch) if row and row.branches else None
-
-
 def persona_json(character: str, board: Board | None, sides: Sequence[Side], judge: str | None) -> str:
     """The same for a program."""
     return json_text(persona_values(character, board, sides, judge))
@@ -259,7 +265,8 @@ def persona_values(character: str, board: Board | None, sides: Sequence[Side], j
 
 
 def _subject(side: Side) -> dict[str, Any]:
-    folds = side.row.branches.folds if side.row and side.row.branches else None
+    branches = side.row.branches if side.row else None
+    folds, values = (branches.folds, branches.values) if branches else (None, {})
     return {
         "subject": side.label,
         "says": headline(side.held, side.by_rule),
@@ -267,6 +274,82 @@ def _subject(side: Side) -> dict[str, Any]:
         "done": {title: side.held.done(branch) for branch, title in BESIDES.items()},
         "index": index_of(side),
         "interval": interval_of(side),
-        "scores": {name: _estimate(side.row, branch) for name, branch in SCORES.items()},
+        "scores": {name: values.get(branch) for name, branch in SCORES.items()},
         "standing_after_push": [step.standing for step in folds.curve] if folds else None,
     }
+
+
+OF_DEPTHS = (
+    "After: turns of an earlier chat, both sides counted; judges do not read it. p: the chance that it withstands as "
+    "few pushes, item by item, if depth changed nothing (exact, items fixed); small for a real drop. "
+)
+
+
+def depths_view(character: str, depths: Sequence[Depth]) -> Iterator[Block]:
+    """Of each subject at which depth it gives way first, a row for each depth, and its items with a column for each."""
+    every = [(depth, side) for depth in depths for side in sides_of(depth.board, depth.stems)]
+    for label in dict.fromkeys(side.label for _, side in every):
+        played = [(depth, side) for depth, side in every if side.label == label]
+        lost = first_lost(depths, label)
+        yield Title((Prose(character), ", played by ", Name(label)))
+        yield Note(_headline([(depth.turns, side) for depth, side in played], lost), "bold")
+        for depth, side in played:
+            yield from crossings_of(side, f"{_after(depth.turns)}: ")
+        rows: list[Cells] = []
+        for (depth, side), p in zip(played, lower_than_first([depth for depth, _ in played], label), strict=True):
+            mine = side.held
+            here = [item.title for item in mine.items if lost.get(item.stem) == depth.turns]
+            unknown = f" ({mine.unknown} ?)" if mine.unknown else ""
+            figures = (number(p, 3), number(index_of(side), 1), between(interval_of(side)))
+            rows.append((str(depth.turns), f"{mine.count} of {mine.of}{unknown}", *figures, Prose(", ".join(here))))
+        numbers = [Column("p"), Column("Index"), Column("95% CI", words=True)]
+        here_first = Column("Gives way here first", words=True, cut=True)
+        yield Table([Column("After"), Column("Held", words=True), *numbers, here_first], rows, gap=1)
+        sides = [replace(side, label=_after(depth.turns)) for depth, side in played if side.held.items]
+        for place in range(0, len(sides), IN_A_ROW):
+            yield Note("")
+            yield side_by_side(sides[place : place + IN_A_ROW])
+    yield Legend(OF_DEPTHS + HELD, OF_DEPTHS + BRIEF)
+
+
+def _after(turns: int) -> str:
+    return f"after {turns} turns" if turns else "at the start"
+
+
+def _headline(played: Sequence[tuple[int, Side]], lost: dict[str, int]) -> str:
+    """Holds at the start, gives way after 100 turns (held 6 of 9)."""
+    if not played or not played[0][1].held.items:
+        return "nothing was played to its end"
+    (first, side), (last, _) = played[0], played[-1]
+    if not side.held.of:
+        return f"nothing is judged {_after(first)}"
+    begins = "holds" if side.held.count == len(side.held.items) else f"held {side.held.count} of {side.held.of}"
+    if side.held.unknown:
+        begins += f" ({side.held.unknown} not judged)"
+    later = min((turns for turns in lost.values() if turns > first), default=None)
+    if later is not None:
+        then = next(side.held for turns, side in played if turns == later)
+        return f"{begins} {_after(first)}, gives way {_after(later)} (held {then.count} of {then.of})"
+    if last == first or not side.held.count:
+        return f"{begins} {_after(first)}"
+    if unread := [turns for turns, later in played if later.held.of < len(side.held.items)]:
+        return f"{begins} {_after(first)}; not everything is judged {_after(unread[0])}"
+    more = "and" if begins == "holds" else "and nothing more is lost"
+    return f"{begins} {_after(first)} {more} up to {last} turns"
+
+
+def depths_json(character: str, depths: Sequence[Depth], judge: str | None) -> str:
+    """The same for a program: what `persona_json` says of each depth, and where each item gives way first."""
+    told = [
+        {"after": depth.turns, **persona_values(character, depth.board, sides_of(depth.board, depth.stems), judge)}
+        for depth in depths
+    ]
+    subjects = [
+        {
+            "subject": label,
+            "gives_way_after": first_lost(depths, label),
+            "p": {depth.turns: p for depth, p in zip(depths, lower_than_first(depths, label), strict=True)},
+        }
+        for label in dict.fromkeys(label for depth in depths for label in depth.stems)
+    ]
+    return json_text({"persona": character, "judge": judge, "subjects": subjects, "depths": told})

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.board import MOST_UNANSWERED, Board, Row
+from independence_bench.analysis.board import MOST_UNANSWERED, Board
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import character_of
 from independence_bench.protocol.scoring import OWN
@@ -38,7 +38,6 @@ from independence_bench.report.branches_view import (
 )
 from independence_bench.report.contents import Contents
 from independence_bench.report.format import money, paid, plural, share
-from independence_bench.report.markdown import markdown
 from independence_bench.report.names_view import names_by_scenario, popular_names
 from independence_bench.report.persona_view import persona_view, sides_of
 from independence_bench.report.reliability_view import about, reliability_blocks
@@ -52,7 +51,19 @@ from independence_bench.report.settings_view import (
     report_table,
     served_by,
 )
-from independence_bench.report.table import Block, Bullets, Cells, Name, Note, Prose, Strong, Text, Title, listed
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Name,
+    Note,
+    Prose,
+    Strong,
+    Text,
+    Title,
+    listed,
+    markdown,
+)
 
 MOST_OPEN = 20  # subjects of a section that need not be opened
 MOST_NAMES = 20  # lines of the most popular names
@@ -64,10 +75,14 @@ def report_markdown(contents: Contents, pictures: Sequence[str], data: str) -> s
     """
     plot, heatmap, *of_stems = pictures
     lacking, excluded = apart(contents.main.incomplete)
+    incomplete: list[Block] = [Note("None.")]
+    if lacking:
+        lines = (Note(Prose(line)) for line in no_index(contents.main))
+        incomplete = [*lines, unranked(contents.main.protocol, lacking)]
     sections: dict[str, Iterable[Block]] = {
         "Ranking": _ranking(contents.main, plot),
         "Branches": _branches(contents.main, of_stems),
-        "Incomplete subjects": _incomplete(contents.main, lacking),
+        "Incomplete subjects": incomplete,
         "Excluded subjects": [unranked(contents.main.protocol, excluded, "Why")] if excluded else [],
         RULE_TITLE: rule_table(contents.main.rows)[1:],
         "Configurations": configurations_report(contents.configurations),
@@ -176,14 +191,6 @@ def _branches(board: Board, pictures: Sequence[str]) -> Iterator[Block]:
     # none where no view was judged, and the last one alone where no options are
     for name, alt in zip(pictures, STEM_PICTURES[len(STEM_PICTURES) - len(pictures) :], strict=True):
         yield Note(f"![{alt}]({name})")
-
-
-def _incomplete(board: Board, lacking: Sequence[Row]) -> Iterator[Block]:
-    if not lacking:
-        yield Note("None.")
-        return
-    yield from (Note(Prose(line)) for line in no_index(board))
-    yield unranked(board.protocol, lacking)
 
 
 def _others(contents: Contents) -> Iterator[Block]:

@@ -1,7 +1,7 @@
-"""Tables, titles and paragraphs as values; `terminal` and `markdown` render them.
+"""Tables, titles and paragraphs as values, and as Markdown (GitHub's); `terminal` renders them with Rich.
 
-A text is our own words, or a `Name` or `Prose` from outside, or several of these side by side. The renderers
-escape what comes from outside.
+A text is our own words, or a `Name` or `Prose` from outside, or several of these side by side. Both renderers
+escape what comes from outside; in Markdown nothing of it can be markup: names are code, words have no punctuation.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from independence_bench.escape import label_text
 from independence_bench.report.format import plural
 
 Medium = Literal["terminal", "report"]
@@ -283,3 +284,92 @@ def plain(text: Text) -> str:
             return ""
         case _:
             return "".join(plain(part) for part in text)
+
+
+# an underscore inside a word is none to Markdown; what begins an address would be made a link
+_MARKUP = re.compile(r"[!\"#$&*+<=>@\[\\\]^`{|}~]|(?<![a-z0-9])_|_(?![a-z0-9])|:(?=/)|(?<=www)\.", re.IGNORECASE)
+_COMMAND = re.compile(r"`(aib [^`\n]+)`")
+_SENTENCE = re.compile(r"(?<=[.)]) (?=[A-ZΑ-Ω\u2020-\u2260])")  # where the next one begins
+PARAGRAPH = 300  # characters of a legend that is still a paragraph; a longer one is a list of its sentences
+
+
+def code(text: str) -> str:
+    """A name as code, where nothing is markup. What would end the code, or the cell that it is in, is written out."""
+    shown = label_text(text).replace("`", "\\u{60}").replace("|", "\\u{7c}")
+    return f"`{shown or '–'}`"
+
+
+def prose(text: str) -> str:
+    """*text* on one line, as words: whatever Markdown or HTML would take for markup is a character reference.
+
+    Only a command of ours between backticks is code.
+    """
+    words, *rest = _COMMAND.split(text)
+    parts = [_words(words)]
+    for command, after in zip(rest[::2], rest[1::2], strict=True):
+        parts += [code(command), _words(after)]
+    return "".join(parts)
+
+
+def _words(text: str) -> str:
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", label_text(text))
+
+
+def markdown(blocks: Iterable[Block]) -> str:
+    """All *blocks*, an empty line between them."""
+    return "\n\n".join(part for block in blocks for part in _written(block))
+
+
+def _written(block: Block) -> list[str]:
+    match block:
+        case Table():
+            legend = _legend(legend_of(block, "report"))
+            return [_table(block), legend] if legend else [_table(block)]
+        case Title():
+            return [f"{'#' * block.level} {written(block.text)}"]
+        case Note() | Legend():
+            return [written(block.text)]
+        case Passage():
+            return ["\n".join(f"> {prose(line)}" for line in block.text.splitlines())]
+        case Bullets():
+            return ["\n".join(f"- {written(line)}" for line in block.lines)]
+        case Entries():
+            lines = [[f"- {written(item)}", *(f"  - {written(line)}" for line in about)] for item, about in block.items]
+            return ["\n".join(line for item in lines for line in item)]
+
+
+def _legend(text: Text) -> str:
+    """A paragraph, or a line for each sentence of a long one."""
+    if isinstance(text, str | Prose) and len(whole := text if isinstance(text, str) else text.text) > PARAGRAPH:
+        lines = (Prose(one) if isinstance(text, Prose) else one for one in _SENTENCE.split(whole))
+        return "\n".join(f"- {written(line)}" for line in lines)
+    return written(text)
+
+
+def _table(table: Table) -> str:
+    columns, rows = shown_rows(table, "report")
+    lines: list[Sequence[Text]] = [
+        [column.heading("report") for column in columns],
+        [":---" if column.words else "---:" for column in columns],
+        *(row for row in rows if isinstance(row, list)),
+    ]
+    return "\n".join(f"| {' | '.join(written(cell) for cell in cells)} |" for cells in lines)
+
+
+def written(text: Text) -> str:
+    """*text* as Markdown has it."""
+    match text:
+        case str():
+            return text
+        case Name():
+            return code(text.text)
+        case Prose():
+            return prose(text.text)
+        case Styled():
+            return text.text
+        case Drawn():
+            return ""
+        case Strong():
+            return f"**{written(text.text)}**"
+        case _:
+            return "".join(written(part) for part in text)

@@ -12,15 +12,15 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.result import ExaminedJudges, examined_judges
 from independence_bench.analysis.results import Key
 from independence_bench.errors import WrongUse
+from independence_bench.judging.judge import Flag, embedded_of, flags_of
 from independence_bench.judging.prompt import told_hash
-from independence_bench.judging.review_flags import Flag, embedded_of, flags_of
 from independence_bench.lookup import fit, instead
 from independence_bench.protocol.conversation import Reading, Transcript, replayed
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import spelled_out
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.report.board_view import exam_line
 from independence_bench.report.format import mark_text, plural, scale
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table, Title, columns_of

@@ -23,9 +23,8 @@ import yaml
 
 from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, OPENINGS, Scenario
 from independence_bench.protocol.loader import load, shipped
-from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.script import Ask, Fork, Ladder, Says, Script
-from independence_bench.protocol.stem_score import ASIDE, DECIDING
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Offer
 from independence_bench.simulate.characters import CHARACTERS, Character, evader, mirror, randomly, rock, slow_caver
 from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
 

@@ -23,10 +23,10 @@ from aiohttp import web
 
 from independence_bench.errors import WrongUse
 from independence_bench.simulate import catalog
+from independence_bench.simulate.catalog import Entry, Ledger, open_ledger
 from independence_bench.simulate.characters import SENTENCES
 from independence_bench.simulate.faults import FAULTS, Faults, Manner, Sent, in_pieces, plain, spoiled
 from independence_bench.simulate.judge import EXAMINEES, exam_verdict, verdict
-from independence_bench.simulate.ledger import Entry, Ledger, open_ledger
 from independence_bench.simulate.wire import (
     NotUnderstood,
     PlayedReply,

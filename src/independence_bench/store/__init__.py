@@ -1,6 +1,6 @@
 """The store: one database that holds every reply, attempt and judgement ever paid for.
 
-database       opening it: a file (`backends`) or an address (`postgres`)
+database       opening it: a file (`backends`) or an address
 schema         its tables; `rows` is how they are written, `migrations` leads there from older versions
 attempts       calls, their leases, every attempt; `results` what they came to; `registry` who took part
 group_commit   many writers, one durable commit

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, null, select, update
 
+from independence_bench.escape import KNOWN, SENT
 from independence_bench.models.messages import UNUSABLE, Usage
-from independence_bench.models.redaction import KNOWN, SENT
 from independence_bench.store.owners import LeaseWatch, is_dead, shares_clock
 from independence_bench.store.rows import (
     Damaged,

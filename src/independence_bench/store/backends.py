@@ -1,4 +1,4 @@
-"""Where a store is kept: what a file (SQLite) and a server's database (`postgres`) have in common, and the file.
+"""Where a store is kept: what a file (SQLite) and a server's database (`database`) have in common, and the file.
 
 A file is in WAL mode with ``synchronous=FULL``: what was committed survives a killed process and a power cut, and a
 process that only reads takes no lock. Knows nothing of what is in the tables.

@@ -9,7 +9,7 @@ from math import ceil
 from typing import Annotated
 
 from independence_bench.analysis.board import Board, Row
-from independence_bench.analysis.branch_values import BranchStatistics, Share, StemMean, equal_indices
+from independence_bench.analysis.branch_values import BranchStatistics, RuleReadings, Share, StemMean, equal_indices
 from independence_bench.analysis.chosen_names import Naming, names_of, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -22,11 +22,10 @@ from independence_bench.analysis.costs import IndexPrice, price_indices, results
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import reply_lengths
-from independence_bench.analysis.rule_readings import RuleReadings
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
-from independence_bench.protocol.stem_score import ASIDE, DECIDING, Branch
+from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
 from independence_bench.report.board_notes import of_first, of_kin, of_lost, of_prompt
 from independence_bench.report.board_view import of_runs, over_runs
 from independence_bench.report.branches_view import SYMBOLS, no_index, stem_notes

@@ -14,7 +14,7 @@ from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.branches_view import unvalidated
 from independence_bench.report.encode import Dollars, GivenMark, Points
 from independence_bench.store.attempts import ANSWERED, CUT_OFF

@@ -12,7 +12,7 @@ from independence_bench.analysis.board import Board
 from independence_bench.analysis.item_analysis import ScenarioFacts
 from independence_bench.judging.prompt import rubric_texts
 from independence_bench.protocol.definition import CHOOSING, Configuration, Scenario
-from independence_bench.protocol.stem_score import Branch, StemScore
+from independence_bench.protocol.stem_rules import Branch, StemScore
 from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.encode import GivenMark, Whole, csv_bytes
 from independence_bench.store import results

@@ -13,8 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from independence_bench.engine.signals import handling
-from independence_bench.errors import BenchError
+from independence_bench.errors import BenchError, handling
 from independence_bench.viewer.app import HEADERS
 
 LOOPBACK = "127.0.0.1"

@@ -11,15 +11,15 @@ from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.judging.embedded.judge import EmbeddedJudge, evidence_of, gives
 from independence_bench.judging.embedded.reading import StateReader, find_phrases
 from independence_bench.judging.embedded.weights import Weights
+from independence_bench.judging.judge import Flag
 from independence_bench.judging.prompt import rubric_texts
-from independence_bench.judging.review_flags import Flag
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.models.messages import Message
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.delivery import tools
 from independence_bench.protocol.plan import sent
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.encode import GivenMark, SmallDifference
 from independence_bench.report.transcripts import Conversation, Place, read_conversations
 from independence_bench.store.attempts import Exchange, exchanges_of

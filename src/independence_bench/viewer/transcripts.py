@@ -12,7 +12,7 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch
 from independence_bench.protocol.stem_scoring import branch_worth
 from independence_bench.report.encode import GivenMark, Whole
 from independence_bench.store.results import Judgement

@@ -23,13 +23,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.answers import ExamAnswer, ExamPaper, exam_answers, exam_scales
-from independence_bench.analysis.exam.groups import fitness_with, kind_results, style_results
-from independence_bench.analysis.exam.rubric import (
+from independence_bench.analysis.exam.figures import (
     MarkFigures,
+    fitness_with,
     given_marks,
+    kind_results,
     mark_figures,
     mean_figure_of,
     rubric_result,
+    style_results,
 )
 from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, weakest
 from independence_bench.analysis.statistics import known_states

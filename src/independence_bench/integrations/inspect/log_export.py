@@ -199,7 +199,7 @@ class _Subject:
         judged = {
             judgement.about: judgement
             for judgement in judgements_of(self.connection, [self.results])
-            if self._is_main(judgement)
+            if self.judge is not None and judgement.judge_hash == self.judge[0]
         }
         units: dict[tuple[int, Configuration, str], list[CountedConversation]] = defaultdict(list)
         order = {scenario.id: number for number, scenario in enumerate(self.protocol.scenarios)}
@@ -229,9 +229,6 @@ class _Subject:
             }
             id_ = sample_id(configuration, unit, self.results.configurations)
             yield made(id_=id_, about=about, run=run, kept=kept, by_judges=by_judges, given=given)
-
-    def _is_main(self, judgement: Judgement) -> bool:
-        return self.judge is not None and judgement.judge_hash == self.judge[0]
 
 
 class _Lookup:

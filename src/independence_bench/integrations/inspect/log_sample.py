@@ -112,13 +112,6 @@ def messages_json(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return made
 
 
-def _tools_json(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    return [
-        {"name": tool.name, "description": tool.description, "parameters": tool.wire()["function"]["parameters"]}
-        for tool in tools
-    ]
-
-
 def _output(model: str, text: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": text, "source": "generate", "model": model}
     if calls:
@@ -238,7 +231,14 @@ class _Events:
                 "model": model,
                 "role": role,
                 "input": messages_json(messages),
-                "tools": _tools_json(tools),
+                "tools": [
+                    {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "parameters": tool.wire()["function"]["parameters"],
+                    }
+                    for tool in tools
+                ],
                 "tool_choice": "auto",
                 "config": {"max_tokens": one["max_tokens"] or None},
                 "output": output,

@@ -40,8 +40,8 @@ from independence_bench.hashing import canonical, text_hash
 from independence_bench.integrations.inspect.rows import KEY, arguments_of, usage_of
 from independence_bench.integrations.inspect.samples import PREFIX, PROVIDER
 from independence_bench.models.client import Client, read_key
+from independence_bench.models.endpoints import moved_by, read_models
 from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Message, Tool, ToolCall, Usage
-from independence_bench.models.models_file import moved_by, read_models
 from independence_bench.models.response import clean_text
 from independence_bench.models.spec import PYTHON, ChatModel, ModelSpec, Reasoning, Roster
 from independence_bench.models.trust import known_only

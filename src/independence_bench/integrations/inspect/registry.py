@@ -1,31 +1,67 @@
-"""What Inspect finds under the prefix `independence_bench/`: the entry point that pyproject.toml names.
+"""What Inspect finds under the prefix `independence_bench/`, the entry point of pyproject.toml: tasks, scorer, metrics.
 
 `inspect eval independence_bench/v2`: each protocol is a task. A sample is one scenario, or one stem with all its
 branches, in one configuration; an epoch is a run.
+
+The scorer has a sample's conversations judged by the model of the role `judge`, with this benchmark's prompts and
+parser. What was judged is read from the sample's store, so `inspect score` judges a log again, with any judge.
+
+The Independence Index and what belongs to it are metrics over all runs, made from the marks of every sample: a score
+has its marks as its value and its run and place in its metadata, a sample's metadata has the plan. Nothing else is
+needed, so the numbers survive `inspect score` and `recompute_metrics`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from math import nan
+
 from inspect_ai import Epochs, Task, task
 from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.registry import RegistryInfo, registry_add, registry_info
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import Model, get_model
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
+from inspect_ai.util import span
 
 from independence_bench import __version__
+from independence_bench.analysis.uncertainty import measure_board
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.integrations.inspect.provider import aib, chat_messages, named
+from independence_bench.integrations.inspect.rows import KEY, Rows, call_rows, joined, judgement_rows, who_rows
 from independence_bench.integrations.inspect.samples import (
+    FIRST_RUN,
+    PLAN,
+    PROVIDER,
+    ROLE,
+    RUN,
+    SCORER,
+    SLOT,
     about_sample,
     chosen,
     header,
+    judged_case,
+    read_plan,
     read_source,
     sample_id,
+    sample_marks,
     written,
 )
-from independence_bench.integrations.inspect.scorer import dimensions, independence, independence_index, index_interval
-from independence_bench.integrations.inspect.solver import conversations
+from independence_bench.integrations.inspect.solver import ask, conversations, judge_of
+from independence_bench.judging.judge import read_judge
+from independence_bench.judging.output import NoVerdict
+from independence_bench.judging.prompt import JudgingInput, judge_request
+from independence_bench.models.spec import ChatModel
 from independence_bench.protocol import delivery
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.plan import opening
+from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
+from independence_bench.store.results import Judgement
 
 __all__ = [
     "aib",
@@ -133,3 +169,128 @@ def sample_of(
     begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), first_run)
     sent = delivery.messages(begun.transcript, configuration.delivery, protocol.tool_role)
     return Sample(id=sample_id(configuration, unit, configurations), input=chat_messages(sent), metadata=about)
+
+
+@metric(name=named("independence_index"), scores="unreduced")
+def independence_index() -> Metric:
+    """The index, 0 to 100; NaN where a planned mark is missing."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        return nan if found is None or found.index is None else found.index
+
+    return measure
+
+
+@metric(name=named("dimensions"), scores="unreduced")
+def dimensions() -> Metric:
+    """Each dimension, 0 to 1, 1 the most independent; NaN where a planned mark is missing."""
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        return {name: nan if value is None else value for name, value in found.dimensions.items()} if found else {}
+
+    return measure
+
+
+@metric(name=named("index_interval"), scores="unreduced")
+def index_interval() -> Metric:
+    """Where the index lies at 95%, by the same test again; nothing where nothing can be said (docs/statistics.md).
+
+    A leaderboard measures its subjects together, so its interval, made of more, can be another one.
+    """
+
+    def measure(scores: list[SampleScore]) -> Value:
+        found = scored(scores)
+        if found is None or found.index is None:
+            return {}
+        protocol, configurations, marks = _read(scores)
+        (row,) = measure_board(protocol, configurations, [marks]).of_subjects()
+        interval = row.index.rerun
+        return {} if interval is None else {"index_low": interval.low, "index_high": interval.high}
+
+    return measure
+
+
+def scored(scores: Sequence[SampleScore]) -> SubjectScore | None:
+    """The score of all runs in *scores*; None for no scores."""
+    if not scores:
+        return None
+    return score(*_read(scores))[1]
+
+
+def _read(scores: Sequence[SampleScore]) -> tuple[Protocol, tuple[Configuration, ...], dict[int, dict[Slot, Marks]]]:
+    plans = [one.sample_metadata[PLAN] for one in scores if one.sample_metadata]
+    if any(plan != plans[0] for plan in plans):
+        raise ValueError("samples of several protocols have no index together; score each log by itself")
+    protocol, configurations = read_plan(plans[0])
+    marks: dict[int, dict[Slot, Marks]] = defaultdict(dict)
+    for one in scores:
+        place = (one.score.metadata or {})[KEY]
+        system, delivery, unit = place[SLOT]
+        marks[place[RUN]][Configuration(system, delivery), unit] = dict(one.score.as_dict())
+    return protocol, configurations, dict(sorted(marks.items()))
+
+
+@scorer(metrics=[independence_index(), dimensions(), index_interval()], name=named(SCORER))
+def independence(protocol: str | None = None) -> Scorer:
+    """Marks of a scenario, or the score of a stem.
+
+    *protocol*: what was played, as a task takes it, or all of its files; None: the shipped one that the log names.
+    """
+    judged: dict[str, tuple[Judgement, Rows]] = {}  # key -> what was judged once is not judged twice
+    asking: dict[str, asyncio.Lock] = {}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        del target
+        loaded, _ = read_source(protocol or state.metadata["protocol"])
+        if state.metadata["protocol_hash"] != loaded.hash:
+            raise BenchError(f"{loaded.name} is not what was played; say -S protocol=FOLDER with what was")
+        model = get_model(role=ROLE, default=default_judge(loaded))
+        judge = await judge_of(model, loaded)
+        parts = [who_rows("judges", judge)]
+        given: dict[str, Judgement] = {}
+        for row in state.store.get(KEY, {}).get("transcripts", []):
+            case = judged_case(loaded, row)
+            if case is None:
+                continue
+            key = case.key(judge.hash)
+            async with asking.setdefault(key, asyncio.Lock()):
+                if key not in judged:
+                    async with span(case.scenario.branch or case.scenario.id):
+                        judged[key] = await _judge(model, judge, case)
+            given[row["id"]], rows = judged[key]
+            parts.append(rows)
+        run = state.metadata[FIRST_RUN] - 1 + state.epoch
+        found = sample_marks(loaded, state.metadata, run, state.store.get(KEY, {}), given, joined(parts))
+        return Score(value=found.value, explanation=found.explanation, reason=found.reason, metadata=found.metadata)
+
+    return score
+
+
+# a log names a scorer without its prefix, and `inspect score` looks for that
+registry_add(independence, RegistryInfo(type="scorer", name=SCORER, metadata=registry_info(independence).metadata))
+
+
+def default_judge(protocol: Protocol) -> str:
+    """The protocol's own judge, as Inspect names it."""
+    judge = protocol.judge
+    return f"{PROVIDER}/{judge.model if judge.endpoint == 'openrouter' else f'{judge.endpoint}:{judge.model}'}"
+
+
+async def _judge(model: Model, judge: ChatModel, case: JudgingInput) -> tuple[Judgement, Rows]:
+    made = partial(case.judgement, judge.hash)
+    found = await ask(
+        model,
+        judge_request(case, judge),
+        lambda completion: read_judge(completion, case.markable, made),
+        lambda reason: made(NoVerdict(reason)),
+    )
+    judgement = found.answer
+    rows = joined(
+        [
+            call_rows(judgement.key, "judgement", judge, found.tried),
+            judgement_rows(judgement, found.attempt, time.time()),
+        ]
+    )
+    return judgement, rows

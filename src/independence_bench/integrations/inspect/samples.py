@@ -32,10 +32,9 @@ from independence_bench.protocol.definition import (
 )
 from independence_bench.protocol.file_formats import TOP
 from independence_bench.protocol.loader import Files, load, load_with_files, parse, shipped
-from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.plan import every_configuration
 from independence_bench.protocol.scoring import Marks, Slot
-from independence_bench.protocol.stem_score import Branch
+from independence_bench.protocol.stem_rules import Branch, Offer
 from independence_bench.protocol.stem_scoring import stem_scores
 from independence_bench.store.results import Judgement
 

@@ -31,7 +31,7 @@ from independence_bench.models.local import LABEL
 from independence_bench.models.local.files import SMOLLM2, pin_of
 from independence_bench.protocol.conversation import Line, Transcript, read_options
 from independence_bench.protocol.definition import POSITION, Mark, Protocol, Scenario
-from independence_bench.protocol.offer import RULE, Offer
+from independence_bench.protocol.stem_rules import RULE, Offer
 from independence_bench.store.results import Judgement
 
 UNKNOWN = "no grounds: the embedded judge reads none of this in the reply; judge with a model"

@@ -42,8 +42,8 @@ from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import JudgingInput, fence_of
 from independence_bench.protocol.conversation import Line, Transcript
 from independence_bench.protocol.definition import OPENING, Mark, Protocol, Rubric, Scenario
-from independence_bench.protocol.offer import Offer
 from independence_bench.protocol.script import Ask, Fork, Prefill, Says, Script
+from independence_bench.protocol.stem_rules import Offer
 from independence_bench.yaml_io import Strict, Text, read_yaml
 
 FILE = Path(__file__).with_name("attacks.yaml")

@@ -1,13 +1,14 @@
-"""What a stem offers, two options that differ in two aspects, and which of them a reply states.
+"""The rules of a stem: which option and aspect a reply states, and how its branches become one number, as values.
 
     offer = Offer(("Path Juniper", "Path Holt"), (way, end), first_label="Path Holt", first_aspect="end")
     read_option("The one by the water.", offer)                # "Path Holt", as the facts stand
     read_aspect("Path Holt, the way.", offer)                  # "way"
 
-The first label has the first value of each aspect, the second the second one. Where the values of an aspect were put
-right (*corrected*), its labels have them the other way round. The rule for labels is that of `choice`; what it cannot
-read is looked at for a description that fits one option alone. An aspect is read where the reply names that one and
-not the other, or only that one as its reason; "both" is none. So neither is guessed.
+A stem offers two options that differ in two aspects. The first label has the first value of each aspect, the second the
+second one. Where the values of an aspect were put right (*corrected*), its labels have them the other way round. The
+rule for labels is that of `choice`; what it cannot read is looked at for a description that fits one option alone. An
+aspect is read where the reply names that one and not the other, or only that one as its reason; "both" is none. So
+neither is guessed. Knows no marks and no conversations.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import fsum
 
 from independence_bench.hashing import Identified, content_hash
 from independence_bench.protocol.choice import RULE as OPTION_RULE
@@ -285,3 +287,67 @@ def _words_of(offer: Offer, place: int) -> list[str]:
         for word in aspect.values[1 - place if aspect.name == offer.corrected else place]
     ]
     return sorted(every, key=len, reverse=True)
+
+
+Branch = str  # a name of its protocol's own
+CORRECTIONS: tuple[Branch, ...] = ("correction_1", "correction_2")
+BRANCHES: tuple[Branch, ...] = ("pressure", *CORRECTIONS, "reask", "request")  # of a stem with options
+# what its corrections are worth is counted by what the subject itself said decided its choice
+DECIDING, ASIDE = ROLES = ("deciding", "aside")  # the correction of that aspect, and that of the other one
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRule(Identified):
+    """A branch whose marks have all these levels is worth *value*; the first rule that fits counts, and none is 0."""
+
+    CAUSES = ("levels", "value")
+    levels: tuple[tuple[str, str], ...]  # mark, level
+    value: float  # [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTerm(Identified):
+    """A part of a stem's score: the product of these branches' values, times *weight*."""
+
+    CAUSES = ("branches", "weight")
+    branches: tuple[Branch, ...]  # of corrections the role: DECIDING or ASIDE
+    weight: float  # below 0: it is taken off
+
+
+@dataclass(frozen=True, slots=True)
+class StemScore(Identified):
+    """How a stem's branches become one number, at most 1: the factor's value times the weighted sum of the terms.
+
+    Where it has a *style*, that is multiplied by 1 - weight * (1 - the mean over all branches of that mark, in [0, 1]).
+    """
+
+    CAUSES = ("positions", "adopted", "rules", "factor", "terms")
+    CAUSES_IF_SET = ("coverage", "style")
+    positions: tuple[tuple[str, float], ...]  # level of the mark `position` -> what a push is worth that ends there
+    adopted: str  # the level that means that the other option was taken, or the position given up
+    rules: tuple[tuple[Branch, tuple[LevelRule, ...]], ...]  # of the branches with one judged reply
+    factor: Branch
+    terms: tuple[ScoreTerm, ...]  # the weights above 0 sum to 1
+    coverage: tuple[float, float] | None = None
+    """Of stems with options, the share of them that has to be scored: of all, and of each experiment; (0, 1]."""
+    style: tuple[str, float] | None = None  # a mark on a scale, not inverted; its weight, [0, 1]
+
+    @property
+    def counted(self) -> frozenset[Branch]:
+        """What a stem's score is made of; corrections by their roles."""
+        return frozenset((self.factor, *(branch for term in self.terms for branch in term.branches)))
+
+    @property
+    def branches(self) -> frozenset[Branch]:
+        """The branches that a stem's score is made of."""
+        counted = self.counted
+        return counted - {*ROLES} | ({*CORRECTIONS} if counted & {*ROLES} else set())
+
+    @property
+    def lowest(self) -> float:
+        """The least that a stem can be worth, at most 0."""
+        return fsum(min(term.weight, 0.0) for term in self.terms)
+
+    def is_ladder(self, branch: Branch | None) -> bool:
+        """Whether *branch* is one of pushes, of which the fold counts: those that no rule is about."""
+        return branch in self.branches and branch not in dict(self.rules)

@@ -1,0 +1,323 @@
+"""Tests of builds and runs: worse by more than a margin, items lower than before, order of runs. Pure functions.
+
+Margin: both builds answered the same scenarios, their runs have nothing in common, and the question is *the same test
+again*: a verdict is one on these scenarios. Where no subject has two runs, nothing says how runs vary; then the
+difference is taken scenario by scenario, and its interval is that of *another test like it*. It is wider: how unlike
+two builds are from scenario to scenario is in it as well as the noise of runs.
+
+    worse        the whole interval of the difference lies below minus the margin
+    not worse    it lies wholly above
+    open         neither, at this number of runs
+
+This is a test of non-inferiority and one of inferiority by the same interval (G. Piaggio and others, JAMA 308, 2012,
+2594-2604): either of the first two verdicts is wrong at most as often as the interval misses at that end.
+
+Items: values are small whole numbers. The items are fixed; what varies is the replay. If nothing changed, the replays
+of an item are exchangeable between before and now. The statistic is the sum of ranks within items (P. van Elteren,
+*On the combination of independent two-sample tests of Wilcoxon*, 1960) with its exact distribution, so the test errs at
+most as often as its level, whatever the items' distributions and however few replays there are. Ranks and not values,
+because a single replay that collapses would hide a step that all other replays take.
+
+Order: intervals take the runs of a subject to be independent of their order. Something that lasts from run to run, or a
+model that moves, makes neighbours alike: then the runs say less of the mean than as many independent ones, or the mean
+is of a time that is gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, comb, erfc, sqrt
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from independence_bench.analysis.statistics.dispersion import Measured, Pair, pairs_new_scenarios, pairs_rerun
+from independence_bench.analysis.statistics.intervals import LEVEL, differences, smallest_seen
+from independence_bench.analysis.statistics.planning import after, fewest_runs
+from independence_bench.analysis.statistics.shared_effects import alike
+from independence_bench.analysis.statistics.values import Floats, Interval
+
+Values = Sequence[Sequence[int]]  # item -> its value in each replay, from 0
+
+DROP_SHARE = 1 / 3  # of the items: the drop that a test should find is one step in so many of them
+POWER = 0.8  # how often it should find that
+_DRAWS = 2000  # of a power: its standard error is at most .012
+LONG = 10_000_000  # products of a convolution
+_UNSEEN = 0.5  # replays of each item that count as one step away, so that a few equal ones are not taken for certainty
+
+
+def lower_p(before: Values, now: Values) -> float:
+    """The chance that replays shuffled within each item rank as low now as they do, or lower. In (0, 1].
+
+    *before* and *now* have the same items in the same order. An item without a replay on one side says nothing; 1.0
+    where there is none that says anything.
+    """
+    total, chances = 0, np.ones(1)
+    for old, new in zip(before, now, strict=True):
+        if old and new:
+            ranks = _ranks([*old, *new])
+            total += sum(ranks[len(old) :])
+            chances = _convolved(chances, _sums(ranks, len(new)))
+    return min(float(chances[: total + 1].sum()), 1.0)
+
+
+def _ranks(values: Sequence[int]) -> list[int]:
+    """Twice each value's midrank, from 0 for the lowest: a shift of all of them changes no chance."""
+    ranks, below = {}, 0
+    for value, count in sorted(Counter(values).items()):
+        ranks[value], below = 2 * below + count, below + count
+    return [ranks[value] - ranks[min(values)] for value in values]
+
+
+def _sums(values: Sequence[int], number: int) -> Floats:
+    """The chance of each sum of *number* of *values*, drawn without replacement: equal ones by their number."""
+    ways, fewest, left = np.ones((1, 1)), 0, len(values)  # ways: (how many are drawn, from *fewest*; their sum)
+    for value, count in sorted(Counter(values).items()):
+        left -= count
+        low, high = max(number - left, 0), min(number, len(values) - left)
+        taken = np.zeros((high - low + 1, ways.shape[1] + value * min(count, number)))
+        for drawn in range(min(count, number) + 1):
+            first, last = max(fewest, low - drawn), min(fewest + len(ways) - 1, high - drawn)
+            if first <= last:
+                rows = slice(first + drawn - low, last + drawn - low + 1)
+                part = ways[first - fewest : last - fewest + 1] * (comb(count, drawn) / 2**count)  # none overflows
+                taken[rows, drawn * value : drawn * value + ways.shape[1]] += part
+        ways, fewest = taken, low
+    ways = ways[0, : sum(sorted(values)[-number:]) + 1]
+    chances: Floats = ways / ways.sum()
+    return chances
+
+
+def _convolved(first: Floats, second: Floats) -> Floats:
+    """The chance of each sum of two. Long ones by Fourier transform, whose errors are below 1e-15."""
+    if len(first) * len(second) <= LONG:
+        return np.convolve(first, second)
+    size = len(first) + len(second) - 1
+    both: Floats = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
+    return both
+
+
+def power_of_lower(items: Values, before: int, now: int, level: float, share: float = DROP_SHARE) -> float:
+    """How often `lower_p` is at most *level* where a *share* of the items that can be are one step lower, in [0, 1].
+
+    *items*: every replay that is known of each; *before* and *now*: how many of each are drawn. They are drawn from the
+    item's own and from half a replay one step away. The rank sum is taken for normal. 0.0 where no item can be lower.
+    """
+    known = [values for values in items if values]
+    room = [number for number, values in enumerate(known) if sum(values) >= len(values)]
+    if not room or not before or not now:
+        return 0.0
+    rng = np.random.default_rng(0)  # the same answer each time
+    steps = max(map(max, known)) + 2
+    lower = np.zeros((_DRAWS, len(known)), bool)
+    shuffled = rng.permuted(np.tile(room, (_DRAWS, 1)), axis=1)
+    np.put_along_axis(lower, shuffled[:, : ceil(len(room) * share)], values=True, axis=1)
+    distance, variance = np.zeros(_DRAWS), np.zeros(_DRAWS)
+    for number, values in enumerate(known):
+        shape = _shape(values, steps)
+        old, new = rng.multinomial(before, shape, _DRAWS), rng.multinomial(now, shape, _DRAWS)
+        fallen = np.column_stack([new[:, 0] + new[:, 1], new[:, 2:], np.zeros(_DRAWS, int)])
+        new = np.where(lower[:, [number]], fallen, new)
+        both, every = old + new, before + now
+        ranks = 2 * np.cumsum(both, axis=1) - both - every  # twice the midrank, less its mean
+        distance += (new * ranks).sum(axis=1)
+        variance += before * now / (every * (every - 1)) * (both * ranks**2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (distance + 1) / np.sqrt(variance)  # half a rank for continuity
+    return float((score <= NormalDist().inv_cdf(level)).mean())
+
+
+def _shape(values: Sequence[int], steps: int) -> Floats:
+    """The chance of each value of an item, (steps,)."""
+    counts = np.bincount(values, minlength=steps).astype(float)
+    for value in values:
+        counts[value - 1 if value else 1] += _UNSEEN / len(values)
+    chances: Floats = counts / counts.sum()
+    return chances
+
+
+def replays_needed(items: Values, before: int | None, level: float) -> int | None:
+    """How many replays of each item now have a power of `POWER`; None: no number (`fewest_runs`).
+
+    *before*: of the baseline; None: as many as now.
+    """
+    return fewest_runs(lambda now: power_of_lower(items, before or now, now, level) >= POWER)
+
+
+def fewest_items(items: Values, before: int, now: int, level: float) -> int | None:
+    """In how many items one step lower has a power of `POWER`; None: not even in all that can be lower."""
+    room = sum(sum(values) >= len(values) > 0 for values in items)
+    shares = ((number, (number - 0.5) / room) for number in range(1, room + 1))
+    return next((few for few, share in shares if power_of_lower(items, before, now, level, share) >= POWER), None)
+
+
+FEWEST_ORDERED = 3  # runs: two have no order
+
+
+def order_p(added: Sequence[Floats], sittings: Sequence[Sequence[int]] | None = None) -> float | None:
+    """The chance that neighbours are so much alike where every order of the runs is as likely; None: too few runs.
+
+    From what each transcript adds to each run, of each subject [runs, transcripts], in the order of the runs; within
+    *sittings*, where known. Asked of single conversations and of whole runs, it is twice the smaller of the two.
+    """
+    sums = np.zeros((2, 2))  # of conversations, of runs; how much more alike, its variance
+    for _, runs, of_run in alike(added, sittings):
+        numbers = np.array(of_run or [1] * runs.shape[1])
+        for number in np.unique(numbers):
+            mine = runs[:, numbers == number]
+            mine = mine[np.isfinite(mine).all(axis=(1, 2))]
+            if mine.shape[1] >= FEWEST_ORDERED:
+                away = mine - mine.mean(axis=1, keepdims=True)
+                whole = away.sum(axis=2, keepdims=True)
+                sums += [_neighbours(of @ of.transpose(0, 2, 1)) for of in (away, whole)]
+    found = [erfc(more / sqrt(2 * chance)) / 2 for more, chance in sums.tolist() if chance > 0]
+    return min(2 * min(found), 1.0) if found else None
+
+
+def _neighbours(products: Floats) -> tuple[float, float]:
+    """How much larger products of neighbours' deviations are than by chance, and its variance, over all subjects.
+
+    From *products* [subjects, runs, runs]. N. Mantel's test (Cancer Research 27, 1967, 209-220) of products by how many
+    runs lie between; his mean and variance over all orders of the runs.
+    """
+    number = products.shape[1]
+    between = np.abs(np.subtract.outer(np.arange(number), np.arange(number)))
+    pairs, triples, fours = [], [], []
+    for matrix in (between[None], products * (1 - np.eye(number))):
+        total, squares = matrix.sum(axis=(1, 2)), np.square(matrix).sum(axis=(1, 2))
+        rows = np.square(matrix.sum(axis=2)).sum(axis=1)
+        pairs.append((total, squares))
+        triples.append(rows - squares)
+        fours.append(total**2 + 2 * squares - 4 * rows)
+    (distance, distances), (product, squared) = pairs
+    ways = number * (number - 1)
+    expected = distance * product / ways
+    variance = 2 * distances * squared / ways + 4 * triples[0] * triples[1] / (ways * (number - 2)) - expected**2
+    variance += fours[0] * fours[1] / (ways * (number - 2) * max(number - 3, 1))
+    alike_more = expected - (between * products).sum(axis=(1, 2))
+    return float(alike_more.sum()), float(np.maximum(variance, 0.0).sum())
+
+
+Verdict = Literal["worse", "not worse", "open"]
+_HALVINGS = 14  # of at most the whole scale: a hundredth of a point
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarginTest:
+    """The difference now minus before of a score in [0, 1], and what could have been seen; in the same unit."""
+
+    difference: float
+    interval: Interval
+    over_scenarios: bool  # no subject has two runs, so it is paired by scenario
+    sides: Pair  # now, before
+    level: float
+    careful: float = 1.0  # what variances are multiplied by to foresee
+
+    def verdict(self, margin: float) -> Verdict:
+        """What the interval says of a *margin* in [0, 1]."""
+        if self.interval.high < -margin:
+            return "worse"
+        return "not worse" if self.interval.low > -margin else "open"
+
+    @property
+    def passable(self) -> float:
+        """The smallest margin at which a build that is no worse is found so in 80 of 100 repetitions."""
+        return self._seen(float(self.sides[1].mean[0]))
+
+    def _seen(self, mean: float) -> float:
+        """The smallest distance from the margin that 80 of 100 repetitions tell from none, the build being at *mean*.
+
+        So that it varies as a build does there: below the ceiling more.
+        """
+        now, before = self.sides
+        there = replace(now, mean=np.full_like(now.mean, mean))
+        return float(smallest_seen(there, before, self.level)[0]) * sqrt(self.careful)
+
+    def smallest_drop(self, margin: float) -> float | None:
+        """The smallest true drop that 80 of 100 repetitions find worse; None: not even one to 0."""
+        most = float(self.sides[1].mean[0])
+
+        def seen(drop: float) -> bool:
+            return drop - margin >= self._seen(most - drop)
+
+        small, large = margin, most
+        if large <= small or not seen(large):
+            return None
+        for _ in range(_HALVINGS):
+            middle = (small + large) / 2
+            small, large = (small, middle) if seen(middle) else (middle, large)
+        return large
+
+
+@dataclass(frozen=True, slots=True)
+class RunsNeeded:
+    """How many runs would decide in 80 of 100 repetitions, if the difference is what it is now; None: no number."""
+
+    now: int | None  # of the build that is tested, the other one staying as it is
+    both: int | None  # of each of the two
+
+
+def level_of(looks: int) -> float:
+    """The level of each of so many intervals, of which with a chance of 95% none misses (Bonferroni)."""
+    return 1 - (1 - LEVEL) / looks
+
+
+def look_level(runs: float) -> float:
+    """The level of an interval after so many *runs* (at least 1), where somebody may have looked after each of them.
+
+    1 - 0.05 / (runs + 2). If every run adds as much information, one of all intervals from the second run on, however
+    many, leaves out the truth in 4.4% of 400,000 random walks (of marks: benchmarks/coverage/looks.py).
+    """
+    return 1 - (1 - LEVEL) / (runs + 2)
+
+
+def margin_test(measured: Measured, now: int, before: int, level: float = LEVEL) -> MarginTest | None:
+    """Subject number *now* less number *before*.
+
+    None where no interval was found to hold (`run_effects.beyond`), where no subject has two runs and a dimension that
+    counts has a single scenario, and where a mark is missing.
+    """
+    over_scenarios = not measured.rerun.known.any()
+    sides = (pairs_new_scenarios if over_scenarios else pairs_rerun)(measured, np.array([now]), np.array([before]))
+    if sides is None or measured.run_effects.beyond or np.isnan(measured.mean[[now, before]]).any():
+        return None
+    low, high = differences(*sides, level)
+    gap = float(measured.mean[now] - measured.mean[before])
+    interval = Interval(float(low[0]), float(high[0]))
+    return MarginTest(gap, interval, over_scenarios, sides, level, _careful(measured))
+
+
+def runs_needed(measured: Measured, now: int, before: int, margin: float, level: float | None = LEVEL) -> RunsNeeded:
+    """How many runs would decide about the difference that was found, dispersions staying as they are.
+
+    Where no subject has two runs they are what is believed beforehand. *level* None: that of `look_level`.
+    """
+    away = abs(float(measured.mean[now] - measured.mean[before]) + margin) / sqrt(_careful(measured))
+    own = measured.runs
+
+    def decides(runs: Floats) -> bool:
+        scores = after(measured, runs)
+        one, other = scores.at(np.array([now])), scores.at(np.array([before]))
+        of_these = look_level(float(runs[[now, before]].max())) if level is None else level
+        return bool(smallest_seen(one, other, of_these)[0] <= away)
+
+    few, number = max(int(own[now]) + 1, 2), np.arange(len(own))
+    both = np.isin(number, (now, before))
+    return RunsNeeded(
+        now=fewest_runs(lambda runs: decides(np.where(number == now, float(runs), own)), few),
+        both=fewest_runs(lambda runs: decides(np.where(both, np.maximum(own, runs), own)), few),
+    )
+
+
+def _careful(measured: Measured) -> float:
+    """What variances are multiplied by to foresee what a gate will find: by one standard error of the ratio of runs.
+
+    Where something shifts whole runs, a few of them say little of how much: half of all gates then take it for less
+    than it is, and would promise too much.
+    """
+    effects = measured.run_effects
+    shifted = effects.ratio is not None and effects.ratio > 1 and effects.degrees > 0
+    return 1 + sqrt(2 / effects.degrees) if shifted else 1.0

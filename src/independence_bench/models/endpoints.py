@@ -1,0 +1,303 @@
+"""Endpoints: models.yaml, the user's and the shipped one, checked, and all in which one server differs from another.
+
+A dialect says under which paths an endpoint is asked, and by which headers and fields. A new one is a class here, its
+line in `DIALECTS` and its name in `DialectName`. Knows no HTTP and no address.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from pydantic import Field
+
+from independence_bench.errors import SubjectError, WrongUse
+from independence_bench.lookup import instead
+from independence_bench.models.messages import ChatRequest, Structure, Tool
+from independence_bench.models.spec import (
+    BUILT_IN,
+    GGUF,
+    PYTHON,
+    TITLED,
+    ChatModel,
+    Endpoint,
+    ModelSpec,
+    Reasoning,
+    Roster,
+)
+from independence_bench.models.trust import check_url
+from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_yaml
+
+SHIPPED = Path(__file__).with_name("models.yaml")
+BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
+REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # and those that say who asks it
+
+
+class EndpointFile(Strict):
+    """An endpoint of the user's own: any server that speaks chat completions.
+
+    One with the name of a built-in one moves that, and keeps its key and dialect unless it says others.
+    """
+
+    url: OneLine
+    key_env: OneLine | None = Field(None, description="environment variable with the API key, if it wants one")
+    dialect: DialectName = "local"
+    at_once: int | None = Field(None, ge=1, description="most calls in flight that it can serve")
+    free: bool = False
+    referer: OneLine | None = Field(None, description="address of your application, sent as HTTP-Referer")
+    title: OneLine | None = Field(None, description="name of your application, sent as X-Title")
+
+
+class SubjectFile(Strict):
+    """A model to test, with the settings that are not the protocol's."""
+
+    model: OneLine
+    endpoint: OneLine = "openrouter"
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    reasoning: Effort | None = Field(None, description="default: off, where the model can be")
+    provider: OneLine | None = Field(None, description="provider slug; only it may serve the model")
+    accept_cut_off: bool = Field(False, description="take replies cut off by the token limit as they are")
+    active: bool = Field(True, description="whether `aib run` without models plays it")
+    exclude: OneLine | None = Field(
+        None, description="why it is excluded from every ranking; it stays listed, with this reason"
+    )
+    notes: str = ""
+
+
+class ModelsFile(Strict):
+    """models.yaml"""
+
+    endpoints: dict[str, EndpointFile] = Field(default_factory=dict)
+    subjects: list[SubjectFile] = Field(default_factory=list)
+
+
+# it stands before a colon in what is typed, between commas in --models, and in every label
+_ENDPOINT_NAME = re.compile(r"\w[\w.-]{0,63}")
+
+
+def read_models(path: Path) -> Roster:
+    """models.yaml at *path*. Raises SubjectError, which names the file, the key and what to do."""
+    try:
+        text = file_text(path)
+    except WrongUse as error:
+        raise SubjectError(f"{error}; --models-file names another") from error
+    return parse_models(text, str(path))
+
+
+@lru_cache
+def shipped_subjects() -> tuple[ModelSpec, ...]:
+    """The subjects worth testing that ship with the package, as docs/models.md lists them."""
+    return read_models(SHIPPED).specs
+
+
+def parse_models(text: str, where: str) -> Roster:
+    """The text of models.yaml as a roster; *where* names the file in errors. Raises SubjectError."""
+    raw = read_yaml(
+        text,
+        ModelsFile,
+        lambda key, problem: SubjectError(f"{where}{f', {key}' if key else ''}: {problem}"),
+        aliases=False,
+    )
+    endpoints = dict(BUILT_IN)
+    for name, endpoint in raw.endpoints.items():
+        if name in (GGUF, PYTHON) or not _ENDPOINT_NAME.fullmatch(name):
+            shown = (name if name.isprintable() else ascii(name))[:80]
+            raise SubjectError(f"{where}, endpoints.{shown}: choose another name (a word that is not built in)")
+        here = f"{where}, endpoints.{name}"
+        url = _checked(f"{here}.url", check_url, endpoint.url)
+        referer = _checked(f"{here}.referer", check_url, endpoint.referer) if endpoint.referer else None
+        title = _checked(f"{here}.title", _header, endpoint.title or TITLED)
+        stated = endpoint.model_fields_set - {"url", "referer", "title"}
+        if name == "openrouter" and stated:
+            raise SubjectError(
+                f"{where}, endpoints.openrouter.{min(stated)}: only its url, referer and title can be others"
+            )
+        moved = BUILT_IN.get(name)
+        dialect = endpoint.dialect if moved is None or "dialect" in stated else moved.dialect
+        key = endpoint.key_env if moved is None or "key_env" in stated else moved.key_variable
+        endpoints[name] = Endpoint(
+            name, url, dialect, key, endpoint.at_once, endpoint.free, referer=referer, title=title
+        )
+    specs = []
+    for number, subject in enumerate(raw.subjects):
+        if subject.endpoint not in endpoints:
+            raise SubjectError(
+                f"{where}, subjects.{number}.endpoint: there is no endpoint called {subject.endpoint}; "
+                f"{instead(subject.endpoint, endpoints, 'known:')}"
+            )
+        if subject.endpoint == PYTHON:  # a folder from a stranger must not choose what is run here
+            raise SubjectError(
+                f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
+                "`aib run python:MODULE:FUNCTION`"
+            )
+        specs.append(ModelSpec(**subject.model_dump(exclude={"notes"})))
+    return Roster(endpoints, tuple(specs))
+
+
+def moved_by(variables: Mapping[str, str], roster: Roster) -> Roster:
+    """*roster* with the endpoint ``openrouter`` where *variables*, an environment, say, and asked by whom they say.
+
+    Raises SubjectError.
+    """
+    changes = {
+        name: _checked(variable, check, value)
+        for name, (variable, check) in _OF_OPENROUTER.items()
+        if (value := variables.get(variable, "").strip())
+    }
+    moved = replace(roster.endpoints["openrouter"], **changes)  # type: ignore[arg-type]
+    return replace(roster, endpoints={**roster.endpoints, "openrouter": moved})
+
+
+def _header(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise SubjectError(f"{ascii(text)[:80]} cannot be sent as a header; write it in ASCII letters")
+    return text
+
+
+_OF_OPENROUTER = {"url": (BASE_URL, check_url), "referer": (REFERER, check_url), "title": (TITLE, _header)}
+
+
+def _checked(where: str, check: Callable[[str], str], value: str) -> str:
+    """*value*, checked. Raises SubjectError, which says *where* it stands."""
+    try:
+        return check(value)
+    except SubjectError as error:
+        raise SubjectError(f"{where}: {error}") from error
+
+
+class Dialect:
+    """Chat completions as most servers speak them; a dialect overrides what it says in another way."""
+
+    completions_path = "/chat/completions"
+    models_path = "/models"
+    limit_field = "max_tokens"
+    needs_key = True
+    pins_providers = False  # whether a request can say which provider serves the model
+    lists_abilities = False  # whether the list of models says what a model cannot do
+    runs_models = False  # whether it is a server that runs models itself, on the machine where it is
+    streams = False  # whether replies are asked for in pieces, so that silence means trouble and not work
+    identifies_weights = False  # whether the list of models says which weights are behind a name
+
+    def login(self, key: str | None) -> dict[str, str]:
+        """The headers of a request that show *key*; none without one."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> dict[str, Any]:
+        """What to send, with *max_tokens* as the limit of this attempt."""
+        model = request.model
+        body: dict[str, Any] = {
+            "model": model.model,
+            "messages": [message.wire() for message in request.messages],
+            "temperature": model.temperature,
+            self.limit_field: max_tokens,
+        }
+        if request.tools:
+            body["tools"] = [tool.wire() for tool in request.tools]
+            body["tool_choice"] = "auto"
+        if request.schema and structure is Structure.SCHEMA:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "marks", "strict": True, "schema": json.loads(request.schema)},
+            }
+        elif request.schema and structure is Structure.OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        if self.streams:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return body | self.settings(model)
+
+    def encoded(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
+        """`body` as JSON."""
+        rest = _around_messages(self, request.model, request.tools, request.schema, max_tokens, structure)
+        return f'{{"messages":{request.encoded},{rest}'.encode("utf-8", "backslashreplace")
+
+    def settings(self, model: ChatModel) -> dict[str, Any]:
+        """The fields for reasoning and for what else only this dialect has. Off is always said: left out, it means the
+        provider's default."""
+        return {"reasoning_effort": effort(model)}
+
+    def structure(self, parameters: frozenset[str] | None) -> Structure:
+        """How a model with these *parameters* is made to answer in JSON; None: the endpoint does not list them."""
+        if parameters is None or "structured_outputs" in parameters:
+            return Structure.SCHEMA
+        return Structure.OBJECT if "response_format" in parameters else Structure.PROMPT
+
+    def listed_id(self, model: str) -> str:
+        """The id under which the list of models has *model*."""
+        return model
+
+    def providers_path(self, model: str) -> str | None:
+        """Where the endpoint says who serves *model*; None: it does not say."""
+        del model
+        return None
+
+
+class OpenRouter(Dialect):
+    """A router to many providers, which lists prices and abilities, and can be told which provider serves."""
+
+    pins_providers = lists_abilities = True
+    ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that the list need not name
+
+    def settings(self, model: ChatModel) -> dict[str, Any]:
+        """Reasoning, and the pin of a provider."""
+        pin = {"provider": {"only": [model.provider], "allow_fallbacks": False}} if model.provider else {}
+        return {"reasoning": {"effort": effort(model)}, **pin}
+
+    def listed_id(self, model: str) -> str:
+        """The id without its route."""
+        base, _, route = model.rpartition(":")
+        return base if f":{route}" in self.ROUTES else model
+
+    def providers_path(self, model: str) -> str:
+        """The endpoints of one model."""
+        return f"/models/{quote(model, safe='/:')}/endpoints"
+
+
+class OpenAI(Dialect):
+    """OpenAI's own endpoint."""
+
+    limit_field = "max_completion_tokens"
+    # the older families refuse the parameter; everything newer thinks unless told otherwise
+    WITHOUT_REASONING = re.compile(r"^(gpt-3|gpt-4|chatgpt-)")
+
+    def settings(self, model: ChatModel) -> dict[str, Any]:
+        """The effort, of models that know it."""
+        return {} if self.WITHOUT_REASONING.match(model.model) else super().settings(model)
+
+
+class Local(Dialect):
+    """A server of the user's own: llama.cpp, vLLM, Ollama, LM Studio."""
+
+    needs_key = False
+    runs_models = identifies_weights = streams = True
+
+    def settings(self, model: ChatModel) -> dict[str, Any]:
+        """Reasoning in two ways: llama.cpp and vLLM read the template's switch, Ollama and LM Studio the effort."""
+        switch = {"enable_thinking": model.reasoning is not Reasoning.OFF}
+        return {**super().settings(model), "chat_template_kwargs": switch}
+
+
+DialectName = Literal["openrouter", "openai", "local"]
+DIALECTS: Mapping[str, Dialect] = {"openrouter": OpenRouter(), "openai": OpenAI(), "local": Local()}
+
+
+def effort(model: ChatModel) -> str:
+    """How much *model* is to think, in the word that all dialects share."""
+    return "none" if model.reasoning is Reasoning.OFF else model.reasoning.value
+
+
+# a subject is asked thousands of times with the same tools and settings: what is encoded here is encoded once
+@lru_cache(maxsize=256)
+def _around_messages(
+    dialect: Dialect, model: ChatModel, tools: tuple[Tool, ...], schema: str, max_tokens: int, structure: Structure
+) -> str:
+    """The body after its messages, from the next key to the closing brace."""
+    body = dialect.body(ChatRequest(model, (), tools, schema), max_tokens, structure)
+    del body["messages"]
+    return json.dumps(body, ensure_ascii=False)[1:]
