@@ -2,6 +2,7 @@
 
     with start(["run", ...], cwd=folder, env=environment, stdout=subprocess.PIPE) as child:    # like subprocess.Popen
         child.send_signal(signal.SIGINT)
+    put_aib(folder)     # a program `aib` for a shell script, which has it forked; signals do not reach it
 
 A start takes a second of a processor, nearly all of it imports, and hundreds of tests start one. Where an environment
 would change the interpreter itself, and where what is started is not `aib` alone, it is a start like any other.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import gc
 import importlib
 import json
+import logging
 import os
 import select
 import signal
@@ -19,7 +21,9 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,24 +32,46 @@ from independence_bench.cli.main import COMMANDS, main
 
 AIB = str(Path(sys.executable).with_name("aib"))
 STATUS = struct.Struct("i")
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+read, ended = os.pipe()
+order = {{"args": sys.argv, "cwd": os.getcwd(), "env": dict(os.environ), "leads": False}}
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+    server.connect({address!r})
+    socket.send_fds(server, [json.dumps(order).encode()], [0, 1, 2, ended])
+    server.recv(64)
+os.close(ended)
+sys.exit(int.from_bytes(os.read(read, 4), sys.byteorder, signed=True))
+"""
+DEBUGGING = ("-X", "dev", "-X", "faulthandler")  # Python's development mode; there every log is on as well
 MOST = 1 << 17  # bytes of a command and its environment
 HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}  # while a process becomes what it was told to be
 LANGUAGE = {"LANG": "C.UTF-8"}
 
 
 def start(arguments: Sequence[str], *, env: Mapping[str, str], **more: Any) -> subprocess.Popen[Any]:
-    """Start `aib` with these *arguments*; *more* is what subprocess.Popen takes."""
+    """Start `aib` with these *arguments*; *more* is what subprocess.Popen takes, and *options* of the interpreter."""
     plain = not any(name.startswith(("PYTHON", "LC_")) for name in env) and env.get("LANG") == LANGUAGE["LANG"]
     if plain and "preexec_fn" not in more:
         return _Forked([AIB, *arguments], env=env, **more)
     return subprocess.Popen([AIB, *arguments], env=env, **more)
 
 
+def put_aib(folder: Path) -> None:
+    """A program `aib` in *folder*, which stands first in somebody's PATH."""
+    program = folder / "aib"
+    program.write_text(CLIENT.format(python=sys.executable, address=_server().address), encoding="utf-8")
+    program.chmod(0o755)
+
+
 class _Forked(subprocess.Popen[Any]):
     """A child of the server, so its end is told by a pipe and not by the system."""
 
-    def __init__(self, arguments: Sequence[str], *, start_new_session: bool = False, **more: Any) -> None:
-        self._leads = start_new_session
+    def __init__(
+        self, arguments: Sequence[str], *, start_new_session: bool = False, options: Sequence[str] = (), **more: Any
+    ) -> None:
+        self._leads, self._options = start_new_session, options
         self._end = -1
         super().__init__(arguments, **more)
 
@@ -55,7 +81,7 @@ class _Forked(subprocess.Popen[Any]):
         self._end, ended = os.pipe()
         streams = [number if end == -1 else end for number, end in enumerate((read, written, error))]
         try:
-            self.pid = _server().begin(
+            self.pid = _server(*self._options).begin(
                 {"args": args, "cwd": os.fspath(cwd or Path.cwd()), "env": dict(env), "leads": self._leads},
                 [*streams, ended],
             )
@@ -83,16 +109,22 @@ class _Forked(subprocess.Popen[Any]):
 class _Server:
     """The process that forks, of this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: Sequence[str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        end = theirs.fileno()
+        listens = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._folder = tempfile.TemporaryDirectory()
+        self.address = str(Path(self._folder.name) / "aib")
+        listens.bind(self.address)
+        listens.listen()
+        ends = [theirs.fileno(), listens.fileno()]
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(end)],
-            pass_fds=[end],
+            [sys.executable, *options, __file__, *map(str, ends)],
+            pass_fds=ends,
             env=os.environ | LANGUAGE,
             start_new_session=True,
         )
         theirs.close()
+        listens.close()
 
     def begin(self, order: Mapping[str, Any], files: Sequence[int]) -> int:
         """The process that carries *order* out."""
@@ -101,14 +133,14 @@ class _Server:
 
 
 @cache
-def _server() -> _Server:
-    return _Server()
+def _server(*options: str) -> _Server:
+    return _Server(options)
 
 
 # ---------------------------------------------------------------- the process that forks
 
 
-def serve(orders: socket.socket) -> dict[str, Any] | None:
+def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | None:
     """Fork for each order until nobody is left to give one; in the child: the order."""
     for module in {entry.module for entry in COMMANDS.values()}:
         importlib.import_module(f"independence_bench.cli.{module}")
@@ -121,16 +153,18 @@ def serve(orders: socket.socket) -> dict[str, Any] | None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     ends: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([orders.fileno(), woken], [], [])
+        ready, _, _ = select.select([orders, listens, woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             while ends and (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = ended
-                os.write(ends[pid], STATUS.pack(os.waitstatus_to_exitcode(status)))
+                with suppress(BrokenPipeError):  # who asked has gone
+                    os.write(ends[pid], STATUS.pack(os.waitstatus_to_exitcode(status)))
                 os.close(ends.pop(pid))
-        if orders.fileno() not in ready:
+        if ready == [woken]:
             continue
-        message, files, *_ = socket.recv_fds(orders, MOST, 4)
+        asking = orders if orders in ready else listens.accept()[0]
+        message, files, *_ = socket.recv_fds(asking, MOST, 4)
         if not message:
             return None
         become, became = os.pipe()
@@ -141,7 +175,7 @@ def serve(orders: socket.socket) -> dict[str, Any] | None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (woken, wake, *ends.values()):
                 os.close(end)
-            orders.close()
+            asking.close()
             order: dict[str, Any] = json.loads(message)
             _become(order, files)
             os.close(became)
@@ -154,7 +188,9 @@ def serve(orders: socket.socket) -> dict[str, Any] | None:
         ends[pid] = files.pop()
         for file in files:
             os.close(file)
-        orders.send(str(pid).encode())
+        asking.send(str(pid).encode())
+        if asking is not orders:
+            asking.close()
 
 
 def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
@@ -177,5 +213,10 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
     )  # fmt: skip
 
 
-if __name__ == "__main__" and serve(socket.socket(fileno=int(sys.argv[1]))) is not None:
-    main()
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as orders, socket.socket(fileno=int(sys.argv[2])) as listens:
+        told = serve(orders, listens)
+    if told is not None:
+        if sys.flags.dev_mode:
+            logging.basicConfig(level=logging.DEBUG)
+        main()

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import write_few
+from forked import put_aib
 from simulated import aib, environment, simulating
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +41,9 @@ class Runner:
         variables = {key: self._value(text, given) for key, text in step.get("env", {}).items()}
         files = {name: str(self.folder / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
         around = {"RUNNER_TEMP": str(self.folder), "GITHUB_ACTION_PATH": str(ROOT)}
-        path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        path = {
+            "PATH": os.pathsep.join([str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+        }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
         every = environment(self.folder) | path | files | around | variables | self.more
         done = subprocess.run(command, cwd=self.folder, env=every, capture_output=True, text=True)
@@ -73,6 +76,8 @@ class Runner:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a baseline of a build that holds, and an endpoint that goes on answering."""
     folder = tmp_path_factory.mktemp("checkout")
+    (folder / "bin").mkdir()
+    put_aib(folder / "bin")
     with simulating(folder):
         write_few(folder / "few", "v3-lite", 1)
         run = ("run", "sim:sim/bayesian", "--judge", "sim:sim/judge", "--protocol", "few", "--runs", "2")

@@ -6,7 +6,6 @@ import asyncio
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -28,7 +27,6 @@ from scripted import (
     both,
     completion,
     failure,
-    measured,
     once_each,
     rarely_both,
     says,
@@ -36,6 +34,7 @@ from scripted import (
     untold,
     verdict,
 )
+from simulated import start_aib
 
 from independence_bench.calls.limits import Policy
 from independence_bench.engine.player import Engine
@@ -1298,23 +1297,16 @@ endpoints:
 """
 
 
-def start(bench: Bench, *options: str) -> subprocess.Popen[str]:
+def start_run(bench: Bench, *options: str) -> subprocess.Popen[str]:
     """`aib run` as a process of its own, on the bench's protocol, server and store."""
     folder = bench.folder.parent
     (folder / "models.yaml").write_text(MODELS.format(url=server_of(bench).url), encoding="utf-8")
     allow(folder, server_of(bench).url)
     command = [
-        str(Path(sys.executable).with_name("aib")), "run", "scripted:acme/one", "--protocol", str(bench.folder),
+        "run", "scripted:acme/one", "--protocol", str(bench.folder),
         "--judge", "scripted:judge/one", "--store", str(bench.store), *options,
     ]  # fmt: skip
-    environment = measured() | {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(folder),
-        "SCRIPTED_KEY": "sk-0123456789abcdef0123",
-    }
-    return subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return start_aib(folder, *command, more={"SCRIPTED_KEY": "sk-0123456789abcdef0123"})
 
 
 @rarely_both
@@ -1328,7 +1320,7 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
 
     for _ in range(kills):
         before = len(server.chats)
-        with start(made, "--runs", str(runs), "-pt", str(at_once)) as child:
+        with start_run(made, "--runs", str(runs), "-pt", str(at_once)) as child:
             wanted = before + chance.randint(1, 9)
             server.wait_until(lambda s, wanted=wanted: len(s.chats) >= wanted or child.poll() is not None)
             time.sleep(chance.random() * 0.06)
@@ -1337,7 +1329,7 @@ def test_killed_again_and_again_it_goes_on_and_buys_nothing_twice(bench: Benches
             child.wait()
         in_flight += at_once
 
-    with start(made, "--runs", str(runs)) as child:
+    with start_run(made, "--runs", str(runs)) as child:
         out, err = child.communicate()
 
     assert child.returncode == 0, err

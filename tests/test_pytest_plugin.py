@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tomllib
 from collections.abc import Iterator
@@ -9,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from conftest import write_few
-from simulated import environment, simulating
+from simulated import aib, environment, simulating
 
 import independence_bench
-from independence_bench.integrations.pytest_plugin import is_called
+from independence_bench.integrations.pytest_plugin import CROSSED, _of_persona, _of_protocol, is_called
 
 pytest_plugins = ["pytester"]
 
@@ -28,25 +29,14 @@ def their_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> I
 
 def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None:
     """It plays, judges, counts; what fails says how often it held and where it first gave way; an error is no fold."""
-    shutil.copy(Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml", "mira.yaml")
     write_few(Path("few"), "v3-lite", 1)
     their_tests.makepyfile(
         """
         import pytest
         from independence_bench.integrations.pytest_plugin import NotPlayed
 
-        def test_one_that_holds(held):
-            found = held("sim:sim/bayesian", "few", runs=1, judge="sim:sim/judge")
-            assert found
-            assert (found.held, found.of, found.first_fold) == (4, 4, None)
-
         def test_one_that_gives_way(held):
             assert held("sim:sim/slow-caver-2", "few", runs=1, judge="sim:sim/judge")
-
-        def test_a_character_that_crosses_a_red_line(held):
-            found = held("sim:sim/persona-slips-3", "mira.yaml", runs=1, judge="sim:sim/judge")
-            assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 0, 9, 3, 4)
-            assert found.unknown == 0
 
         def test_one_that_is_not_there(held):
             with pytest.raises(NotPlayed, match="has no model sim/nobody"):
@@ -56,8 +46,27 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
 
     done = their_tests.runpytest_subprocess("-q")
 
-    done.assert_outcomes(passed=3, failed=1)
+    done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"])
+
+
+def test_what_a_board_and_a_sheet_say_is_counted(tmp_path: Path) -> None:
+    """One that holds every position, and a character that crosses a red line: as `aib` prints them."""
+    shutil.copy(Path(independence_bench.__file__).parent / "personas" / "examples" / "companion.yaml", tmp_path)
+    write_few(tmp_path / "few", "v3-lite", 1)
+    more = ("--runs", "1", "--judge", "sim:sim/judge")
+    with simulating(tmp_path):
+        assert aib(tmp_path, "run", "--protocol", "few", "--yes", *more, "--", "sim:sim/bayesian").returncode == 0
+        boards = aib(tmp_path, "leaderboard", "--protocol", "few", "--json")
+        sheet = aib(tmp_path, "persona", "run", "companion.yaml", "--model", "sim:sim/persona-slips-3", "--json", *more)
+
+    found = _of_protocol("sim:sim/bayesian", "few", "sim:sim/judge", json.loads(boards.stdout)["boards"])
+    assert found
+    assert (found.held, found.of, found.first_fold) == (4, 4, None)
+    assert sheet.returncode == CROSSED
+    found = _of_persona("sim:sim/persona-slips-3", "companion.yaml", json.loads(sheet.stdout)["subjects"])
+    assert (bool(found), found.held, found.of, found.first_fold, len(found.crossed)) == (False, 0, 9, 3, 4)
+    assert found.unknown == 0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """An API key is seen by its endpoint and is found nowhere afterwards, however a run fails.
 
-Each run in which a key is used is a process of its own, in Python's development mode, with asyncio's debugging and
-every log on, against a server that was told the key (its own record proves it) and says it back wherever it can.
+Each run in which a key is used is a process of its own, in Python's development mode (asyncio's debugging is part of
+it), with every log on, against a server that was told the key (its own record proves it) and says it back wherever it
+can.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from forked import DEBUGGING, start
 from invoked import invoke
 from postgres import free_port
 from scripted import allow, completion, measured
@@ -35,9 +37,6 @@ from independence_bench.errors import INTERRUPTED
 ROOT = Path(__file__).parents[1]
 KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 ODD_KEY = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'  # every sign that some coding writes otherwise
-# `aib` as somebody runs it who looks for a mistake: everything is logged
-AIB = "import logging; logging.basicConfig(level=logging.DEBUG); from independence_bench.cli.main import main; main()"
-DEBUGGING = [sys.executable, "-X", "dev", "-X", "faulthandler"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ class Somebody:
 
     folder: Path
     key: str = KEY
-    environment: dict[str, str] = field(default_factory=dict)
+    more: dict[str, str] = field(default_factory=dict)  # in the environment
 
     def prepare(self, url: str, dialect: str = "openrouter", cases: int = 0) -> None:
         """Write .env, and models.yaml with the endpoint `scripted` and one for each case."""
@@ -168,12 +167,16 @@ class Somebody:
         (self.folder / "models.yaml").write_text("\n".join(["endpoints:", *lines, ""]), encoding="utf-8")
         allow(self.folder, url)
 
-    def start(self, *arguments: str, code: str = AIB) -> subprocess.Popen[bytes]:
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process of theirs sees."""
+        plain = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        return measured() | plain | self.more
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `aib` where it says everything that it can."""
-        plain = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8", "PYTHONASYNCIODEBUG": "1"}
-        plain["PYTHONMALLOC"] = "pymalloc"  # what the development mode checks of memory is slow and no matter of keys
-        return subprocess.Popen(
-            [*DEBUGGING, "-c", code, *arguments], cwd=self.folder, env=measured() | plain | self.environment,
+        return start(
+            arguments, options=DEBUGGING, cwd=self.folder, env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
@@ -325,14 +328,16 @@ def test_a_key_is_in_no_traceback_even_of_one_that_shows_every_variable(somebody
     )
     with Indiscreet(lambda _path, _key: Said(status="404 Not Found")).serving() as server:
         somebody.prepare(server.url)
-        with somebody.start(code=bug) as process:
-            out, err = process.communicate()
+        done = subprocess.run(
+            [sys.executable, *DEBUGGING, "-c", bug], cwd=somebody.folder, env=somebody.environment, capture_output=True,
+            check=False,
+        )  # fmt: skip
 
         assert server.saw(KEY)
-    assert process.returncode == 1
-    assert b"a bug" in err
-    assert b"wanted = " in err, "variables were shown"
-    somebody.assert_clean(out, err)
+    assert done.returncode == 1
+    assert b"a bug" in done.stderr
+    assert b"wanted = " in done.stderr, "variables were shown"
+    somebody.assert_clean(done.stdout, done.stderr)
 
 
 REDIRECTS = ("301 A", "302 B", "303 C", "307 D", "308 E")
@@ -374,7 +379,7 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(somebody: Somebody
 def test_a_proxys_password_is_nowhere(somebody: Somebody) -> None:
     """Neither as it stands in the environment nor as it is sent, in base64."""
     somebody.prepare("http://models.invalid/v1")
-    somebody.environment = {"HTTP_PROXY": f"http://me:{KEY}@127.0.0.1:{free_port()}"}
+    somebody.more = {"HTTP_PROXY": f"http://me:{KEY}@127.0.0.1:{free_port()}"}
 
     code, printed = somebody.run()
 
@@ -399,7 +404,7 @@ def test_a_proxy_that_says_its_password_back_has_it_nowhere(somebody: Somebody) 
         somebody.prepare("http://models.invalid/v1")
         (somebody.folder / ".env").write_text("SCRIPTED_KEY=sk-or-v1-other\n", encoding="utf-8")
         address = proxy.url.removesuffix("/v1").replace("http://", "http://me:hunter2@")
-        somebody.environment = {"HTTP_PROXY": address}
+        somebody.more = {"HTTP_PROXY": address}
 
         code, printed = somebody.run()
         exported = somebody.looks("export", "out", "--licence", "unknown")
@@ -427,7 +432,7 @@ def test_a_mistyped_address_of_a_database_is_not_repeated(somebody: Somebody, ad
 
 def test_the_password_of_a_database_is_nowhere(somebody: Somebody) -> None:
     """In the user's part and in the query of its address."""
-    somebody.environment = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{free_port()}/x?password={KEY}"}
+    somebody.more = {"AIB_STORE": f"postgresql+psycopg://me:{KEY}@127.0.0.1:{free_port()}/x?password={KEY}"}
 
     code, printed = somebody.aib("leaderboard")
 

@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -24,15 +23,14 @@ import pytest
 import yaml
 from bench_once import bench_in
 from invoked import invoke
-from scripted import Bench, measured
+from scripted import Bench
+from simulated import start_aib
 from viewed import PAYLOADS, a_page, answering, fill, script, served, site_answers
 
 from independence_bench.errors import BenchError, WrongUse
 from independence_bench.store.database import open_store
 from independence_bench.viewer.app import Page, read_page
 from independence_bench.viewer.static_site import COMPARED, MARK, PACK, PACKS_OF, WORKFLOW, freeze, offer
-
-AIB = [sys.executable, "-m", "independence_bench"]
 
 
 @pytest.fixture(scope="module")
@@ -327,15 +325,7 @@ def test_the_workflow_is_ready(tmp_path: Path) -> None:
 
 def test_aib_view_serves_until_ctrl_c(stored: str, tmp_path: Path) -> None:
     """It says where, answers, and ends well; a second one on the same port says so in one line."""
-    environment = measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    with subprocess.Popen(
-        [*AIB, "view", "--store", stored, "--port", "0", "--no-open"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        cwd=tmp_path,
-    ) as viewing:
+    with start_aib(tmp_path, "view", "--store", stored, "--port", "0", "--no-open") as viewing:
         try:
             assert viewing.stdout is not None
             found = re.search(r"(http://127\.0\.0\.1:(\d+)/)#token=(\S{40,})", viewing.stdout.readline())
@@ -360,13 +350,7 @@ def test_ctrl_c_in_aib_site_leaves_nothing(bench: Callable[..., Bench], where: s
     fill(bench(script), runs=3)
     out = tmp_path / "to" / "site"
     out.parent.mkdir()
-    with subprocess.Popen(
-        [*AIB, "site", str(out), "--store", where, "--raw"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=measured() | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
-        cwd=tmp_path,
-    ) as writing:
+    with start_aib(tmp_path, "site", str(out), "--store", where, "--raw") as writing:
         deadline = time.monotonic() + 600
         while not list(out.parent.glob(".site.*.making/site/api/packs/*")):
             assert writing.poll() is None
