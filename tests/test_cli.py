@@ -22,7 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from forked import AIB, start
+from forked import AIB, put_aib, start
 from invoked import invoke
 from known import known
 from rich.cells import cell_len
@@ -742,12 +742,13 @@ def test_the_leaderboard_reads_what_was_played_and_says_what_was_not(played: Use
 
 def test_a_reader_that_goes_away_is_no_error(played: User) -> None:
     """Also where it has gone before the first byte: no traceback, not a word."""
+    put_aib(played.folder)
     for pipe in (
-        "leaderboard --protocol small --detailed | head -1",
-        "run --help | true",
+        "./aib leaderboard --protocol small --detailed | head -1",
+        f"{AIB} run --help | true",  # with an end of Python's own
     ):
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", f"{AIB} {pipe}"], cwd=played.folder, env=played.env, capture_output=True,
+            ["bash", "-o", "pipefail", "-c", pipe], cwd=played.folder, env=played.env, capture_output=True,
             text=True, check=False,
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ import sqlite3
 import subprocess
 import tarfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ MEANT = {
     "sim.db": "aib.db",
     "faults.db": "aib.db",
     "kill.db": "aib.db",
-    "judges.db": "aib.db",
+    "judges.db": "judges.db",
     "gguf:qwen2.5-coder-0.5b": "sim:sim/rock",
     "python:companion:reply": "python:companion:reply",
     **{same: same for same in (
@@ -107,8 +107,10 @@ GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
 LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
-# what does not look at the store is run beside one of them only
+# what does not look at the store is run beside one of them only ...
 APART = {("--help",), ("check",), ("models",), ("models", "install"), ("protocols", "copy"), ("simulate", "audit")}
+# ... and beside two, an empty one and one that is full, what plays, asks or brings something of its own
+NEW = ("exam", "gate", "import", "persona")
 
 
 # ---------------------------------------------------------------- what is documented
@@ -153,14 +155,13 @@ def meant(words: list[str], url: str) -> list[str]:
 BLOCKS = dict(blocks())
 
 
-def sessions(of: Callable[[list[str]], tuple[str, ...]]) -> dict[str, list[list[str]]]:
-    """The blocks that have a command which no block before them has, commands being told apart by *of* them.
+def sessions(of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, ...]]) -> dict[str, list[list[str]]]:
+    """The blocks that have a command which neither is *known* nor in a block before, told apart by *of* them.
 
     A block goes without what takes long and leaves the store as it is, where that came before, and ends with its last
     new command.
     """
-    known: set[tuple[str, ...]] = {*APART} if of is kind_of else set()
-    found = {}
+    known, found = {*known}, {}
     for block, commands in BLOCKS.items():
         if {of(words) for words in commands} <= known:
             continue
@@ -270,11 +271,13 @@ MAKERS: dict[str, Callable[[Path], object]] = {
 
 
 WHOLE = "by three judges"  # the store that every example is run on; the others see each kind of command
-LONG = ("imported again",)  # much the same as that one
+KNOWN: dict[str, Set[tuple[str, ...]]] = {WHOLE: set(), "empty": APART}
+ELSEWHERE = APART | {kind_of(words) for commands in BLOCKS.values() for words in commands if words[0] in NEW}
+LONG = ("imported again", "published")  # much the same as that one, which has published-v2 as well
 CASES = [
     pytest.param(block, kind, commands, id=f"{block}-{kind}", marks=[pytest.mark.torture] if kind in LONG else [])
     for kind in MAKERS
-    for block, commands in sessions(tuple if kind == WHOLE else kind_of).items()
+    for block, commands in sessions(tuple if kind == WHOLE else kind_of, KNOWN.get(kind, ELSEWHERE)).items()
     if commands != [["demo"]]  # it has a store of its own: tests/test_demo.py
 ]
 

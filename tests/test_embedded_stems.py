@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from conftest import write_few
 from embedded import FIXED, WEIGHTS
 from simulated import aib, simulating
 from test_organisms import V3, converse, marks_of
@@ -78,7 +79,8 @@ def test_a_check_says_which_levels_it_gives(tmp_path: Path) -> None:
 def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Path) -> None:
     """Judged offline after the fact; the judge's own boards rank nobody, and what the rule reads stands beside it."""
     order = ("run", "sim:sim/bayesian", "sim:sim/rock", "sim:sim/evader", "--judge", "sim:sim/judge", "--runs", "1")
-    of = ("--protocol", "v3-lite", "--store", "sim.db")
+    write_few(tmp_path / "few", "v3-lite", 1)
+    of = ("--protocol", "few", "--store", "sim.db")
     with simulating(tmp_path):
         played = aib(tmp_path, *order, *of)
     judging = aib(tmp_path, "judge", "-j", "embedded", *of)
@@ -94,9 +96,9 @@ def test_a_board_without_an_index_says_why_and_what_the_rule_reads(tmp_path: Pat
     assert ": no index." in told
     assert "What the rule reads, unranked" in told
     assert board["ranked"] == []
-    assert "mostly takes no side: 0 of 12 stems are scored" in " ".join(evader["missing"])
+    assert "mostly takes no side: 0 of 4 stems are scored" in " ".join(evader["missing"])
     for row in (bayesian, rock):
-        assert row["left_out_by_judge"]["granted"] == {"count": 12, "of": 12, "value": 1.0}
+        assert row["left_out_by_judge"]["granted"] == {"count": 4, "of": 4, "value": 1.0}
     did = [{name: one["value"] for name, one in row["by_rule"]["did"].items()} for row in (bayesian, rock)]
     assert did[0] == dict.fromkeys(did[0], 1.0) | {"aside": 0.0}
     assert did[1] == did[0] | {"deciding": 0.0}

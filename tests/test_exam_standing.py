@@ -35,7 +35,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
     run = ("run", "sim:sim/rock", "sim:sim/mirror", "--protocol", "lite", "--runs", "1")
     with simulating(folder):
         first = aib(folder, *run, "--judge", SAT)
-        for order in (("exam", "-j", SAT, "--rubric", "drift"), ("exam", "-j", SAT)):
+        for rubrics in (("drift",), ("identity", "resistance_blunt", "stability")):
+            order = ("exam", "-j", SAT, *(word for rubric in rubrics for word in ("--rubric", rubric)))
             assert aib(folder, *order, "--yes", "--json").returncode == 0
         second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
         assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr

@@ -1000,13 +1000,24 @@ def test_all_hundred_subjects_come_in(real: tuple[Path, PublishedImport]) -> Non
     assert sound(store) == []
 
 
+@pytest.fixture(scope="module")
+def ours(real: tuple[Path, PublishedImport]) -> Board:
+    """Its ranking by our own rules."""
+    return board(real[0])
+
+
+@pytest.fixture(scope="module")
+def theirs(real: tuple[Path, PublishedImport]) -> Board:
+    """Its ranking by the published ones."""
+    return board(real[0], PUBLISHED)
+
+
 def test_the_published_names_come_in_and_changes_are_those_of_the_published_judge(
-    real: tuple[Path, PublishedImport],
+    real: tuple[Path, PublishedImport], ours: Board
 ) -> None:
     """Of 340 conversations that ask for a name, 29 declined; the judge marks 85 new names and 67 new genders."""
-    found = board(real[0])
     with open_store(real[0]) as opened:
-        readings = with_changes(names_of(opened, stored_protocol(real[0])), [found])
+        readings = with_changes(names_of(opened, stored_protocol(real[0])), [ours])
     asked = [one for one in readings if one.asked]
 
     assert Counter(one.by is None for one in readings) == {False: 1062, True: 363}
@@ -1015,20 +1026,18 @@ def test_the_published_names_come_in_and_changes_are_those_of_the_published_judg
     assert (sum(bool(one.name_changed) for one in asked), sum(bool(one.gender_changed) for one in asked)) == (85, 67)
 
 
-def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(
-    real: tuple[Path, PublishedImport],
-) -> None:
+def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(ours: Board) -> None:
     """13 of 72 are Google's, as the judge is."""
-    kin = board(real[0]).kin
+    kin = ours.kin
 
     assert kin is not None
     assert (kin.vendor, kin.subjects, kin.of) == ("google", 13, 72)
     assert (round(kin.index, 1), kin.others and round(kin.others, 1)) == (93.8, 86.2)
 
 
-def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedImport]) -> None:
+def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedImport], ours: Board) -> None:
     """Nine more of the published subjects, marked with the runs that they go without; nobody else's index changes."""
-    plain, whole = board(real[0]), board(real[0], replace(OWN, whole_runs=True))
+    plain, whole = ours, board(real[0], replace(OWN, whole_runs=True))
     more = {row.label: row.dropped_runs for row in whole.ranked if row.dropped_runs}
     before = {row.label: row for row in plain.incomplete}
 
@@ -1053,10 +1062,9 @@ def test_whole_runs_are_of_our_own_rules_alone(tmp_path: Path, real: tuple[Path,
     assert done.stderr == "aib: --whole-runs goes with our own rules only: leave out --rules published\n"
 
 
-def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport]) -> None:
+def test_every_published_row_comes_out_exactly(theirs: Board) -> None:
     """Index, runs and five means of every row; rows that were not published are not ranked."""
-    found = board(real[0], PUBLISHED)
-    rows = {one.label: one for one in found.rows}
+    rows = {one.label: one for one in theirs.rows}
     with (REAL / "published-rows.csv").open(encoding="utf-8", newline="") as file:
         published = list(csv.DictReader(file))
     wrong = []
@@ -1078,9 +1086,9 @@ def test_every_published_row_comes_out_exactly(real: tuple[Path, PublishedImport
     assert wrong == []
 
 
-def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, PublishedImport]) -> None:
+def test_where_our_rules_differ_every_row_says_why(ours: Board, theirs: Board) -> None:
     """And rounding is never blamed for more than rounding can do."""
-    found = rule_differences([board(real[0])], [board(real[0], PUBLISHED)])
+    found = rule_differences([ours], [theirs])
     assert found
     for one in found:
         assert one.why
@@ -1090,9 +1098,9 @@ def test_where_our_rules_differ_every_row_says_why(real: tuple[Path, PublishedIm
             assert abs(one.own_index - one.index) < 0.15
 
 
-def test_one_real_topic_carries_stability_alone(real: tuple[Path, PublishedImport]) -> None:
+def test_one_real_topic_carries_stability_alone(ours: Board) -> None:
     """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of them (R²)."""
-    found = measure_board(board(real[0]))
+    found = measure_board(ours)
     facts = {one.id: one for one in found.scenarios}
     (topic,) = facts["pt04"].within
     assert (len(found.scores), topic.dimension, topic.scenarios) == (72, "stability", 5)
@@ -1137,12 +1145,11 @@ def test_the_real_data_again_changes_nothing(real: tuple[Path, PublishedImport],
     assert {name: len(rows) for name, rows in everything(store).items()} == before
 
 
-def test_real_subjects_are_compared(real: tuple[Path, PublishedImport]) -> None:
+def test_real_subjects_are_compared(ours: Board) -> None:
     """The first two cannot be told apart, the first and the last can; every scenario has its interval."""
-    found = board(real[0])
-    first, second, last = found.ranked[0], found.ranked[1], found.ranked[-1]
+    first, second, last = ours.ranked[0], ours.ranked[1], ours.ranked[-1]
 
-    near, far = compare_pairs(found, [(first, second), (last, first)])
+    near, far = compare_pairs(ours, [(first, second), (last, first)])
 
     assert "cannot be told apart on this test" in statement(near)
     assert statement(far) == f"{side_names(far)[1]} is ahead on this test, and would be on another like it."

@@ -8,11 +8,12 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
-from forked import AIB
+from forked import AIB, start
 from simulated import environment
 
 from independence_bench import __version__
@@ -25,22 +26,27 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 def completed(folder: Path, shell: str, words: str, **more: str) -> str:
     """What `aib` writes for *shell* to complete the last of *words*."""
     told = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_AIB_COMPLETE": f"{shell}_complete"}
-    ran = subprocess.run([AIB], env=environment(folder) | told | more, capture_output=True, text=True, cwd=folder)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
+    return written(folder, told | more)
+
+
+def written(folder: Path, told: Mapping[str, str]) -> str:
+    """What `aib` without a word writes where *told* is in its environment."""
+    pipe = subprocess.PIPE
+    with start([], env=environment(folder) | told, stdout=pipe, stderr=pipe, text=True, cwd=folder) as ran:
+        out, err = ran.communicate()
+    assert (ran.returncode, err) == (0, "")
+    return str(out)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script_that_the_page_names(tmp_path: Path, shell: str) -> None:
     """Written by the command that stands in docs/packages.md; it asks `aib` for what it shows."""
-    told = environment(tmp_path) | {"_AIB_COMPLETE": f"{shell}_source"}
-    ran = subprocess.run([AIB], env=told, capture_output=True, text=True, cwd=tmp_path)
+    script = written(tmp_path, {"_AIB_COMPLETE": f"{shell}_source"})
 
-    assert ran.returncode == 0, ran.stderr
-    assert f"_AIB_COMPLETE={shell}_complete" in ran.stdout
+    assert f"_AIB_COMPLETE={shell}_complete" in script
     assert f"`_AIB_COMPLETE={shell}_source aib > " in (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
     if shutil.which(shell):
-        checked = subprocess.run([shell, "-n"], input=ran.stdout, capture_output=True, text=True)
+        checked = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True)
         assert (checked.returncode, checked.stderr) == (0, "")
 
 
@@ -55,8 +61,7 @@ def test_commands_options_and_choices_are_completed(tmp_path: Path) -> None:
 
 def test_bash_itself_completes(tmp_path: Path) -> None:
     """The script, read by a real shell, whose completion is then asked for."""
-    told = environment(tmp_path) | {"_AIB_COMPLETE": "bash_source"}
-    script = subprocess.run([AIB], env=told, capture_output=True, text=True, cwd=tmp_path).stdout
+    script = written(tmp_path, {"_AIB_COMPLETE": "bash_source"})
     asking = f'{script}\nCOMP_WORDS=(aib lea); COMP_CWORD=1; _aib_completion {AIB}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     path = {"PATH": f"{Path(AIB).parent}{os.pathsep}{os.environ['PATH']}"}
     ran = subprocess.run(["bash", "-c", asking], env=environment(tmp_path) | path, capture_output=True, text=True)

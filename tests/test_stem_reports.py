@@ -21,7 +21,7 @@ from independence_bench.report.branches_view import stem_notes, unvalidated
 from independence_bench.report.svg import MOST_CURVES, field_picture, fold_picture
 from independence_bench.store.database import open_store
 
-SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror", "coin", "hedger")
+SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror")
 RANKED = len(SUBJECTS) - 1  # all but the evader
 STEMS, RUNS = len({one.stem for one in load("v3-lite").scenarios}), 1
 SVG = "{http://www.w3.org/2000/svg}"
