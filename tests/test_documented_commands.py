@@ -158,8 +158,8 @@ BLOCKS = dict(blocks())
 def sessions(of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, ...]]) -> dict[str, list[list[str]]]:
     """The blocks that have a command which neither is *known* nor in a block before, told apart by *of* them.
 
-    A block goes without what takes long and leaves the store as it is, where that came before, and ends with its last
-    new command.
+    Of what came before, a block goes without what takes long and leaves the store as it is, and has one of a kind; it
+    ends with its last new command.
     """
     known, found = {*known}, {}
     for block, commands in BLOCKS.items():
@@ -168,7 +168,7 @@ def sessions(of: Callable[[list[str]], tuple[str, ...]], known: Set[tuple[str, .
         kept: list[list[str]] = []
         for words in commands:
             new = of(words) not in known
-            if new or kind_of(words) not in LOOKS | APART:
+            if new or kind_of(words) not in LOOKS | APART | {kind_of(before) for before in kept}:
                 kept.append(words)
             if new:
                 found[block] = [*kept]
