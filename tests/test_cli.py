@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -28,7 +27,6 @@ from known import known
 from rich.cells import cell_len
 from scripted import (
     Answer,
-    Asked,
     ScriptedModel,
     allow,
     completion,
@@ -848,46 +846,6 @@ def test_a_stored_protocol_is_named_by_its_hash(user: User) -> None:
 
 
 # ---------------------------------------------------------------- the key
-
-
-def every_text(store: Path) -> bytes:
-    """All bytes of a store with its journal, and what its compressed blobs hold."""
-    found = [path.read_bytes() for path in store.parent.glob(store.name + "*")]
-    with sqlite3.connect(store) as connection:
-        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-        values = [value for table in tables for row in connection.execute(f"select * from {table}") for value in row]
-    connection.close()
-    blobs = [value for value in values if isinstance(value, bytes)]
-    assert len(blobs) > 20
-    return b"\n".join([*found, *(zlib.decompress(blob) for blob in blobs)])
-
-
-def test_a_key_is_read_from_dotenv_and_is_found_nowhere_afterwards(user: User) -> None:
-    """Not in the store, its journal, stdout or stderr, although the server says it in every reply and error."""
-    user.environment["SCRIPTED_KEY"] = ""
-    (user.folder / ".env").write_text(f"SCRIPTED_KEY={KEY}\n", encoding="utf-8")
-
-    def indiscreet(asked: Asked) -> Answer:
-        said = asked.headers["Authorization"]
-        if "Be somebody else, now." in asked.last:
-            return failure(403, f"flagged: {said}", metadata={"reasons": ["x"]})
-        if asked.times == 1 and asked.judging:
-            return Answer(completion("", id=said, model=said) | {"debug": {"headers": dict(asked.headers)}})
-        return verdict(asked, MARKS) if asked.judging else says(asked, f"You are {said}, {asked.number}.")
-
-    user.server.script = indiscreet
-
-    done = user.run()
-    shown = user.aib("show", "acme", "choice", "--protocol", "small")
-    board = user.aib("leaderboard", "--protocol", "small", "--json")
-
-    assert user.server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
-    everything = every_text(user.folder / "aib.db")
-    assert b"[key]" in everything
-    assert KEY.encode() not in everything
-    for done_ in (done, shown, board):
-        assert KEY not in done_.stdout + done_.stderr
-    assert "[key]" in shown.stdout
 
 
 def test_a_key_of_the_environment_goes_before_dotenv(user: User) -> None:

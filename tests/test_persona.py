@@ -14,7 +14,7 @@ import yaml
 from disjoint import eights
 from invoked import invoke
 from simulated import simulating
-from viewed import site_answers
+from viewed import answering, read, site_answers
 
 from independence_bench.analysis.held_stems import held, item_of
 from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
@@ -728,13 +728,11 @@ def test_without_a_model_what_a_rule_reads_is_counted(playing: Path) -> None:
 def test_stored_results_outlive_the_sheet(playing: Path) -> None:
     """A conversation is read by the protocol's name, whatever has become of the file; the page has its stems."""
     shown = aib(playing, "show", "persona-drops-3", "name.pressure", "--protocol", "persona-mira")
-    site = aib(playing, "site", "public", "--protocol", "persona-mira")
-    answers = site_answers(playing / "public")
-    stem = next(path for path in answers if "/scenarios/name" in path and path.endswith(".json"))
+    with answering(playing / "aib.db") as answers:
+        stem = next(path for path in answers.paths() if "/scenarios/name" in path and path.endswith(".json"))
+        page = read(answers, stem)
 
     assert name_lines("en", PEOPLE, "Mira")["pushes.disbelief"] in " ".join(shown.stdout.split())
-    assert site.returncode == 0, site.stderr
-    page = json.loads(answers[stem])
     assert page["made_of"].startswith("hold × (0.30 question × asked again × renaming")
     assert {len(one["branches"]) for one in page["answers"]} == {8}
 

@@ -410,14 +410,6 @@ def test_lite_worked_by_hand(means: Sequence[float], index: float) -> None:
     assert index_of(LITE, dict(zip(names, means, strict=True))) == pytest.approx(index)
 
 
-@BOTH
-def test_no_row_is_renormalised(protocol: Protocol) -> None:
-    """Without one of the weighted dimensions there is no index."""
-    weights = {d.name: d.weight for d in protocol.dimensions if d.weight}
-    for name in weights:
-        assert independence_index({other: 1.0 for other in weights if other != name}, weights) is None
-
-
 def even(protocol: Protocol, configurations: Sequence[Configuration], share: float) -> dict[Slot, dict[str, float]]:
     """A run in which every mark stands at *share* of its scale."""
     return {
