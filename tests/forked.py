@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -112,8 +113,7 @@ class _Server:
     def __init__(self, options: Sequence[str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listens = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._folder = tempfile.TemporaryDirectory()
-        self.address = str(Path(self._folder.name) / "aib")
+        self.address = str(Path(tempfile.mkdtemp(prefix="aib-")) / "forks")  # a short path; the server takes it away
         listens.bind(self.address)
         listens.listen()
         ends = [theirs.fileno(), listens.fileno()]
@@ -215,8 +215,11 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:
 
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as orders, socket.socket(fileno=int(sys.argv[2])) as listens:
+        folder = Path(listens.getsockname()).parent
         told = serve(orders, listens)
-    if told is not None:
+    if told is None:
+        shutil.rmtree(folder)
+    else:
         if sys.flags.dev_mode:
             logging.basicConfig(level=logging.DEBUG)
         main()

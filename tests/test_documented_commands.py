@@ -344,7 +344,7 @@ def test_documented_commands_end_well(
     shutil.copy(shelf.store(kind), "aib.db")
     for words in commands:
         arguments = meant(words, shelf.url)
-        if arguments[0] in ("view", "site") and kind not in (*LONG, "published") and "--protocol" not in arguments:
+        if arguments[0] in ("view", "site") and kind not in LONG and "--protocol" not in arguments:
             arguments += ["--protocol", "lite"]  # the pages of one protocol are enough
         if arguments[:2] == ["models", "install"] and not pins()[arguments[2]].path.exists():
             continue  # it would be fetched from elsewhere
