@@ -107,10 +107,8 @@ GROUPS = ("persona", "protocols", "simulate")
 # with them a command takes another way through the program
 OTHERWISE = {"--jury", "--cheapest-jury", "--by", "--rules", "--baseline", "--add-runs", "--undo"}
 LOOKS = {("demo",), ("view",), ("site",), ("generate-report",), ("audit",), ("extract-names",)}
-# what does not look at the store is run beside one of them only ...
+# what does not look at the store is run beside one of them only
 APART = {("--help",), ("check",), ("models",), ("models", "install"), ("protocols", "copy"), ("simulate", "audit")}
-# ... and beside two, an empty one and one that is full, what plays, asks or brings something of its own
-NEW = ("exam", "gate", "import", "persona")
 
 
 # ---------------------------------------------------------------- what is documented
@@ -271,13 +269,11 @@ MAKERS: dict[str, Callable[[Path], object]] = {
 
 
 WHOLE = "by three judges"  # the store that every example is run on; the others see each kind of command
-KNOWN: dict[str, Set[tuple[str, ...]]] = {WHOLE: set(), "empty": APART}
-ELSEWHERE = APART | {kind_of(words) for commands in BLOCKS.values() for words in commands if words[0] in NEW}
-LONG = ("imported again", "published")  # much the same as that one, which has published-v2 as well
+LONG = ("imported again",)  # much the same as that one
 CASES = [
     pytest.param(block, kind, commands, id=f"{block}-{kind}", marks=[pytest.mark.torture] if kind in LONG else [])
     for kind in MAKERS
-    for block, commands in sessions(tuple if kind == WHOLE else kind_of, KNOWN.get(kind, ELSEWHERE)).items()
+    for block, commands in sessions(*((tuple, set()) if kind == WHOLE else (kind_of, APART))).items()
     if commands != [["demo"]]  # it has a store of its own: tests/test_demo.py
 ]
 
@@ -344,7 +340,7 @@ def test_documented_commands_end_well(
     shutil.copy(shelf.store(kind), "aib.db")
     for words in commands:
         arguments = meant(words, shelf.url)
-        if arguments[0] in ("view", "site") and kind not in LONG and "--protocol" not in arguments:
+        if arguments[0] in ("view", "site") and kind not in (*LONG, "published") and "--protocol" not in arguments:
             arguments += ["--protocol", "lite"]  # the pages of one protocol are enough
         if arguments[:2] == ["models", "install"] and not pins()[arguments[2]].path.exists():
             continue  # it would be fetched from elsewhere
