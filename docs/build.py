@@ -31,7 +31,7 @@ import yaml
 from mathml import equations_json
 from typescript import typescript
 
-from independence_bench.cli.main import cli
+from independence_bench.cli.main import GROUPS, cli
 from independence_bench.dataset.schema import EXPORT_TABLES
 from independence_bench.models.endpoints import SHIPPED, ModelsFile
 from independence_bench.protocol.file_formats import json_schemas
@@ -82,20 +82,29 @@ def shared_options(every: Iterable[dict[Option, str]]) -> list[Option]:
     return [option for option, name in counts if found.get(name) == option]
 
 
-def help_of(command: click.Command, context: click.Context, shared: Container[Option]) -> str:
-    """The help of *command* as Markdown; its options in *shared* are only named."""
+def help_of(command: click.Command, context: click.Context, shared: Container[Option], told: dict[Option, str]) -> str:
+    """The help of *command* as Markdown, without what stands elsewhere on the page.
+
+    Its options in *shared* are only named, and so are those in *told*: option -> the command that has explained it,
+    where its own are added. A group's commands have sections of their own.
+    """
     formatter = context.make_formatter()
     command.format_usage(context, formatter)
     command.format_help_text(context, formatter)
     mine = options(command, context)
-    if own := [option for option in mine if option not in shared]:
+    if own := [option for option in mine if option not in shared and option not in told]:
         with formatter.section("Options"):
             formatter.write_dl(own)
-    if isinstance(command, click.Group):
-        command.format_commands(context, formatter)
     text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
-    named = ", ".join(f"`{name}`" for option, name in mine.items() if option in shared)
-    return text + (f"\n{textwrap.fill(f'And {named}.', 120, break_on_hyphens=False)}\n" if named else "")
+    named = [f"`{name}`" for option, name in mine.items() if option in shared]
+    named += [f"`{name}` of `{told[option]}`" for option, name in mine.items() if option in told]
+    told |= dict.fromkeys(own, context.info_name or "")
+    if context.parent is None and isinstance(command, type(cli)):  # `aib` itself
+        text += "".join(
+            f"\n{title}: {', '.join(f'[{one}](#aib-{one})' for one in group)}.\n" for title, group in GROUPS.items()
+        )
+    also = textwrap.fill(f"And {', '.join(named)}.", 120, break_on_hyphens=False)
+    return f"{text}\n{also}\n" if named else text
 
 
 def command_line() -> tuple[Path, str]:
@@ -104,7 +113,8 @@ def command_line() -> tuple[Path, str]:
     shared = shared_options(options(*one) for one in every)
     cells = ((name.replace("|", "\\|"), said.replace("|", "\\|")) for name, said in shared)
     rows = "\n".join(f"| `{name}` | {said} |" for name, said in cells)
-    parts = [f"{CLI_HEAD}{rows}\n", *(help_of(*one, shared) for one in every)]
+    told: dict[Option, str] = {}
+    parts = [f"{CLI_HEAD}{rows}\n", *(help_of(*one, shared, told) for one in every)]
     return ROOT / "docs" / "cli.md", "\n".join(parts)
 
 
