@@ -89,14 +89,15 @@ def help_of(command: click.Command, context: click.Context, shared: Container[Op
     where its own are added. A group's commands have sections of their own.
     """
     formatter = context.make_formatter()
-    command.format_usage(context, formatter)
+    if arguments := [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]:
+        formatter.write(f"Usage: {context.info_name} {' '.join(arguments)}\n")
     command.format_help_text(context, formatter)
     mine = options(command, context)
     if own := [option for option in mine if option not in shared and option not in told]:
         with formatter.section("Options"):
             formatter.write_dl(own)
-    text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().rstrip()}\n```\n"
-    named = [f"`{name}`" for option, name in mine.items() if option in shared]
+    text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().strip(chr(10)).rstrip()}\n```\n"
+    named = [f"`{name}`" for option, name in mine.items() if option in shared and name != "--store"]
     named += [f"`{name}` of `{told[option]}`" for option, name in mine.items() if option in told]
     told |= dict.fromkeys(own, context.info_name or "")
     if context.parent is None and isinstance(command, type(cli)):  # `aib` itself
@@ -125,7 +126,8 @@ Made from `aib --help` and its commands by `make docs`.
 
 ## Options of several commands
 
-Options that several commands have are explained here; each command names its own after *And*. `--help` belongs to all.
+Options that several commands have are explained here; each command names its own after *And*, all but `--help` and
+`--store` (of every command with a store).
 
 | option | |
 |---|---|
