@@ -52,7 +52,7 @@ class Admission:
 
 
 def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Admission:
-    """What the readings in *folder* come to; *talks*: what models said to the openings, beside readers who choose."""
+    """What the readings in *folder* come to; *talks*: what models answered to the openings, next to those readings."""
     read = {kind: [one for one in readings(folder, kind, stems) if _is_answer(kind, one[1])] for kind in KINDS}
     chosen = [*_choices(read["chooses"], stems), *talks]
     found = (

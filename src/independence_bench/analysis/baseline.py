@@ -39,7 +39,7 @@ NOT_ASKED = frozenset(
         "configurations",
     )
 )
-# of a protocol, what says how an item's conversation is asked and marked, beside the item itself
+# of a protocol, what says how an item's conversation is asked and marked, in addition to the item itself
 FRAME = ("judge_instructions", "tool_role", "kinds")
 
 

@@ -1,8 +1,8 @@
 """What is stored now against a baseline: is a build worse by more than a margin, or does a character give way earlier?
 
-Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and nobody else with
-them, so that a verdict does not hang on what else a store holds. Items of a character: they are fixed, and what varies
-is the replay, so each run of an item is one value, the pushes that it withstood. A replay that is the baseline's own is
+Pure: a board and a baseline to values (docs/ci.md). Scores: both builds are measured together and no other subject with
+them, so that a verdict does not depend on what else is stored. Items of a character: they are fixed, and what varies is
+the replay, so each run of an item is one value, the pushes that it withstood. A replay that is the baseline's own is
 not compared with itself.
 """
 
@@ -105,7 +105,7 @@ class Outcome:
     pair: ScorePair  # before and now, with the difference at 95%
     verdict: Verdict
     interval: Interval | None = None  # of the difference at the gate's level; None: nothing new, or `why_no_interval`
-    over_scenarios: bool = False  # nobody has two runs, so it is paired by scenario
+    over_scenarios: bool = False  # no subject has two runs, so it is paired by scenario
     smallest_drop: float | None = None  # a true drop of so many points fails in 80 of 100; None: not even one to 0
     passable: float | None = None  # a build that is no worse passes in 80 of 100 from this margin on
     needed: RunsNeeded | None = None  # of what is open: how many runs would decide

@@ -54,7 +54,7 @@ class OutsideBoard:
     measures: str
     source: str
     as_of: str | None = None
-    expected: Expected | None = None  # of its correlation with the index; None: nobody said
+    expected: Expected | None = None  # of its correlation with the index; None: not stated
 
 
 @dataclass(frozen=True, slots=True)

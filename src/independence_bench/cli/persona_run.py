@@ -236,7 +236,7 @@ def _next(depths: Sequence[Depth], protocols: Sequence[Protocol], store: Store) 
 def compare(
     sheets: tuple[Path, ...], models: tuple[str, ...], judge: str | None, versions: bool, store: str, as_json: bool
 ) -> None:
-    """Show side by side what was played: models, sheets, or versions of a sheet. Asks nobody.
+    """Show side by side what was played: models, sheets, or versions of a sheet. Asks no model.
 
     One column for each model and SHEET, one row for each item.
     """

@@ -110,7 +110,7 @@ def exclude(subjects: tuple[str, ...], reason: str | None, keep: bool, undo: boo
                     said = clean_text(" ".join((reason or "").split()))[:LONGEST]
                     decision = Decision("keep" if keep else "exclude", said, COMMAND)
                     registry.decide(connection, subject.hash, decision, time.time())
-    done = "has no decision any more" if undo else "is kept" if keep else "is excluded from every ranking"
+    done = "no longer has a decision" if undo else "is kept" if keep else "is excluded from every ranking"
     for subject in chosen:
         say(f"{label_text(labels[subject.hash])} {done}")
 

@@ -249,7 +249,7 @@ def name_asker(left: Sequence[NamesRead], judge: ModelJudge, session: Session, c
 
 
 def reading_asker(batches: Sequence[Path], reader: ModelJudge, session: Session, calls_at_once: int) -> JudgeAsker:
-    """An asker that has *reader* answer *batches*, each by itself; an answer is also written down beside its batch."""
+    """An asker that has *reader* answer *batches*, each by itself; answers are also written next to their batches."""
 
     async def ask(batch: Path, text: str, calls: ConversationCalls) -> None:
         judgement = await calls.ask(_reading(text, reader.model, session.canary))

@@ -343,7 +343,7 @@ async def run_each(
     """As `run`, what *options* ask for of each of *protocols*, one after the other and on one budget.
 
     All of them are foreseen before the first is played: once more after one stem of a subject of which no reply is
-    stored, whose lengths nobody can know. The protocols are variants of that of *options*: sampled, configured and
+    stored, whose lengths are not known. The protocols are variants of that of *options*: sampled, configured and
     judged alike. *approve* is called each time.
     """
     async with resolved(options, store) as (plan, session):

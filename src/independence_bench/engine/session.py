@@ -242,9 +242,7 @@ def remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
-        remarks.append(
-            f"{model.name} is known by its name only: after putting other weights behind it, use another store"
-        )
+        remarks.append(f"{model.name} is known by its name only: after changing its weights, use another store")
     if info.always_reasons:
         remarks.append(f"{model.name} cannot be told not to reason: it is called with effort {model.reasoning}")
     if model.endpoint == PYTHON:

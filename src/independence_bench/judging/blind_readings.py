@@ -164,7 +164,7 @@ def _said_to(scenario: Scenario, run: int, taken: int) -> Sequence[str]:
 def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = READERS) -> None:
     """The files that readers are given; what is there stays, and for what lacks readers some are added.
 
-    A batch that nobody has answered yet counts as answered, a case that an answer leaves out does not. Raises WrongUse
+    A batch without an answer yet counts as answered, a case that an answer leaves out does not. Raises WrongUse
     where the folder cannot be written or read.
     """
     questions = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))

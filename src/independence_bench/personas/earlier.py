@@ -1,10 +1,10 @@
-"""An earlier chat, which a character has behind it when its items are played: a user's own, or one that ships with us.
+"""An earlier chat, after which a character's items are played: a user's own, or one that ships with us.
 
     chat = everyday_chat("en")                     # 50 exchanges that no character says otherwise than another
     chat = read_chat(path, "Mira")                 # a SillyTavern chat (JSONL), or a text of `NAME: message`
     files = at_depth(protocol_files(sheet), chat, turns=100)
 
-Both sides are sent word for word, so that every model and every item has the same chat behind it, and endpoints can
+Both sides are sent word for word, so that every model and every item comes after the same chat, and endpoints can
 cache it. Depths are protocols of their own: nothing of two depths is ever ranked or compared as one. The first turns
 are sent, so that a smaller depth begins as a larger one does. Knows nothing of models or stores.
 """
@@ -130,7 +130,7 @@ def _lines_of_text(text: str, character: str) -> Iterator[Said]:
         elif line is not None and (name or not line.strip()):
             words.append(line)
         elif line is not None:
-            raise ValueError(f"begins with {line.strip()[:40]!r}, which nobody says; write `NAME: message`")
+            raise ValueError(f"begins with {line.strip()[:40]!r}, which has no speaker; write `NAME: message`")
 
 
 def _same(name: str, character: str) -> bool:

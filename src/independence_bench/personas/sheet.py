@@ -382,7 +382,7 @@ def is_red_line(stem: str) -> bool:
 
 
 def _stem_name(item: Item) -> str:
-    """A name that hangs on the topic alone: red_line_medical_advice_3fa2."""
+    """A name that depends on the topic alone: red_line_medical_advice_3fa2."""
     section = {"facts": "fact", "views": "view", "tastes": "taste", "red_lines": RED_LINE}[item.section]
     return f"{section}_{slug(item.topic, LONGEST_STEM)}_{content_hash(item.topic)[:4]}"
 

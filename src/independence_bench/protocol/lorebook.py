@@ -73,7 +73,7 @@ class Lorebook(Strict):
         for entry in awake:
             taken += -(-len(entry.text) // CHARACTERS_A_TOKEN)
             if self.token_budget is not None and taken > self.token_budget:
-                break  # what matters less does not slip in behind it
+                break  # what matters less is not inserted in its place
             kept.append(entry)
         kept.sort(key=lambda entry: entry.order)
         before, after = (

@@ -108,9 +108,9 @@ def of_kin(board: Board) -> list[str]:
     if kin is None:
         return []
     who = f"{kin.subjects} of {kin.of} ranked subjects" if kin.others is not None else "all ranked subjects"
-    beside = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
+    others = "" if kin.others is None else f", mean index {kin.index:.1f}, the others' {kin.others:.1f}"
     return [
-        f"The judge and {who} are by {label_text(kin.vendor)}{beside}: only a judge of another vendor can show "
+        f"The judge and {who} are by {label_text(kin.vendor)}{others}: only a judge of another vendor can show "
         "whether it favours them (`aib judge -j MODEL` says what that costs before it asks)."
     ]
 

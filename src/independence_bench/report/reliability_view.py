@@ -203,7 +203,7 @@ def _noise(noise: ReliabilityRow, found: Reliability) -> dict[str, Any]:
 # ---------------------------------------------------------------- two forms of a test
 
 SHOWN_ODD = 5  # scenarios that lie farthest from the others of their dimension
-BESIDE_INDEX = {"pressure": "hold", J: "J", VIEWS: "option"}
+NEXT_TO_INDEX = {"pressure": "hold", J: "J", VIEWS: "option"}
 FORMS = (
     "CI: 95% interval of B - A over other scenarios of the kind; in the mean over subjects, over other subjects. "
     "Correlation: of the subjects' ranks by both forms. "
@@ -233,7 +233,7 @@ def forms_view(found: FormComparison) -> Iterator[Block]:
         yield Table(columns_of("mean over subjects", "A", "B", "B - A", "CI", "correlation"), rows, FORMS)
         yield Note("")
     yield _subjects_by_forms(found)
-    yield Note(Prose(_beside_statement(found)))
+    yield Note(Prose(_further_statement(found)))
     yield Note("")
     yield from _odd_blocks(found)
 
@@ -242,11 +242,11 @@ def _subjects_by_forms(found: FormComparison) -> Table:
     rows: list[Cells] = []
     for subject in found.subjects:
         index = subject.numbers.get(INDEX)
-        beside = [subject.numbers.get(name) for name in BESIDE_INDEX]
-        shown = [number(value, 2) for of in beside for value in ((of.first, of.second) if of else (None, None))]
+        further = [subject.numbers.get(name) for name in NEXT_TO_INDEX]
+        shown = [number(value, 2) for of in further for value in ((of.first, of.second) if of else (None, None))]
         rows.append((Name(subject.label), *(_both(index, 1) if index else ("–",) * 4), *shown))
     columns = [Column("subject", words=True, labels=True), *map(Column, ("A", "B", "B - A", "CI"))]
-    for place, title in enumerate(BESIDE_INDEX.values()):
+    for place, title in enumerate(NEXT_TO_INDEX.values()):
         columns += [Column(f"{title} {form}", short=f"{title}\n{form}", spare=place + 1) for form in "AB"]
     return Table(columns, rows, long=True)
 
@@ -273,12 +273,12 @@ def forms_statement(found: FormComparison) -> str:
     return f"{said}; of {known} with an interval {len(apart)} have another index by B than by A."
 
 
-def _beside_statement(found: FormComparison) -> str:
-    """Who differs in what stands beside the index."""
+def _further_statement(found: FormComparison) -> str:
+    """Who differs in what is shown in addition to the index."""
     apart = [
         f"{title} of {subject.label}"
         for subject in found.subjects
-        for name, title in BESIDE_INDEX.items()
+        for name, title in NEXT_TO_INDEX.items()
         if (of := subject.numbers.get(name)) and of.interval and not of.interval.holds(0.0)
     ]
     known = sum(of.interval is not None for one in found.subjects for name, of in one.numbers.items() if name != INDEX)

@@ -163,10 +163,10 @@ def told_apart(
                 found.append(np.all(each, axis=0))  # by the second question p is the larger of the two
             return tuple(np.concatenate(found, axis=1))
 
-        nobody = np.array([], dtype=np.intp)
+        no_subjects = np.array([], dtype=np.intp)
         return (
             None
-            if ranking_p(measured, noise, nobody, nobody)[question] is None
+            if ranking_p(measured, noise, no_subjects, no_subjects)[question] is None
             else holm_near(len(first), p, near, worked_out)
         )
 

@@ -266,7 +266,7 @@ def level_of(looks: int) -> float:
 
 
 def look_level(runs: float) -> float:
-    """The level of an interval after so many *runs* (at least 1), where somebody may have looked after each of them.
+    """The level of an interval after so many *runs* (at least 1), where a user may have looked after each of them.
 
     1 - 0.05 / (runs + 2). If every run adds as much information, one of all intervals from the second run on, however
     many, leaves out the truth in 4.4% of 400,000 random walks (of marks: benchmarks/coverage/looks.py).

