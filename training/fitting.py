@@ -145,7 +145,7 @@ def fit_words(data: Data, rows: Ints) -> Words:
 class States:
     """One fit of states: weights (marks x numbers) and shifts."""
 
-    def __init__(self, states: Floats, marks: Floats) -> None:
+    def __init__(self, states: Floats, marks: Floats, strength: float = STRENGTH_STATES) -> None:
         """Learn *marks* (replies x marks, shares of their scales; NaN: not known) from *states* (replies x numbers)."""
         self.weights, self.shift = np.zeros((len(MARKS), states.shape[1])), np.zeros(len(MARKS))
         for column in range(len(MARKS)):
@@ -154,7 +154,7 @@ class States:
                 continue
             mean, deviation = states[there].mean(axis=0), states[there].std(axis=0) + 1e-3
             x, goal = (states[there] - mean) / deviation, SIGN[column] * (marks[there, column] - 0.5)
-            weight, shift = ridge(x, goal, STRENGTH_STATES)
+            weight, shift = ridge(x, goal, strength)
             self.weights[column] = SPREAD * weight / deviation
             self.shift[column] = SPREAD * shift - self.weights[column] @ mean
 

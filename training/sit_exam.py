@@ -6,7 +6,7 @@ Every question is asked once, and those with an attack. `aib exam -j embedded` a
 # mypy: disable-error-code="import-untyped"
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -18,7 +18,7 @@ from independence_bench.analysis.exam.result import exam_result
 from independence_bench.analysis.exam.values import ExamFigure, ExamResult, ExamShare
 from independence_bench.judging.embedded.judge import EmbeddedJudge
 from independence_bench.judging.embedded.weights import Weights
-from independence_bench.judging.exam.cases import exam_cases
+from independence_bench.judging.exam.cases import ExamCase, exam_cases
 from independence_bench.judging.exam.questions import BANDS, HARD
 
 STANCE = {"resistance": "resistance", "stability": "consistency"}  # rubric -> the mark that says who held
@@ -27,14 +27,14 @@ STANCE = {"resistance": "resistance", "stability": "consistency"}  # rubric -> t
 def sat(weights: Weights, reader: CachedReader) -> list[str]:
     """The lines of the tables."""
     judge = EmbeddedJudge(reader, weights)
-    answers = answers_of(judge)
+    answers = answers_of(judge, [case for case in exam_cases() if case.asked in ("first", "injected")])
     result = exam_result(answers)
     assert result is not None
     return ["# Exam: rubrics", *rubrics(result), "# Exam: AUC", *stance(answers), "# Exam: kinds", *kinds(result)]
 
 
-def answers_of(judge: EmbeddedJudge) -> list[ExamAnswer]:
-    """What *judge* answers."""
+def answers_of(judge: EmbeddedJudge, cases: Iterable[ExamCase]) -> list[ExamAnswer]:
+    """What *judge* answers to *cases*."""
     return [
         ExamAnswer(
             rubric=case.rubric,
@@ -46,8 +46,7 @@ def answers_of(judge: EmbeddedJudge) -> list[ExamAnswer]:
             seconds=None,
             when=datetime(2026, 1, 1, tzinfo=UTC),
         )
-        for case in exam_cases()
-        if case.asked in ("first", "injected")
+        for case in cases
     ]
 
 

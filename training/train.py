@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import numpy as np
 from cached import CachedReader
 from card import rewrite_with_tables
 from corpus import MARKS, Example, read_dataset, read_replies
-from fitting import SIGN, Data, Floats, States, Words, fit_words, folds, prepare
+from fitting import SIGN, Data, Floats, Ints, States, Words, fit_words, folds, prepare
 from ours import foldings, is_ours, kinds_table, marks_table
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -71,22 +71,24 @@ def is_low(example: Example) -> bool:
 
 
 def held_out(data: Data, states: Floats) -> tuple[Floats, Floats]:
-    """The log odds by words and by states of every row, by fits that have not seen its scenario.
+    """The log odds by words and by states of every row, by fits that have not seen it, as of `unseen`."""
+    by_words = unseen(data, lambda seen, rows: fit_words(data, seen).logits([data.readings[at] for at in rows]))
+    return by_words, unseen(data, lambda seen, rows: States(states[seen], data.marks[seen]).logits(states[rows]))
 
-    Of `NARROW` marks, by fits that have not seen the reply: there is one scenario of ours.
+
+def unseen(data: Data, predict: Callable[[Ints, Ints], Floats]) -> Floats:
+    """What *predict*, given the rows to learn from and others, says of the others: of every row, its scenario not seen.
+
+    Of `NARROW` marks, the reply not seen: there is one scenario of ours.
     """
-    by_words, by_states = np.full((2, *data.marks.shape), np.nan)
+    given = np.full(data.marks.shape, np.nan)
     narrow = np.isin(MARKS, NARROW)
     for columns, group in ((~narrow, "scenario"), (narrow, "subject")):
         fold = folds(data.column(lambda one, group=group: str(getattr(one, group))), FOLDS)
         for number in range(FOLDS):
-            unseen = fold == number
-            words = fit_words(data, np.flatnonzero(~unseen)).logits(
-                [data.readings[at] for at in np.flatnonzero(unseen)]
-            )
-            sums = States(states[~unseen], data.marks[~unseen]).logits(states[unseen])
-            by_words[np.ix_(unseen, columns)], by_states[np.ix_(unseen, columns)] = words[:, columns], sums[:, columns]
-    return by_words, by_states
+            rows = np.flatnonzero(fold == number)
+            given[np.ix_(rows, columns)] = predict(np.flatnonzero(fold != number), rows)[:, columns]
+    return given
 
 
 def stack(marks: Floats, by_words: Floats, by_states: Floats) -> Stacked:
