@@ -93,7 +93,7 @@ class Live:
             if state != self.current[0]:
                 self._read(again=True)
                 self.keep()
-                self._search.catch_up(self.answers.catalog)
+                self._search.head(self.answers.catalog)
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
@@ -118,7 +118,7 @@ class Live:
             self.keep()  # where what was kept was no answer
             for first in islice(answers.catalog.transcripts, 1):
                 answers.get(f"transcripts/{first}.json")  # finds what all others need, too
-            self._search.catch_up(answers.catalog)
+            self._search.head(answers.catalog)
 
     def close(self) -> None:
         """End what is being prepared."""

@@ -9,6 +9,7 @@ stands, and the rest is worked out of that, here with a number for every place:
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from sqlalchemy import Connection
 
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.store import full_text, results
-from independence_bench.store.database import Away, Store
+from independence_bench.store.database import Store
 from independence_bench.store.rows import Damaged, in_chunks
 from independence_bench.viewer.search_index import (
     APART,
@@ -42,14 +43,15 @@ from independence_bench.viewer.search_ranking import DOCUMENT, Numbers, phrase, 
 from independence_bench.viewer.search_words import LONGEST, RULE, words_of
 from independence_bench.viewer.snapshot import Catalog
 
-State = tuple[str, str, int]  # the name of the index, the version of the catalog, the last row
+State = tuple[str | None, str, int]  # the name of the index, the version of the catalog, the last row
 Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
 
 SHOWN = 20  # documents that are named at once
-AT_ONCE = 100  # texts that are put in together: other writers wait for it, so it takes a part of a second
+AT_ONCE = 200  # texts that are put in together: other writers wait for it, so it takes a part of a second
 REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
+UNREADABLE = "malformed|vtable|no such table"  # what SQLite says of an index that lost something
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 TEXT = 24  # bits of a place in one text
 TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
@@ -104,7 +106,7 @@ class LiveSearch:
         with self._beginning:
             busy = self._closed.is_set() or (self._thread is not None and self._thread.is_alive())
             if not (busy or self._is_complete(catalog) or self._clock() < self._not_before):
-                self._thread = threading.Thread(target=self._work, args=(catalog.version,), name="search", daemon=True)
+                self._thread = threading.Thread(target=self._work, args=(catalog,), name="search", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
@@ -131,41 +133,43 @@ class LiveSearch:
         self.catch_up(catalog)
         try:
             with self._store.reading() as connection:
-                index = full_text.made_by(connection, RULE)
-                if index is None:
-                    return SearchFound(False, 0, 0, False, ())
-                state = index, catalog.version, full_text.last(connection)
-                begins = self._begins_of(connection, catalog, query.of, state)
+                state, begins = self._begins_of(connection, catalog, query.of)
                 # its next page is likely to be asked for
                 found = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
         except StoreError as error:
-            if not isinstance(error, Away):  # it is made anew
-                self._damaged, self._not_before = True, 0.0
+            if isinstance(error, Damaged) or re.search(UNREADABLE, str(error)):
+                self._damaged, self._not_before = True, 0.0  # it is made anew
             raise
         shown = np.concatenate((found.first, found.others))[page * SHOWN : (page + 1) * SHOWN]
         named = tuple(search_document(catalog, *_documents(catalog)[number]) for number in shown)
         return SearchFound(found.phrase, len(found.first), len(found.others), found.any, named)
 
-    def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf, state: State) -> tuple[Numbers, ...]:
+    def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
+        """The state, and where each row begins in it; no rows where there is no index yet."""
+        index = full_text.made_by(connection, RULE)
+        state = index, catalog.version, 0 if index is None else full_text.last(connection)
         with self._reading:
             if of not in self._begins or self._begins[of][0] != state:
-                self._begins[of] = state, _begins(connection, catalog, of, state[2])
-            return self._begins[of][1]
+                self._begins[of] = state, () if index is None else _begins(connection, catalog, of, state[2])
+            return self._begins[of]
 
     def _is_complete(self, catalog: Catalog) -> bool:
         return not catalog.editions or (self._complete == catalog.version and not self._damaged)
 
     # ------------------------------------------------------------ in the thread
 
-    def _work(self, version: str) -> None:
+    def _work(self, catalog: Catalog) -> None:
         self._done, self._problem, self._complete = 0.0, None, None
         try:
             while not (self._closed.is_set() or self._put_in()):
                 continue
+            with self._store.reading() as connection:  # what the first query would wait for
+                for of in COVERS:
+                    self._begins_of(connection, catalog, of)
         except StoreError as error:
             self._problem = " ".join(str(error).split())
         if self._problem is None:
-            self._complete = version
+            self._complete = catalog.version
         else:
             self._not_before = self._clock() + AGAIN
 
@@ -270,12 +274,14 @@ class _Found:
 
 
 def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: Sequence[Numbers]) -> _Found:
+    if not begins:
+        return _Found(False, False, np.empty(0, np.int64), np.empty(0, np.int64))
     every, together = (
         ranked([phrase([_places(connection, query.of, begins, *word) for word in unit]) for unit in units])
         for units in (query.units, query.together)
     )
     first, others = (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
-    left = _narrowed(_facets(catalog), len(_documents(catalog)), query)
+    left = _narrowed(catalog, query)
     return _Found(together.size > 0, first.size > 0, first[left[first]], others[left[others]])
 
 
@@ -283,15 +289,18 @@ def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], wor
     """Where a word stands, in rising order."""
     written = full_text.places(connection, of, word, prefix)
     found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
-    found = found[found >> DOCUMENT < (begins[0].size if begins else 0)]
+    found = found[found >> DOCUMENT < begins[0].size]
     rows, places = found >> DOCUMENT, found & (1 << DOCUMENT) - 1
     every = [(of_rows[rows] + places)[of_rows[rows] >= 0] for of_rows in begins]
-    return np.sort(np.concatenate([np.empty(0, np.int64), *every]))
+    return np.sort(np.concatenate(every))
 
 
-def _narrowed(facets: SearchFacets, documents: int, query: SearchQuery) -> NDArray[np.bool_]:
+def _narrowed(catalog: Catalog, query: SearchQuery) -> NDArray[np.bool_]:
     """Which documents the filters leave; one that names nothing leaves all."""
-    left = np.ones(documents, np.bool_)
+    left = np.ones(len(_documents(catalog)), np.bool_)
+    if not (query.subject or query.scenario or query.mark):
+        return left
+    facets = _facets(catalog)
     for wanted, names, of in (
         (query.subject, facets.subjects, facets.subject),
         (query.scenario, facets.scenarios, facets.scenario),
@@ -301,5 +310,5 @@ def _narrowed(facets: SearchFacets, documents: int, query: SearchQuery) -> NDArr
     for mark in facets.marks:
         for band in mark.bands:
             if query.mark == f"{mark.id} {band.title}":
-                left &= np.isin(np.arange(documents), numbers_of(band.documents))
+                left &= np.isin(np.arange(left.size), numbers_of(band.documents))
     return left
