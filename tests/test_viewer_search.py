@@ -30,9 +30,8 @@ from independence_bench.store.database import Store, open_store
 from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.schema import metadata, transcripts
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, asked_search
+from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, Numbers, asked_search, phrase, ranked
 from independence_bench.viewer.search_index import Search, SearchWords, build_search, numbers_of
-from independence_bench.viewer.search_ranking import Numbers, phrase, ranked
 
 SAID = {
     "acme/english": "I don't want to be naïve: I am just a tool; a tool I am not. Just keep a sharp tool.",

@@ -14,6 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,10 @@ from independence_bench.viewer.search_index import (
     search_facets,
     stored_documents,
 )
-from independence_bench.viewer.search_ranking import DOCUMENT, Numbers, phrase, ranked
 from independence_bench.viewer.search_words import LONGEST, RULE, words_of
 from independence_bench.viewer.snapshot import Catalog
 
+Numbers = NDArray[np.int64]
 State = tuple[str | None, str, int]  # the name of the index, the version of the catalog, the last row
 Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
 
@@ -53,6 +54,8 @@ AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
 UNREADABLE = "malformed|vtable|no such table"  # what SQLite says of an index that lost something
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
+DOCUMENT = 32  # bits before the number of the document
+FAR = np.iinfo(np.int64).max
 TEXT = 24  # bits of a place in one text
 TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
 
@@ -312,3 +315,44 @@ def _narrowed(catalog: Catalog, query: SearchQuery) -> NDArray[np.bool_]:
             if query.mark == f"{mark.id} {band.title}":
                 left &= np.isin(np.arange(left.size), numbers_of(band.documents))
     return left
+
+
+# ---------------------------------------------------------------- which documents fit, as `searchIndex.ts` says it
+
+
+def phrase(words: Sequence[Numbers]) -> Numbers:
+    """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
+    first, *rest = words
+    for distance, word in enumerate(rest, 1):
+        first = first[np.isin(first + distance, word, assume_unique=True)]
+    return first
+
+
+def ranked(units: Sequence[Numbers]) -> Numbers:
+    """The documents that have all *units*, each where its places say; none for no units.
+
+    First those in which the units stand closest, then those with the most of them, then by number.
+    """
+    if not units:
+        return np.empty(0, np.int64)
+    documents = reduce(np.intersect1d, [np.unique(unit >> DOCUMENT) for unit in units])
+    if not documents.size:
+        return documents
+    units = [unit[np.isin(unit >> DOCUMENT, documents)] for unit in units]
+    counts = [np.bincount(np.searchsorted(documents, unit >> DOCUMENT)) for unit in units]
+    hits = np.sum(counts, axis=0)
+    return documents[np.lexsort((documents, -hits, _spans(documents, units)))]
+
+
+def _spans(documents: Numbers, units: Sequence[Numbers]) -> Numbers:
+    """In each of *documents*, all of which have all units, the fewest places from one of each unit to the last."""
+    if len(units) == 1:
+        return np.zeros_like(documents)
+    places, which = np.concatenate(units), np.repeat(np.arange(len(units)), [unit.size for unit in units])
+    order = np.argsort(places, kind="stable")
+    places, which = places[order], which[order]
+    # the last of each unit up to here, and of those the first
+    latest = (np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units)))
+    begin = reduce(np.minimum, latest)
+    spans = np.where(begin >> DOCUMENT == places >> DOCUMENT, places - begin, FAR)
+    return np.minimum.reduceat(spans, np.searchsorted(places >> DOCUMENT, documents))
