@@ -191,10 +191,10 @@ def test_assumptions_of_coverage() -> None:
 @pytest.mark.torture
 def test_viewer() -> None:
     """Every kind of answer is asked for, and the search finds its words."""
-    output = printed("viewer", "--transcripts", "90", "--asked", "5")
+    output = printed("viewer", "--transcripts", "150", "--asked", "5")  # of two subjects, who can be compared
 
-    assert "75 judged conversations" in output
-    assert "search: 75 documents; " in output
+    assert "150 judged conversations" in output
+    assert "search: 150 documents; " in output
     for row in ("first table", "scenario", "subject", "compare", "transcript", "query", "query, common word"):
         assert len(cells(output, row)) == 4
 
