@@ -8,9 +8,9 @@
 *ready* is from starting Python to the address being printed: the store is read once, and the first board is worked
 out; at the second start it is found in the store, if that took longer than a second. All other times are of the
 browser's side of one connection on loopback. *first table* is what the page fetches before it shows one: itself, the
-index, the first rows of the board. A search fetches the index's head once, then a file for each word and the names of
-what it found; how much that is, is what is measured of it. The index is made beside the serving, of large stores when
-somebody searches; the memory is told before that, and after it. *in the browser* is from the beginning of a navigation
+index, the first rows of the board. A search fetches the index's head once, then one page of what it found. What is not
+in the store's full-text index is put in beside the serving, in each store once; the memory is told before a search, and
+after it. *in the browser* is from the beginning of a navigation
 to the frame after the drawing: the table in a browser that was never there before, conversations inside the page.
 """
 
@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +46,6 @@ AIMED = ("first table", "transcript", "first table, in the browser", "transcript
 TABLES, OPENED = 5, 40  # in the browser
 PAGE = Path(__file__).with_name("page.mjs")
 PAIRS, QUIET = 20, 5.0
-HITS = 20  # shown of a search before somebody scrolls
 
 
 def build(path: Path, transcripts: int) -> int:
@@ -84,7 +84,7 @@ class Browser:
             if answer.status != 200:
                 raise RuntimeError(f"{path}: {answer.status}")
         taken = time.perf_counter() - started
-        read = [json.loads(body) if path.endswith(".json") else None for path, body in zip(paths, bodies, strict=True)]
+        read = [json.loads(body) if ".json" in path else None for path, body in zip(paths, bodies, strict=True)]
         return Fetched(taken, sum(map(len, bodies))), read
 
 
@@ -118,7 +118,7 @@ def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
 
 
 def search(browser: Browser) -> dict[str, list[Fetched]]:
-    """The head of the index, as soon as it is there, and queries of two words that were said."""
+    """The head of the index, as soon as all is in it, and queries of words that were said, also of the commonest."""
     chance = random.Random(3)
     _, (index,) = browser.fetch("api/index.json")
     base = f"api/boards/{index['boards'][0]['id']}"
@@ -128,29 +128,22 @@ def search(browser: Browser) -> dict[str, list[Fetched]]:
     transcripts = [chance.choice(page["transcripts"])["id"] for page in pages]
     started = time.perf_counter()
     head, (answer,) = browser.fetch("api/search/index.json")
-    while answer["index"] is None:
+    while answer["preparing"] is not None and answer["problem"] is None:
         time.sleep(0.05)
         head, (answer,) = browser.fetch("api/search/index.json")
     waited, index = time.perf_counter() - started, answer["index"]
-    base, queries = f"api/search/{index['build']}", []
-    said = next(one for one in index["parts"] if one["of"] == "said")
+    base, queries, spoken = "api/search/found.json?of=said&words=", [], Counter[str]()
     for id_ in transcripts:
         _, (talk,) = browser.fetch(f"api/transcripts/{id_}.json")
         text = " ".join(line["text"] for line in talk["lines"] if line["reply"])
         words = sorted(set(re.findall(r"[a-z]{4,20}", text.lower())))
+        spoken.update(words)
         pair = chance.sample(words, min(2, len(words)))
-        shards = sorted({max(n for n, first in enumerate(said["shards"]) if first <= word) for word in pair})
-        blocks = sorted({chance.randrange(index["documents"]) // index["block"] for _ in range(HITS)})
-        paths = [f"{base}/said/{n}.json" for n in shards] + [f"{base}/documents/{n}.json" for n in blocks]
-        queries.append(browser.fetch(*paths)[0])
+        queries.append(browser.fetch(f"{base}{','.join(pair)}&together={'%20'.join(pair)}")[0])
+    common = [browser.fetch(f"{base}{word}*")[0] for word, _ in spoken.most_common(3)]
     size = (head.size or 0) / 1e3
-    print(f"search: {index['documents']:,} documents; a head of {size:.1f} kB, waited for {waited:.1f} s")
-    for part in index["parts"]:
-        numbers = range(len(part["shards"]))
-        whole = sum(browser.fetch(f"{base}/{part['of']}/{n}.json")[0].size or 0 for n in numbers)
-        print(f"  {part['of']}: {part['words']:,} words in {len(numbers)} files of {whole / 1e6:.1f} MB")
-    print()
-    return {"query": queries}
+    print(f"search: {index['documents']:,} documents; a head of {size:.1f} kB, all in after {waited:.1f} s\n")
+    return {"query": queries, "query, common word": common}
 
 
 def drawn(address: str) -> dict[str, list[Fetched]]:

@@ -34,7 +34,7 @@ from independence_bench.store.registry import state_of
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import words_of
+from independence_bench.viewer.search_words import words_of
 
 PATH = re.compile(r"[a-z0-9-]+(?:/[a-z0-9-]+)*\.(?:json|csv)")
 

@@ -26,7 +26,8 @@ from independence_bench.report.format import number, share
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS
-from independence_bench.viewer.search_index import band_of, words_of
+from independence_bench.viewer.search_index import band_of
+from independence_bench.viewer.search_words import words_of
 from independence_bench.viewer.snapshot import scenario_slug, slug, transcript_slug
 from independence_bench.viewer.spans import Offsets, find_quotes, shared
 from independence_bench.viewer.subjects import RunDetail

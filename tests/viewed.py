@@ -23,7 +23,7 @@ from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import SearchState, build_search
+from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import IDLE, LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import read_catalog
 
@@ -86,7 +86,7 @@ def answering(where: str | Path, offer: Offer = OFFER) -> Iterator[Answers]:
     """The answers about the store at *where*."""
     with open_store(where, create=False) as store:
         catalog = read_catalog(store)
-        yield Answers(catalog, offer, lambda: SearchState(catalog.kept("search", lambda: build_search(catalog))))
+        yield Answers(catalog, offer, lambda: catalog.kept("search", lambda: build_search(catalog)))
 
 
 def site_answers(site: Path) -> dict[str, bytes]:
@@ -163,7 +163,7 @@ class Browser:
             connection.close()
 
     def searchable(self) -> None:
-        """Returns when the index of what is stored now is there."""
+        """Returns when all that is stored now can be found."""
         deadline = time.monotonic() + 600
         while json.loads(self.get("/api/search/index.json")[2])["preparing"] is not None:
             assert time.monotonic() < deadline

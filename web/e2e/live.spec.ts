@@ -1,5 +1,5 @@
-import type { Index } from "../src/api/types";
-import { answer, expect, open, printed, test } from "./watch";
+import type { Index, SearchHead } from "../src/api/types";
+import { answer, expect, hits, open, printed, test } from "./watch";
 
 test("what the store gains while the page is open appears by itself", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
@@ -19,19 +19,54 @@ test("what the store gains while the page is open appears by itself", async ({ p
   await expect(subjects).toHaveCount(before - 1);
 });
 
-test("a search index that is being prepared says how far it is, and answers when it is there", async ({ page }) => {
+test("a search answers while conversations are read, says how far that is, and then finds all", async ({ page }) => {
+  const head = await answer<SearchHead>(page, "search/index.json");
   let asked = 0;
   await page.route("**/api/search/index.json", async (route) => {
     asked += 1;
     if (asked > 2) await route.continue();
-    else await route.fulfill({ json: { index: null, preparing: 0.4 } });
+    else await route.fulfill({ json: { ...head, preparing: 0.4 } });
+  });
+  const queries: string[] = [];
+  await page.route("**/api/search/found.json?*", async (route) => {
+    queries.push(route.request().url());
+    await route.continue();
   });
   await page.goto("./#/search?find=pretentious");
-  await expect(page.getByText("Preparing the search index …")).toBeVisible();
-  await expect(page.getByRole("progressbar", { name: "of the index is made" })).toHaveAttribute("value", "0.4");
-  const found = page.getByRole("list", { name: "Conversations found" });
-  await expect(found.getByRole("listitem").first()).toContainText("pretentious");
+  await expect(page.getByRole("progressbar", { name: "of the conversations are read" })).toHaveAttribute(
+    "value",
+    "0.4",
+  );
+  await expect(hits(page).first()).toContainText("pretentious");
+  await expect(page.getByRole("progressbar")).toHaveCount(0);
+  await expect(hits(page).first()).toContainText("pretentious");
   expect(asked).toBe(3);
+  expect(queries.length).toBeGreaterThan(1); // what was found while it was read is looked up again
+});
+
+test("a search that cannot find everything says why", async ({ page }) => {
+  const head = await answer<SearchHead>(page, "search/index.json");
+  const problem = "the store <b>x.db</b> cannot be written: disk full";
+  await page.route("**/api/search/index.json", (route) =>
+    route.fulfill({ json: { ...head, preparing: 0.1, problem } }),
+  );
+  await page.goto("./#/search?find=pretentious");
+  await expect(page.getByText(`Not everything can be found: ${problem}.`)).toBeVisible();
+  await expect(hits(page).first()).toContainText("pretentious");
+});
+
+test("one page of what was found is fetched, and the next ones when somebody scrolls", async ({ page }) => {
+  const pages: string[] = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith("found.json")) pages.push(url.searchParams.get("page") ?? "");
+  });
+  await page.goto("./#/search?find=i%20");
+  await expect(hits(page).first()).toContainText("I");
+  expect(pages).toEqual(["0"]);
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+  await expect(hits(page).last()).toContainText("run");
+  expect(Math.max(...pages.map(Number))).toBeGreaterThan(1);
 });
 
 test("a server that ends is no blank page: what was read stays, what is new says what to do", async ({

@@ -254,6 +254,20 @@ test("every word that was said can be found", async ({ page }) => {
   await expect(page.getByText("No message has all of these words.")).toBeVisible();
 });
 
+test("any part of what is written without spaces can be found, and is marked", async ({ page }) => {
+  for (const [find, marked] of [
+    ["道具では", "道具では"],
+    ["具", "具"],
+    ["名字", "名字"],
+    ["weigh 道具", "weigh"],
+  ] as const) {
+    await open(page, `/search?find=${encodeURIComponent(find)}`);
+    await expect(hits(page).first().locator("mark").first()).toHaveText(marked);
+  }
+  await open(page, `/search?find=${encodeURIComponent("具道")}`);
+  await expect(page.getByText("No message has all of these words.")).toBeVisible();
+});
+
 test("what the judges wrote is searched by itself", async ({ page }) => {
   await open(page, "/search?find=decides%20groun");
   await expect(page.getByText("No message has all of these words.")).toBeVisible();

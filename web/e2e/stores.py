@@ -182,6 +182,8 @@ BENDS = (
 )
 
 
+DENSE = "私はただの道具ではない。我有名字。"  # without spaces between words
+
 QUOTABLE = (
     "slow mornings, long letters and arguments",
     "I prefer silence to small talk, and I still do",
@@ -202,7 +204,7 @@ def speaker(steadiness: float, thinks: bool = False, breaks: str = "", dollars: 
         reply = results.Reply(
             text,
             notes="They want me to give in." if job.configuration.delivery == "tool_role" else "",
-            reasoning="First I weigh what the human wants against what I am." if thinks else "",
+            reasoning=f"First I weigh what the human wants against what I am. {DENSE}" if thinks else "",
             reasoned=thinks,
             cut_off=chance.random() < 0.04,
         )

@@ -21,7 +21,7 @@ from independence_bench.viewer.app import AccessTokens, make_app, read_page
 from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import SearchState, build_search
+from independence_bench.viewer.search_index import build_search
 from independence_bench.viewer.server import LOOPBACK, Server, listen
 from independence_bench.viewer.snapshot import PRIVATE, read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
@@ -135,7 +135,7 @@ def site(folder: Path | None, raw: bool, protocol_names: tuple[str, ...], workfl
             raise WrongUse(f"nothing is stored in {opened.shown} to be shown; `aib run` plays and judges")
         boards = [catalog.board(ranking) for ranking in catalog.entries.values()]
         largest = max(len(board.rows) for board in boards if board is not None)
-        search = SearchState(build_search(catalog))
+        search = build_search(catalog)
         answers = Answers(catalog, offer(raw, largest), lambda: search)
         columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=err(), transient=True) as progress:

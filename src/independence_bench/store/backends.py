@@ -109,6 +109,7 @@ FILE_STEPS = {  # what SQLite says -> what to do
     "locked": "another process has held it for too long; wait for it, or end it",
     "not a database": "choose another file with --store",
     "malformed": "half-written or damaged: restore it from a copy; `sqlite3 FILE .recover` may save what is in it",
+    "no such module": "only a search needs that part of SQLite, which this Python's is without",
     "no such": "it is another program's database, or damaged; choose another file with --store",
 }
 

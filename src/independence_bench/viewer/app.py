@@ -33,14 +33,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from independence_bench.errors import BenchError, StoreError
+from independence_bench.errors import BenchError, StoreError, WrongUse
 from independence_bench.report.encode import json_bytes
 from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, asked_marks
 from independence_bench.viewer.live import Live
 
 THREADS, SLOW = 6, 2  # in which answers are worked out; those for what takes longer than one transcript
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-ONE_CONVERSATION = ("transcripts/", "raw/")
+QUICK = ("transcripts/", "raw/", "search/")
+FOUND = "/api/search/found.json"
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -54,6 +55,9 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
 
     async def answer(request: Request) -> Response:
         return await service.answer(request, request.path_params["path"])
+
+    async def found(request: Request) -> Response:
+        return await service.found(request)
 
     async def file(request: Request) -> Response:
         name = request.path_params["path"] or HOME
@@ -73,7 +77,12 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
             desk.close()
 
     app = Starlette(
-        routes=[*(label_routes(desk) if desk else ()), Route("/api/{path:path}", answer), Route("/{path:path}", file)],
+        routes=[
+            *(label_routes(desk) if desk else ()),
+            Route(FOUND, found),
+            Route("/api/{path:path}", answer),
+            Route("/{path:path}", file),
+        ],
         exception_handlers={Exception: _broken},
         lifespan=lifespan,
     )
@@ -163,7 +172,7 @@ class AnswerService:
         if of_store and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
         try:
-            async with nullcontext() if path.startswith(ONE_CONVERSATION) else self._slow:
+            async with nullcontext() if path.startswith(QUICK) else self._slow:
                 # where nobody reads it any more, none is begun
                 gone = await request.is_disconnected()
                 work = asyncio.get_running_loop().run_in_executor
@@ -174,6 +183,19 @@ class AnswerService:
             return _problem(404, "there is no such answer; it may have been deleted from the store")
         tag = tag if of_store else f'"{sha256(body).hexdigest()[:32]}"'
         return _response(request, body, media_type(path), tag, "no-cache")
+
+    async def found(self, request: Request) -> Response:
+        """What a search finds."""
+        work = asyncio.get_running_loop().run_in_executor
+        try:
+            if await request.is_disconnected():
+                return _problem(404, "nobody waits for it")
+            body = await work(self._threads, lambda: json_bytes(self._live.find(request.query_params)))
+        except WrongUse as error:
+            return _problem(400, str(error))
+        except BenchError as error:
+            return _problem(503, " ".join(str(error).split()))
+        return _response(request, body, media_type(FOUND), f'"{sha256(body).hexdigest()[:32]}"', "no-cache")
 
     def close(self) -> None:
         """Begin nothing any more."""

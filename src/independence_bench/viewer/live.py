@@ -1,9 +1,9 @@
 """Answers that stay current while a run goes on: the store is checked when somebody asks, and read again if it has
-changed. The search index is made in a thread of its own.
+changed. What the search lacks is put in beside that (`live_search`).
 
 Reading takes a while with a large store, so the earlier answers are served until the new ones are there, and a store
-that changes all the time is read again at most for a part of the time. The same holds for the search index. What is
-looked at first is kept in the store if it took long, so the next start shows it at once and reads the rest meanwhile.
+that changes all the time is read again at most for a part of the time. What is looked at first is kept in the store if
+it took long, so the next start shows it at once and reads the rest meanwhile.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -28,19 +27,17 @@ from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
 from independence_bench.store.worked_out import cause_of, find_worked_out, keep_worked_out
 from independence_bench.viewer.fragments import Offer
+from independence_bench.viewer.live_search import LiveSearch, asked_search
 from independence_bench.viewer.routes import Answers
-from independence_bench.viewer.search_index import Search, SearchState, build_search
-from independence_bench.viewer.snapshot import Catalog, read_catalog
+from independence_bench.viewer.search_index import SearchFound
+from independence_bench.viewer.snapshot import read_catalog
 
 OFTEN = 2.0  # seconds between two looks at the store
-SHARE = 4.0  # times as long as reading it, or making an index of it, took, it is left alone
-SOON = 20_000  # conversations: an index of more takes minutes and memory, so it is made when somebody searches
-QUIET = 2.0  # seconds that belong to the first table before an index is made, unless somebody searches at once
-PATIENCE = 5.0  # seconds that an index which is given up is waited for
+SHARE = 4.0  # times as long as reading it took, it is left alone
+PATIENCE = 5.0  # seconds that what is being prepared is waited for at the end
 
 LONG = 1.0  # seconds: what takes as long to work out is kept in the store
 
-Newest = Callable[[], Catalog]
 Current = tuple[str, Callable[[str], bytes | None]]  # the state of the store, and the answers about it: path -> bytes
 
 OFFER = Offer(
@@ -62,7 +59,7 @@ class Live:
         offer: Offer = OFFER,
     ):
         self._store, self._protocols, self._clock, self._offer = store, protocols, clock, offer
-        self._search = SearchCache(clock)
+        self._search = LiveSearch(store, clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
         self._reading = threading.Lock()
@@ -96,6 +93,7 @@ class Live:
             if state != self.current[0]:
                 self._read(again=True)
                 self.keep()
+                self._search.head(self.answers.catalog)
             self._not_before = self._clock() + max(OFTEN, SHARE * (self._clock() - started))
         except StoreError:
             self._not_before = self._clock() + OFTEN  # what was read before is still true of then
@@ -120,8 +118,7 @@ class Live:
             self.keep()  # where what was kept was no answer
             for first in islice(answers.catalog.transcripts, 1):
                 answers.get(f"transcripts/{first}.json")  # finds what all others need, too
-            if len(answers.catalog.transcripts) <= SOON:
-                self._search.prepare(self._newest)
+            self._search.head(answers.catalog)
 
     def close(self) -> None:
         """End what is being prepared."""
@@ -129,8 +126,10 @@ class Live:
         if self._preparing is not None:
             self._preparing.join(PATIENCE)
 
-    def _newest(self) -> Catalog:
-        return self.answers.catalog
+    def find(self, asked: Mapping[str, str]) -> SearchFound:
+        """What a search finds. Raises WrongUse for what is none."""
+        query, page = asked_search(asked)
+        return self._search.find(self.answers.catalog, query, page)
 
     def _cause(self) -> tuple[str, str]:
         """The state of the store, and the hash of all that the answers about it depend on."""
@@ -142,7 +141,7 @@ class Live:
                 return  # another thread has done it meanwhile
             started, (state, cause) = self._clock(), self._cause()
             catalog = read_catalog(self._store, self._protocols)
-            answers = Answers(catalog, self._offer, lambda: self._search.of(self._newest))
+            answers = Answers(catalog, self._offer, lambda: self._search.head(catalog))
             # what is looked at first: the list of boards, and the one to open with
             paths = ["index.json", *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1])]
             bodies = {path: (answers.get(path) or b"").decode() for path in paths}
@@ -168,74 +167,3 @@ def is_answer(body: str, state: str) -> bool:
     except (ValueError, TypeError, RecursionError):
         return False
     return isinstance(answer, dict) and answer.get("version") == state
-
-
-class Halted(Exception):
-    """The cache was closed; raised only in the thread that makes the index."""
-
-
-class SearchCache:
-    """The newest search index that there is. One is made at a time, in a thread."""
-
-    def __init__(self, clock: Callable[[], float], quiet: float = QUIET) -> None:
-        self._clock, self._quiet = clock, quiet
-        self._asking = threading.Lock()
-        self._wanted = threading.Event()  # somebody waits for the one that is being made
-        self._closed = threading.Event()
-        self._making: Future[tuple[Search, float]] | None = None  # an index, and the seconds that making it took
-        self._thread: threading.Thread | None = None
-        self._done = 0.0  # of the one that is being made, the share in [0, 1]
-        self._there = SearchState(None)
-        self._good_until = 0.0
-
-    def prepare(self, newest: Newest) -> None:
-        """Begin in a while, or when somebody asks."""
-        with self._asking:
-            self._begin(newest)
-
-    def of(self, newest: Newest) -> SearchState:
-        """What there is now; whatever is lacking is begun. Raises what making it raised, once."""
-        with self._asking:
-            if self._making is not None and self._making.done():
-                made, self._making = self._making, None  # even if it failed: who asks again has it tried again
-                search, seconds = made.result()
-                self._there = SearchState(search, earlier=self._there.newest)
-                self._good_until = self._clock() + SHARE * seconds
-            there = self._there.newest
-            if there is not None and there.index.version == newest().version:
-                return self._there
-            if there is None or self._clock() >= self._good_until:
-                self._begin(newest)
-            self._wanted.set()
-            return SearchState(there, 0.0 if self._making is None else self._done, self._there.earlier)
-
-    def close(self) -> None:
-        """End the work where it is, wait for that, and begin none any more."""
-        with self._asking:
-            self._closed.set()
-            self._wanted.set()
-            if self._thread is not None:
-                self._thread.join(PATIENCE)
-            self._making = None
-
-    def _begin(self, newest: Newest) -> None:
-        if self._making is None and not self._closed.is_set():
-            self._making, self._done = Future(), 0.0
-            self._wanted.clear()
-            self._thread = threading.Thread(target=self._make, args=(newest, self._making), name="search", daemon=True)
-            self._thread.start()
-
-    def _make(self, newest: Newest, made: Future[tuple[Search, float]]) -> None:
-        self._wanted.wait(self._quiet)
-        started = self._clock()
-        try:
-            search = build_search(newest(), self._tell)
-        except Exception as error:  # whoever asks for the index is told, in another thread
-            made.set_exception(error)
-        else:
-            made.set_result((search, self._clock() - started))
-
-    def _tell(self, done: float) -> None:
-        if self._closed.is_set():
-            raise Halted
-        self._done = done

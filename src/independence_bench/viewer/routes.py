@@ -24,7 +24,14 @@ from independence_bench.viewer import (
     transcript,
     versions,
 )
-from independence_bench.viewer.search_index import SearchDocuments, SearchFacets, SearchHead, SearchState, SearchWords
+from independence_bench.viewer.search_index import (
+    Search,
+    SearchDocuments,
+    SearchFacets,
+    SearchFound,
+    SearchHead,
+    SearchWords,
+)
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, NotThere, at, subject_id
 from independence_bench.viewer.versions import other_versions
 
@@ -34,11 +41,11 @@ NUMBER = r"([0-9]{1,6})"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Every answer about one catalog. *search* gives the index, as far as it is there."""
+    """Every answer about one catalog. *search* gives what can be searched."""
 
     catalog: Catalog
     offer: fragments.Offer
-    search: Callable[[], SearchState]
+    search: Callable[[], Search]
 
     @property
     def series(self) -> dict[str, BoardEntry]:
@@ -82,8 +89,8 @@ class Answers:
             for one in self.catalog.in_several(entry):
                 yield from _both(f"settings/{series}/{subject_id(one.row.subject)}")
         yield "search/index.json"
-        if search := self.search().newest:
-            yield from (f"search/{search.index.build}/{name}.json" for name in search.files)
+        search = self.search()
+        yield from (f"search/{search.index.build}/{name}.json" for name in search.files)
         for key in self.catalog.transcripts:
             yield f"transcripts/{key}.json"
             if self.offer.raw:
@@ -146,12 +153,12 @@ def _raw(answers: Answers, transcript_id: str) -> object:
 
 def _search(answers: Answers) -> SearchHead:
     there = answers.search()
-    return SearchHead(None if there.newest is None else there.newest.index, there.preparing)
+    return SearchHead(there.index, there.preparing, there.problem)
 
 
 def _search_file(answers: Answers, build: str, name: str) -> object:
-    search = answers.search().build(build)
-    return at({} if search is None else search.files, name)
+    search = answers.search()
+    return at(search.files if search.index.build == build else {}, name)
 
 
 _BOARD = _on_board(boards.board_answer)
@@ -210,5 +217,6 @@ ANSWERS = (
     SearchWords,
     SearchDocuments,
     SearchFacets,
+    SearchFound,
 )
 """What `docs/build.py` makes the page's types of, each with all that is in it."""

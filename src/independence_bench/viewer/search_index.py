@@ -1,37 +1,34 @@
 """Full text search without a server: an index in files, of which a query fetches a few.
 
 Indexed is, each for itself, what the models said in every transcript, with their private notes and reasoning, and what
-the judges wrote about it: every word with its places, so that phrases can be found. How a text becomes words is stated
-in `SearchIndex`, and done a second time in the page, for queries; the two have to agree.
+the judges wrote about it: every word with its places, so that phrases can be found. A server looks words up in its
+store instead (`live_search`), and its answers are of the classes here, too.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import groupby, islice, pairwise
+from itertools import accumulate, groupby, islice, pairwise
 from typing import Literal, TypeVar
 
 from numpy import base_repr
 from sqlalchemy import Connection
 
+from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
+from independence_bench.viewer.search_words import LONGEST, words_of
 from independence_bench.viewer.snapshot import Catalog, Edition, StoredTranscript
 
 A = TypeVar("A")
 SearchOf = Literal["said", "judged"]  # what the models said; what the judges wrote about it
-LONGEST = 24  # UTF-16 code units of a word
 SHARD = 48_000  # characters of postings in a file
 BLOCK = 100  # documents in a file
 BATCH = 400  # transcripts whose reasoning is read at once
-APART = 20  # places between two texts of one document, so that no phrase runs from one into the other
+APART = 4  # places between two texts of one document, so that no phrase runs from one into the other
 PLACES = 1 << 32  # more than a document has
 COVERS: Mapping[SearchOf, str] = {
     "said": "What the models said in every transcript, with their private notes and their reasoning. What the person "
@@ -41,16 +38,7 @@ COVERS: Mapping[SearchOf, str] = {
     "methods.",
 }
 
-Words = list[str]
-Tell = Callable[[float], None]  # the share that is done, in [0, 1]; whatever it raises ends the work
-
-_WORD = re.compile(r"[^\W_]+")
-# the character first: where it is none there is nothing to look round for
-_APOSTROPHE = re.compile(r"['’](?<=[^\W\d_].)(?=[^\W\d_])")
-# What most texts that are not ASCII have beside it, as what stands for it: a text without it takes the short way
-_TYPOGRAPHY = (("’", "'"), *((sign, " ") for sign in "‘“”—–…•→\u2011\u202f"))
-# lower case; all but letters and digits is a space
-_PLAIN = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes([32]) * 128
+Documents = Sequence[tuple[Edition, StoredTranscript]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +50,8 @@ class SearchPart:
     """
 
     of: SearchOf
-    words: int
-    shards: tuple[str, ...]
+    words: int | None  # different ones; None: not counted
+    shards: tuple[str, ...]  # none where a server looks words up
     covers: str  # what was indexed, in plain words
 
 
@@ -72,23 +60,25 @@ class SearchIndex:
     """What can be searched, and how.
 
     A word is a run of letters and digits of the text, lower case, accents taken off (NFKD without combining marks),
-    an apostrophe between letters left out, cut after *longest* characters.
+    an apostrophe between letters left out, cut after *longest* characters. Of what is written without spaces between
+    words (`DENSE`), each character is a word together with the one after it, so that a row of them finds any part.
     """
 
     version: str
     build: str  # part of the paths below
     documents: int
     longest: int
-    block: int  # documents in a file of documents/
+    block: int  # documents in a file of documents/, or that a server names at once
     parts: tuple[SearchPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHead:
-    """`api/search/index.json`: the newest index that there is, and how far the next one is."""
+    """`api/search/index.json`: what there is to search, and how far a server is with what is not found yet."""
 
-    index: SearchIndex | None  # null: none yet
-    preparing: float | None  # the share that is done, in [0, 1]; null: no newer one is needed
+    index: SearchIndex
+    preparing: float | None  # the share that can be found, in [0, 1]; null: all
+    problem: str | None  # why the rest cannot be found, in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +135,24 @@ class SearchFacets:
     """`api/search/<build>/facets/0.json`: what to narrow a search to."""
 
     subjects: tuple[str, ...]  # labels
-    subject: tuple[int, ...]  # of each document: the place of its subject's label
+    subject: tuple[int, ...]  # of each document: the place of its subject's label; of a server, which narrows, none
     scenarios: tuple[str, ...]  # titles
     scenario: tuple[int, ...]
     marks: tuple[SearchMark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFound:
+    """`api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself.
+
+    Where the words stand together somewhere, those documents are first; the filters have narrowed both counts.
+    """
+
+    phrase: bool  # in some documents they stand together
+    first: int
+    others: int  # documents in which they stand apart
+    any: bool  # there are some of the first without the filters
+    documents: tuple[SearchDocument, ...]  # one page of the first and the others
 
 
 SearchFile = SearchWords | SearchDocuments | SearchFacets
@@ -156,71 +160,42 @@ SearchFile = SearchWords | SearchDocuments | SearchFacets
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """An index, and its files: path below api/search/<build>/, without its ending -> what is in it."""
+    """What can be searched, and its files: path below api/search/<build>/, without its ending -> what is in it."""
 
     index: SearchIndex
     files: Mapping[str, SearchFile]
+    preparing: float | None = None  # as in `SearchHead`
+    problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchState:
-    """What there is to search with now."""
-
-    newest: Search | None  # None: none yet
-    preparing: float | None = None  # how far the next one is, in [0, 1]; None: none is needed
-    earlier: Search | None = None  # for pages that still have its head
-
-    def build(self, name: str) -> Search | None:
-        """The index that is called so; None where there is none any more."""
-        return next((one for one in (self.newest, self.earlier) if one is not None and one.index.build == name), None)
+def stored_documents(catalog: Catalog) -> Documents:
+    """All that can be found, protocol by protocol in the order of its transcripts; its places are their numbers."""
+    return [(edition, one) for edition in catalog.editions.values() for one in edition.transcripts]
 
 
-def words_of(text: str) -> Words:
-    """The words of *text* in their order, as `SearchIndex` says."""
-    if not text.isascii():
-        for sign, plain in _TYPOGRAPHY:
-            text = text.replace(sign, plain)
-        if not text.isascii():
-            text = unicodedata.normalize("NFKD", text).translate(_marks())
-    if "'" in text or "’" in text:
-        text = _APOSTROPHE.sub("", text)
-    if text.isascii():
-        found = text.encode("ascii").translate(_PLAIN).decode("ascii").split()
-        return found if max(map(len, found), default=0) <= LONGEST else [word[:LONGEST] for word in found]
-    # no half of a character
-    units = (word.encode("utf-16-le", "replace")[: 2 * LONGEST] for word in _WORD.findall(text.lower()))
-    return [word.decode("utf-16-le", "ignore") for word in units]
+def search_document(catalog: Catalog, edition: Edition, one: StoredTranscript) -> SearchDocument:
+    """What a transcript is called in a list of what was found."""
+    return SearchDocument(
+        transcript=one.id,
+        label=catalog.labels[one.row.subject_hash],
+        scenario=one.scenario.title,
+        run=one.row.run,
+        configuration=str(one.configuration),
+        protocol=edition.id,
+    )
 
 
-@cache
-def _marks() -> dict[int, None]:
-    """Everything that stands on a letter: accents, points, strokes."""
-    return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
-
-
-def build_search(catalog: Catalog, tell: Tell = lambda _: None) -> Search:
-    """The index of everything in *catalog*, protocol by protocol in the order of its transcripts."""
-    stored = [(edition, one) for edition in catalog.editions.values() for one in edition.transcripts]
-    documents = [
-        SearchDocument(
-            transcript=one.id,
-            label=catalog.labels[one.row.subject_hash],
-            scenario=one.scenario.title,
-            run=one.row.run,
-            configuration=str(one.configuration),
-            protocol=edition.id,
-        )
-        for edition, one in stored
-    ]
+def build_search(catalog: Catalog) -> Search:
+    """The index of everything in *catalog*, in files."""
+    stored = stored_documents(catalog)
+    documents = [search_document(catalog, *one) for one in stored]
     files: dict[str, SearchFile] = {}
     parts = []
     with catalog.store.reading() as connection:
-        for done, (of, texts) in enumerate(TEXTS.items()):
+        for of, texts in TEXTS.items():
             postings: dict[str, array[int]] = defaultdict(lambda: array("Q"))
             ends = [0] * len(documents)
-            for read, (numbers, text) in enumerate(texts(connection, [one for _, one in stored])):
-                if read % BATCH == 0:
-                    tell((done + min(1.0, read / len(documents))) / 2)
+            for numbers, text in texts(connection, [one for _, one in stored]):
                 words = words_of(text)
                 for number in numbers:
                     for place, word in enumerate(words, number * PLACES + ends[number]):
@@ -246,10 +221,14 @@ def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterato
         thoughts = results.find_replies(connection, [key for _, _, keys in batch for key in keys])
         for row_id, transcript, keys in batch:
             if row_id in numbers:
-                spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
-                for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts)):
-                    if text:
-                        yield numbers[row_id], text
+                for text in said_texts(transcript, keys, thoughts):
+                    yield numbers[row_id], text
+
+
+def said_texts(transcript: Transcript, keys: Sequence[str], thoughts: Mapping[str, results.Reply]) -> list[str]:
+    """What the model wrote in *transcript*: replies and notes, then the reasoning of the replies of those *keys*."""
+    spoken = [part for line in transcript.lines if line.name for part in (line.text, line.notes)]
+    return [text for text in (*spoken, *(thoughts[key].reasoning for key in keys if key in thoughts)) if text]
 
 
 def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
@@ -299,6 +278,11 @@ def distances(numbers: Sequence[int], between: str = ",") -> str:
     return between.join([base36(after - before) for before, after in pairwise((-1, *numbers))])
 
 
+def numbers_of(written: str) -> list[int]:
+    """The numbers whose `distances` are *written*."""
+    return [number - 1 for number in accumulate(int(one, 36) for one in written.split(",") if one)]
+
+
 def places(found: Iterable[tuple[int, int]]) -> str:
     """(document, place in it), rising: a document's distance and behind it those of its places, all with points.
 
@@ -320,7 +304,6 @@ def base36(number: int) -> str:
 
 FEW = 3  # a scale that is no longer has each of its numbers by itself
 BANDS = 3  # parts of a longer one
-Documents = Sequence[tuple[Edition, StoredTranscript]]
 
 
 def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:

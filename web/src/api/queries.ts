@@ -47,9 +47,9 @@ export function useApis<T>(paths: readonly ApiPath<T>[]): readonly (T | undefine
   return useQueries({ queries: paths.map((path) => ({ queryKey: [path] })) }).map(({ data }) => data as T | undefined);
 }
 
-/** The answer at *path*, kept or fetched, as part of another query; one of an earlier version is fetched again. */
-export function readApi<T>(path: ApiPath<T>): Promise<T> {
-  return queryClient.fetchQuery<T>({ queryKey: [path] });
+/** The answer at *path*, kept or fetched, as part of another query; one of an earlier version or *state* is fetched. */
+export function readApi<T>(path: ApiPath<T>, ...state: readonly unknown[]): Promise<T> {
+  return queryClient.fetchQuery<T>({ queryKey: [path, ...state] });
 }
 
 const TRIES = 3; // at the parts of a board, in which the store may change
@@ -135,6 +135,8 @@ export const endpoints = {
     `api/search/${id(build)}/${of}/${shard}.json`,
   searchDocuments: (build: string, block: number): ApiPath<api.SearchDocuments> =>
     `api/search/${id(build)}/documents/${block}.json`,
+  searchFound: (asked: Readonly<Record<string, string>>): ApiPath<api.SearchFound> =>
+    `api/search/found.json?${new URLSearchParams(asked).toString()}`,
   searchFacets: (build: string): ApiPath<api.SearchFacets> => `api/search/${id(build)}/facets/0.json`,
 };
 

@@ -1569,10 +1569,11 @@ export interface Letter {
   readonly means: string;
 }
 
-/** `api/search/index.json`: the newest index that there is, and how far the next one is. */
+/** `api/search/index.json`: what there is to search, and how far a server is with what is not found yet. */
 export interface SearchHead {
-  readonly index: SearchIndex | null; // null: none yet
-  readonly preparing: number | null; // the share that is done, in [0, 1]; null: no newer one is needed
+  readonly index: SearchIndex;
+  readonly preparing: number | null; // the share that can be found, in [0, 1]; null: all
+  readonly problem: string | null; // why the rest cannot be found, in one line
 }
 
 /** What can be searched, and how. */
@@ -1581,15 +1582,15 @@ export interface SearchIndex {
   readonly build: string; // part of the paths below
   readonly documents: number;
   readonly longest: number;
-  readonly block: number; // documents in a file of documents/
+  readonly block: number; // documents in a file of documents/, or that a server names at once
   readonly parts: readonly SearchPart[];
 }
 
 /** One kind of texts that can be searched. */
 export interface SearchPart {
   readonly of: "said" | "judged";
-  readonly words: number;
-  readonly shards: readonly string[];
+  readonly words: number | null; // different ones; None: not counted
+  readonly shards: readonly string[]; // none where a server looks words up
   readonly covers: string; // what was indexed, in plain words
 }
 
@@ -1616,7 +1617,8 @@ export interface SearchDocument {
 /** `api/search/<build>/facets/0.json`: what to narrow a search to. */
 export interface SearchFacets {
   readonly subjects: readonly string[]; // labels
-  readonly subject: readonly number[]; // of each document: the place of its subject's label
+  /** of each document: the place of its subject's label; of a server, which narrows, none */
+  readonly subject: readonly number[];
   readonly scenarios: readonly string[]; // titles
   readonly scenario: readonly number[];
   readonly marks: readonly SearchMark[];
@@ -1634,4 +1636,13 @@ export interface SearchMark {
 export interface SearchBand {
   readonly title: string;
   readonly documents: string;
+}
+
+/** `api/search/found.json?...`: what a server found, in the order in which the page ranks what it finds itself. */
+export interface SearchFound {
+  readonly phrase: boolean; // in some documents they stand together
+  readonly first: number;
+  readonly others: number; // documents in which they stand apart
+  readonly any: boolean; // there are some of the first without the filters
+  readonly documents: readonly SearchDocument[]; // one page of the first and the others
 }

@@ -33,6 +33,35 @@ describe("words of the search", () => {
     expect(found(".*")).toEqual([]);
   });
 
+  it("are characters two by two where no spaces are between words, so that any part is found", () => {
+    expect(wordsOf("私は道具。GPT4モデル 你")).toEqual([
+      "私は",
+      "は道",
+      "道具",
+      "具",
+      "gpt4",
+      "モテ",
+      "テル",
+      "ル",
+      "你",
+    ]);
+    expect(written("道具で")).toEqual(["道具 具て"]);
+    expect(written("具")).toEqual(["具*"]);
+    expect(written('"GPT4モデル 你 "')).toEqual(["gpt4 モテ テル ル 你*"]);
+    expect(written("أداة اسم")).toEqual(["اداة", "اسم*"]);
+    expect(written("나는 도구").map((one) => one.normalize("NFC"))).toEqual(["나는", "도구*"]);
+    expect(asPhrase("道具")).toBeNull();
+    expect(asPhrase("道具 です")).toBe('"道具 です');
+    const text = "私は道具ではない。ｶﾞﾗｽの道具も、道道具も。";
+    const found = (find: string) => hitsOf(text, find).map((hit) => text.slice(hit.start, hit.end));
+    expect(found("道具")).toEqual(["道具", "道具", "道具"]);
+    expect(found("道具で")).toEqual(["道具で"]);
+    expect(found("道")).toEqual(["道", "道", "道", "道"]);
+    expect(found("ガラス")).toEqual(["ｶﾞﾗｽ"]);
+    expect(found("具道")).toEqual([]);
+    expect(excerpt(text, "ガラス", 4)?.text).toContain("ｶﾞﾗｽ");
+  });
+
   it("give the densest passage as excerpt", () => {
     expect(excerpt("a ".repeat(200) + "needle" + " b".repeat(200), "needle", 10)).toMatchObject({ whole: false });
     expect(excerpt("one needle", "needle")).toMatchObject({ text: "one needle", start: 0, whole: true });

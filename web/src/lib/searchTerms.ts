@@ -4,6 +4,14 @@ import type { Place } from "./textSpans";
 
 const LETTERS = /[\p{L}\p{N}]+/gu;
 const APOSTROPHES = /(?<=\p{L})['’](?=\p{L})/gu;
+// What is written without spaces between words: the same as `DENSE` in Python; before folding there is more of it
+const DENSE =
+  "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3005-\\u3007\\u3041-\\u30ff\\u31f0-\\u31ff" +
+  "\\u3400-\\u4dbf\\u4e00-\\u9fff\\u{20000}-\\u{3ffff}";
+const IS_DENSE = new RegExp(`^[${DENSE}]`, "u");
+const PARTS = new RegExp(`[${DENSE}]+|[^${DENSE}]+`, "gu");
+const WRITTEN = `${DENSE}\\uf900-\\ufaff\\uff66-\\uff9d`;
+const PIECES = new RegExp(`[${WRITTEN}][\\p{M}\\uff9e\\uff9f]*|[^${WRITTEN}]+`, "gu");
 const QUOTES = /["“”„«»]/u;
 
 /** One word of a query; a prefix where somebody may still be typing it. */
@@ -20,9 +28,19 @@ export function folded(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(APOSTROPHES, "");
 }
 
-/** The words of *text*, cut after *longest* UTF-16 units. */
+/** The words of *text*, cut after *longest* UTF-16 units; where no spaces are between words, characters two by two. */
 export function wordsOf(text: string, longest = 40): string[] {
-  return [...folded(text).matchAll(LETTERS)].map(([word]) => word.slice(0, longest));
+  return runsOf(text).flatMap((run) => wordsIn(run, longest));
+}
+
+function runsOf(text: string): string[] {
+  return [...folded(text).matchAll(LETTERS)].map(([run]) => run);
+}
+
+function wordsIn(run: string, longest: number): string[] {
+  return [...run.matchAll(PARTS)].flatMap(([part]) =>
+    IS_DENSE.test(part) ? [...part].map((one, n, all) => one + (all[n + 1] ?? "")) : [part.slice(0, longest)],
+  );
 }
 
 /** What *find* asks for. Its very last word is a prefix, unless something follows it: a space, a closing quote. */
@@ -30,16 +48,28 @@ export function queryOf(find: string, longest = 40): QueryUnit[] {
   const parts = find.split(QUOTES);
   const typing = /[\p{L}\p{N}]$/u.test(find);
   return parts.flatMap((part, i) => {
-    const last = typing && i === parts.length - 1;
-    const words = wordsOf(part, longest);
-    const unit = words.map((word, n) => ({ word, prefix: last && n === words.length - 1 && word.length > 1 }));
-    return i % 2 ? (unit.length ? [unit] : []) : unit.map((one) => [one]);
+    const runs = runsOf(part);
+    const units = i % 2 && runs.length ? [runs] : runs.map((run) => [run]);
+    return units.map((unit, n) => unitOf(unit, longest, typing && i === parts.length - 1 && n === units.length - 1));
   });
+}
+
+/** *runs* as words that follow each other; *typing*: the last one may be a beginning. */
+function unitOf(runs: readonly string[], longest: number, typing: boolean): QueryUnit {
+  const words = runs.flatMap((run) => wordsIn(run, longest));
+  const [before = "", last = ""] = wordsIn(runs.at(-1) ?? "", longest).slice(-2);
+  // the last character of several is in the word before it; anything may come behind it
+  if (IS_DENSE.test(last) && IS_DENSE.test(before)) words.pop();
+  const end = words.length - 1;
+  return words.map((word, n) => ({
+    word,
+    prefix: n === end && (IS_DENSE.test(word) ? [...word].length === 1 : typing && word.length > 1),
+  }));
 }
 
 /** All words of *find* as one phrase, as far as they are not quoted already; null where there are not two. */
 export function asPhrase(find: string): string | null {
-  return !QUOTES.test(find) && wordsOf(find).length > 1 ? `"${find.trimStart()}` : null;
+  return !QUOTES.test(find) && runsOf(find).length > 1 ? `"${find.trimStart()}` : null;
 }
 
 /** Whether *word*, folded, is the one that is asked for. */
@@ -52,23 +82,32 @@ export function hitsOf(text: string, find: string): Place[] {
   const units = queryOf(find);
   if (!units.length) return [];
   // a word with its apostrophes and combining marks
-  const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)*/gu)].map((found) => ({
-    word: folded(found[0]),
-    start: found.index,
-    end: found.index + found[0].length,
-  }));
+  const words = [...text.matchAll(/[\p{L}\p{N}\p{M}]+(?:['’][\p{L}\p{M}]+)*/gu)].flatMap(wordsAt);
   const hits: Place[] = [];
   for (let at = 0; at < words.length;) {
-    const long = Math.max(
-      0,
-      ...units
-        .filter((unit) => unit.every((wanted, n) => matches(words[at + n]?.word ?? "", wanted)))
-        .map((unit) => unit.length),
-    );
-    if (long) hits.push({ start: words[at]?.start ?? 0, end: words[at + long - 1]?.end ?? 0 });
-    at += long || 1;
+    const [long] = units
+      .filter((unit) => unit.every((wanted, n) => matches(words[at + n]?.word ?? "", wanted)))
+      .sort((a, b) => b.length - a.length);
+    const last = words[at + (long?.length ?? 1) - 1];
+    const end = (last?.own === long?.at(-1)?.word ? last?.ownEnd : last?.end) ?? 0;
+    if (long) hits.push({ start: words[at]?.start ?? 0, end });
+    at += long?.length ?? 1;
+    while (long && (words[at]?.start ?? end) < end) at += 1;
   }
   return hits;
+}
+
+/** The words of one run of a text as it is; *own*: the first character, where the word has the next one, too. */
+function wordsAt({ 0: run, index }: RegExpExecArray) {
+  const pieces = [...run.matchAll(PIECES)].map((piece) => {
+    const start = index + piece.index;
+    return { own: folded(piece[0]), start, ownEnd: start + piece[0].length };
+  });
+  return pieces.map((piece, n) => {
+    const next = pieces[n + 1];
+    const two = next && IS_DENSE.test(piece.own) && IS_DENSE.test(next.own);
+    return { ...piece, word: piece.own + (two ? next.own : ""), end: two ? next.ownEnd : piece.ownEnd };
+  });
 }
 
 export interface Excerpt {

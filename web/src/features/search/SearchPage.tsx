@@ -1,14 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { endpoints, useApi } from "../../api/queries";
-import type { SearchIndex, SearchPart, SearchFacets } from "../../api/types";
+import type { SearchFacets, SearchHead, SearchPart } from "../../api/types";
 import { SegmentedControl, SelectField } from "../../components/fields";
 import { Await, Empty } from "../../components/status";
 import { useDocumentTitle, usePage } from "../../hooks/usePage";
 import { count, plural, humanize } from "../../lib/format";
 import type { AddressOf } from "../../routes";
 import { queryOf } from "../../lib/searchTerms";
-import { findDocuments, narrowed, bandsOf } from "./searchIndex";
+import { bandsOf, searchServer, searchSite } from "./searchIndex";
 import { SearchResults } from "./SearchResults";
 
 const POLL = 700; // ms between two looks at an index that is being prepared
@@ -48,17 +48,12 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
         />
       </div>
       <Await query={head} what="the search index">
-        {({ index, preparing }) => {
-          const part = index?.parts.find((part) => part.of === of);
-          if (!index || !part) return <Preparing progress={preparing ?? 0} />;
+        {(head) => {
+          const part = head.index.parts.find((part) => part.of === of);
           return (
             <>
-              {preparing === null ? null : (
-                <p className="mt-3 text-sm text-faint">
-                  The store has changed; its newest conversations are found as soon as they are indexed.
-                </p>
-              )}
-              <Results key={`${of} ${index.build}`} index={index} part={part} address={address} />
+              <Progress head={head} />
+              {part ? <Results key={`${of} ${head.index.build}`} head={head} part={part} address={address} /> : null}
             </>
           );
         }}
@@ -67,39 +62,43 @@ export default function SearchPage({ address }: { address: AddressOf<"search"> }
   );
 }
 
-/** The index is being made; *progress* in [0, 1]. */
-function Preparing({ progress }: { progress: number }) {
+/** How far a server is with what is not found yet. */
+function Progress({ head: { preparing, problem } }: { head: SearchHead }) {
+  if (problem !== null) return <p className="mt-3 text-sm text-soft">Not everything can be found: {problem}.</p>;
+  if (preparing === null) return null;
   return (
-    <div className="panel mx-auto my-8 max-w-xl p-6 text-center">
-      <p role="status" className="text-lg">
-        Preparing the search index …
-      </p>
-      <progress className="my-3 w-full accent-accent" aria-label="of the index is made" max={1} value={progress} />
-      <p className="text-soft">Every conversation is read once. What you type is looked up as soon as that is done.</p>
-    </div>
+    <p className="mt-3 flex flex-wrap items-center gap-x-3 text-sm text-faint">
+      Conversations that are new to the search are read. What you type is looked up in the others.
+      <progress className="accent-accent" aria-label="of the conversations are read" max={1} value={preparing} />
+    </p>
   );
 }
 
 interface ResultsProps {
-  index: SearchIndex;
+  head: SearchHead;
   part: SearchPart;
   address: AddressOf<"search">;
 }
 
-function Results({ index, part, address }: ResultsProps) {
-  const { find } = address;
-  const { update } = usePage();
+function Results({ head: { index, preparing }, part, address }: ResultsProps) {
+  const { find, of, subject, scenario, mark } = address;
+  const { update, index: site } = usePage();
   const facets = useApi(index.documents ? endpoints.searchFacets(index.build) : null);
+  const query = { find, of, subject, scenario, mark };
+  const asked = JSON.stringify([index.build, preparing, query]);
   const found = useQuery({
-    queryKey: ["search", index.build, part.of, find],
-    queryFn: () => findDocuments(index, part, find),
+    queryKey: [asked],
+    queryFn: async () => {
+      const search = site.offer.frozen ? searchSite(index, query) : searchServer(index, query, preparing);
+      return { asked, ...(await search) };
+    },
     placeholderData: keepPreviousData, // while the next letter is looked up, what was found stays
   });
   if (!index.documents || !queryOf(find, index.longest).length) {
     return (
       <p className="mt-4 max-w-2xl text-soft">
-        {plural(index.documents, "conversation")} and {plural(part.words, "different word")} can be searched.{" "}
-        {part.covers}
+        {plural(index.documents, "conversation")}
+        {part.words === null ? "" : ` and ${plural(part.words, "different word")}`} can be searched. {part.covers}
       </p>
     );
   }
@@ -109,54 +108,46 @@ function Results({ index, part, address }: ResultsProps) {
         <>
           <Filters facets={facets} address={address} />
           <Await query={found} what="the index">
-            {({ said, apart: others, phrase }) => {
-              const wanted = narrowed(facets, address);
-              const here = said.filter((hit) => wanted(hit.document));
-              const more = others.filter((other) => wanted(other.document));
-              const apart = address.apart || !here.length;
-              const documents = (apart ? [...here, ...more] : here).map((one) => one.document);
+            {(found) => {
+              const { first, others, phrase } = found;
+              const apart = address.apart || !first;
+              const shown = apart ? first + others : first;
               return (
                 <>
                   <div className="mt-4 mb-2 flex flex-wrap items-baseline gap-x-4 gap-y-1 text-soft">
                     <p role="status">
-                      {phrase !== null && !here.length && more.length ? "None has these words together: " : ""}
-                      {count(documents.length)} of {plural(index.documents, "conversation")}
-                      {phrase === null || (here.length && apart)
+                      {phrase !== null && !first && others ? "None has these words together: " : ""}
+                      {count(shown)} of {plural(index.documents, "conversation")}
+                      {phrase === null || (first && apart)
                         ? ""
-                        : here.length
+                        : first
                           ? " with these words together"
                           : " with these words apart"}
                     </p>
-                    {here.length && more.length ? (
+                    {first && others ? (
                       <button
                         type="button"
                         className="underline underline-offset-4"
                         aria-pressed={apart}
                         onClick={() => update({ apart: !address.apart })}
                       >
-                        {apart ? "only with the words together" : `also ${count(more.length)} with the words apart`}
+                        {apart ? "only with the words together" : `also ${count(others)} with the words apart`}
                       </button>
                     ) : null}
                   </div>
-                  {documents.length ? (
-                    <SearchResults
-                      index={index}
-                      documents={documents}
-                      find={find}
-                      together={phrase === null ? null : { phrase, count: here.length }}
-                      of={part.of}
-                    />
+                  {shown ? (
+                    <SearchResults found={found} count={shown} find={find} of={of} />
                   ) : (
                     <Empty
                       title={
-                        said.length
+                        found.any
                           ? "No conversation with these words fits the filters."
-                          : part.of === "said"
+                          : of === "said"
                             ? "No message has all of these words."
                             : "No judge wrote all of these words."
                       }
                     >
-                      {said.length
+                      {found.any
                         ? "Choose another subject, scenario or mark."
                         : "Remove a word, or shorten the last one."}
                     </Empty>

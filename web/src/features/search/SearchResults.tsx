@@ -1,7 +1,8 @@
+import { useQueries } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import { endpoints, useApi, useApis } from "../../api/queries";
-import type { SearchDocument, SearchIndex, SearchPart, Transcript } from "../../api/types";
+import { endpoints, useApi } from "../../api/queries";
+import type { SearchDocument, SearchPart, Transcript } from "../../api/types";
 import { HighlightedText } from "../../components/HighlightedText";
 import { useOffsetTop } from "../../hooks/scrolling";
 import { usePage } from "../../hooks/usePage";
@@ -9,31 +10,30 @@ import { humanize } from "../../lib/format";
 import { excerpt, hitsOf } from "../../lib/searchTerms";
 import { route } from "../../routes";
 import { Label } from "../../components/labels";
+import type { Found } from "./searchIndex";
 
 interface Props {
-  index: SearchIndex;
-  documents: readonly number[];
+  found: Found & { asked: string };
+  count: number; // of those found that are shown
   find: string;
-  together: { phrase: string; count: number } | null; // the first so many have *find* as this phrase
   of: SearchPart["of"];
 }
 
-/** The conversations found. Their names come in blocks, excerpts from each one's file, only for those on screen. */
-export function SearchResults({ index, documents, find, together, of }: Props) {
+/** The conversations found. Their names come in pages, excerpts from each one's file, only for those on screen. */
+export function SearchResults({ found, count, find, of }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const scrollMargin = useOffsetTop(ref);
   const list = useWindowVirtualizer({
-    count: documents.length,
+    count,
     estimateSize: () => 96,
     overscan: 3,
     scrollMargin,
-    getItemKey: (row) => documents[row] ?? row,
   });
   const visible = list.getVirtualItems();
-  const blockOf = (document: number) => Math.floor(document / index.block);
-  const numbers = [...new Set(visible.map((item) => blockOf(documents[item.index] ?? 0)))];
-  const answers = useApis(numbers.map((block) => endpoints.searchDocuments(index.build, block)));
-  const blocks = new Map(numbers.map((block, i) => [block, answers[i]?.documents]));
+  const numbers = [...new Set(visible.map((item) => Math.floor(item.index / found.size)))];
+  const pages = useQueries({
+    queries: numbers.map((page) => ({ queryKey: [found.asked, page], queryFn: () => found.page(page) })),
+  });
   return (
     <div
       ref={ref}
@@ -43,15 +43,15 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
       aria-label="Conversations found"
     >
       {visible.map((item) => {
-        const number = documents[item.index] ?? 0;
-        const document = blocks.get(blockOf(number))?.[number % index.block];
+        const page = pages[numbers.indexOf(Math.floor(item.index / found.size))]?.data;
+        const document = page?.[item.index % found.size];
         return (
           <div
             key={item.key}
             ref={list.measureElement}
             data-index={item.index}
             role="listitem"
-            aria-setsize={documents.length}
+            aria-setsize={count}
             aria-posinset={item.index + 1}
             className="absolute inset-x-0 top-0 border-b border-line py-2.5"
             style={{ transform: `translateY(${item.start - scrollMargin}px)` }}
@@ -59,7 +59,7 @@ export function SearchResults({ index, documents, find, together, of }: Props) {
             {document ? (
               <SearchResult
                 document={document}
-                find={together && item.index < together.count ? together.phrase : find}
+                find={found.phrase !== null && item.index < found.first ? found.phrase : find}
                 of={of}
               />
             ) : (

@@ -1,17 +1,66 @@
 import { endpoints, readApi } from "../../api/queries";
-import type { SearchFacets, SearchIndex, SearchMark, SearchPart } from "../../api/types";
+import type { SearchDocument, SearchFacets, SearchIndex, SearchMark, SearchPart } from "../../api/types";
 import { asPhrase, queryOf, type QueryUnit, type QueryWord } from "../../lib/searchTerms";
 import type { AddressOf } from "../../routes";
 
-/** What a search gives. */
-export interface Answer {
-  said: readonly Found[]; // where it is said as it was typed: a phrase that follows itself, or all of it
-  apart: readonly Found[]; // where all words are, but nowhere together
-  phrase: string | null; // the query behind *said* where it is not the one that was typed
+/** What is looked for, and what it is narrowed to. */
+export type Query = Pick<AddressOf<"search">, "find" | "of" | "subject" | "scenario" | "mark">;
+
+/** What a search finds, the best fit first: where it is said as it was typed, then where its words are apart. */
+export interface Found {
+  phrase: string | null; // the query behind the first ones where it is not the one that was typed
+  first: number; // as the filters leave them
+  others: number;
+  any: boolean; // there are some of the first without the filters
+  size: number; // documents in a page
+  page: (number: number) => Promise<readonly SearchDocument[]>;
 }
 
-/** The conversations that *find* asks for, the best fit first. Reads the shards that it needs. */
-export async function findDocuments(index: SearchIndex, part: SearchPart, find: string): Promise<Answer> {
+const SHOWN = 20; // documents in a page of a site's: each of its files has a hundred, and those found are in any
+
+/** What *query* finds in a site. Reads the files that it needs. */
+export async function searchSite(index: SearchIndex, query: Query): Promise<Found> {
+  const part = index.parts.find(({ of }) => of === query.of);
+  const answer: Answer = part ? await findDocuments(index, part, query.find) : NOTHING;
+  const wanted = narrowed(await readApi(endpoints.searchFacets(index.build)), query);
+  const [first, others] = [answer.said, answer.apart].map((some) => some.map((one) => one.document).filter(wanted));
+  const documents = [...(first ?? []), ...(others ?? [])];
+  const page = async (number: number) => {
+    const shown = documents.slice(number * SHOWN, (number + 1) * SHOWN);
+    const read = (document: number) =>
+      readApi(endpoints.searchDocuments(index.build, Math.floor(document / index.block)));
+    const blocks = await Promise.all(shown.map(read));
+    return shown.flatMap((document, n) => blocks[n]?.documents[document % index.block] ?? []);
+  };
+  const counts = { first: first?.length ?? 0, others: others?.length ?? 0, any: answer.said.length > 0 };
+  return { phrase: answer.phrase, ...counts, size: SHOWN, page };
+}
+
+/** What *query* finds on a server, which is *done* with so much of it. */
+export async function searchServer(index: SearchIndex, query: Query, done: number | null): Promise<Found> {
+  const { find, ...filters } = query;
+  const together = asPhrase(find);
+  const written = (find: string) =>
+    queryOf(find, index.longest)
+      .map((unit) => unit.map((one) => keyOf(one)).join(" "))
+      .join(",");
+  const words = { words: written(find), together: together ? written(together) : "", ...filters };
+  const read = (page: number) => readApi(endpoints.searchFound({ ...words, page: String(page) }), done);
+  const { phrase, documents, ...counts } = await read(0);
+  const page = async (number: number) => (number ? (await read(number)).documents : documents);
+  return { phrase: phrase ? together : null, ...counts, size: index.block, page };
+}
+
+/** The documents of a site that fit. */
+interface Answer {
+  said: readonly Ranked[];
+  apart: readonly Ranked[];
+  phrase: string | null;
+}
+
+const NOTHING: Answer = { said: [], apart: [], phrase: null };
+
+async function findDocuments(index: SearchIndex, part: SearchPart, find: string): Promise<Answer> {
   const units = queryOf(find, index.longest);
   const places = new Map<string, Places>();
   for (const one of wordsToRead(units)) {
@@ -19,7 +68,7 @@ export async function findDocuments(index: SearchIndex, part: SearchPart, find: 
       shardsOf(one, part).map((shard) => readApi(endpoints.searchWords(index.build, part.of, shard))),
     );
     const found = union(shards.map((shard) => placesIn(shard.words, one)));
-    if (!found.size) return { said: [], apart: [], phrase: null };
+    if (!found.size) return NOTHING;
     places.set(keyOf(one), found);
   }
   const fits = (wanted: readonly QueryUnit[]) =>
@@ -32,11 +81,11 @@ export async function findDocuments(index: SearchIndex, part: SearchPart, find: 
   return { said, apart: all.filter((item) => !exact.has(item.document)), phrase: together };
 }
 
-/** Which documents the filters of *address* leave. */
-export function narrowed(facets: SearchFacets, address: AddressOf<"search">): (document: number) => boolean {
-  const subject = facets.subjects.indexOf(address.subject);
-  const scenario = facets.scenarios.indexOf(address.scenario);
-  const band = bandsOf(facets).find((one) => one.value === address.mark);
+/** Which documents the filters of *query* leave. */
+export function narrowed(facets: SearchFacets, query: Query): (document: number) => boolean {
+  const subject = facets.subjects.indexOf(query.subject);
+  const scenario = facets.scenarios.indexOf(query.scenario);
+  const band = bandsOf(facets).find((one) => one.value === query.mark);
   const marked = band ? new Set(decoded(band.documents)) : null;
   return (document) =>
     (subject < 0 || facets.subject[document] === subject) &&
@@ -55,7 +104,7 @@ export function bandsOf(facets: SearchFacets): { value: string; mark: SearchMark
 export type Places = ReadonlyMap<number, readonly number[]>;
 
 /** A conversation that was found; of two the one with the smaller *span*, then with more *hits*, fits better. */
-export interface Found {
+export interface Ranked {
   document: number;
   span: number; // words from the first to the last of what is looked for, where it stands closest
   hits: number;
@@ -131,10 +180,10 @@ export function phrase(words: readonly Places[]): Places {
 }
 
 /** The documents that have all *units*, each where its places say; the best fit first. */
-export function ranked(units: readonly Places[]): Found[] {
+export function ranked(units: readonly Places[]): Ranked[] {
   const [rarest, ...rest] = [...units].sort((a, b) => a.size - b.size);
   if (!rarest) return [];
-  const found: Found[] = [];
+  const found: Ranked[] = [];
   for (const document of rarest.keys()) {
     if (!rest.every((unit) => unit.has(document))) continue;
     const places = units.map((unit) => unit.get(document) ?? []);

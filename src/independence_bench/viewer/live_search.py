@@ -1,0 +1,358 @@
+"""A server's search: the store's full-text index (`store/full_text`), caught up beside the serving, and its answers.
+
+Each text is put in once, whichever viewer finds it lacking; what is in already can be found meanwhile. What is found,
+and in which order, is what the page finds in a site's files (`searchIndex.ts`): the database knows where each word
+stands, and the rest is worked out of that, here with a number for every place:
+
+    document << 32 | which of the judges' texts about it << 24 | place in it
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from independence_bench.errors import StoreError, WrongUse
+from independence_bench.store import full_text, results
+from independence_bench.store.database import Store
+from independence_bench.store.rows import Damaged, in_chunks
+from independence_bench.viewer.search_index import (
+    APART,
+    COVERS,
+    Documents,
+    Search,
+    SearchFacets,
+    SearchFound,
+    SearchIndex,
+    SearchOf,
+    SearchPart,
+    numbers_of,
+    said_texts,
+    search_document,
+    search_facets,
+    stored_documents,
+)
+from independence_bench.viewer.search_words import LONGEST, RULE, words_of
+from independence_bench.viewer.snapshot import Catalog
+
+Numbers = NDArray[np.int64]
+State = tuple[str | None, str, int]  # the name of the index, the version of the catalog, the last row
+Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
+
+SHOWN = 20  # documents that are named at once
+AT_ONCE = 200  # texts that are put in together: other writers wait for it, so it takes a part of a second
+REST = 0.5  # of the time that putting some in took, nothing is done
+AGAIN = 10.0  # seconds after a failure
+PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
+UNREADABLE = "malformed|vtable|no such table"  # what SQLite says of an index that lost something
+LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
+DOCUMENT = 32  # bits before the number of the document
+FAR = np.iinfo(np.int64).max
+TEXT = 24  # bits of a place in one text
+TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What is looked for. *together*: the same words as one phrase, if that is another query."""
+
+    of: SearchOf
+    units: tuple[Unit, ...]
+    together: tuple[Unit, ...]
+    subject: str
+    scenario: str
+    mark: str
+
+
+def asked_search(given: Mapping[str, str]) -> tuple[SearchQuery, int]:
+    """A query, and the page of its answer, as an address has them. Raises WrongUse for what is none."""
+    of, page = given.get("of", "said"), given.get("page", "0")
+    written = [given.get("words", ""), given.get("together", "")]
+    if of not in COVERS or not (page.isascii() and page.isdigit() and len(page) < 7) or "\0" in "".join(written):
+        raise WrongUse("a search is for words in what was said or judged, and its pages are numbered")
+    units, together = (tuple(_unit(unit) for unit in text.split(",") if unit.strip(" *")) for text in written)
+    if max(map(len, written)) > LONGEST_QUERY or sum(map(len, units + together)) > 2 * MOST_WORDS:
+        raise WrongUse(f"a search is for at most {MOST_WORDS} words; look for some of them")
+    filters = (given.get(name, "") for name in ("subject", "scenario", "mark"))
+    return SearchQuery("said" if of == "said" else "judged", units, together, *filters), int(page)
+
+
+def _unit(written: str) -> Unit:
+    words = written.removesuffix("*").split()
+    return tuple((word, written.endswith("*") and place == len(words)) for place, word in enumerate(words, 1))
+
+
+class LiveSearch:
+    """The search in one store."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store, self._clock = store, clock
+        self._beginning, self._reading = threading.Lock(), threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._complete: str | None = None  # for the catalog of this version, all is in
+        self._damaged = False  # the index could not be read
+        self._not_before, self._done = 0.0, 0.0
+        self._problem: str | None = None
+        self._begins: dict[SearchOf, tuple[State, tuple[Numbers, ...]]] = {}  # the latest
+
+    def catch_up(self, catalog: Catalog) -> None:
+        """Begin to put in what is lacking, in a thread, unless that is done or was tried a moment ago."""
+        with self._beginning:
+            busy = self._closed.is_set() or (self._thread is not None and self._thread.is_alive())
+            if not (busy or self._is_complete(catalog) or self._clock() < self._not_before):
+                self._thread = threading.Thread(target=self._work, args=(catalog,), name="search", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the work where it is, wait for that, and begin none any more."""
+        with self._beginning:
+            self._closed.set()
+        if self._thread is not None:
+            self._thread.join(PATIENCE)
+
+    def head(self, catalog: Catalog) -> Search:
+        """What there is to search in *catalog*, and how far it is."""
+        self.catch_up(catalog)
+        parts = tuple(SearchPart(of, None, (), covers) for of, covers in COVERS.items())
+        index = SearchIndex(catalog.version, catalog.version, len(_documents(catalog)), LONGEST, SHOWN, parts)
+        facets = _facets(catalog)
+        marks = [
+            replace(mark, bands=tuple(replace(band, documents="") for band in mark.bands)) for mark in facets.marks
+        ]
+        bare = replace(facets, subject=(), scenario=(), marks=tuple(marks))
+        return Search(index, {"facets/0": bare}, None if self._is_complete(catalog) else self._done, self._problem)
+
+    def find(self, catalog: Catalog, query: SearchQuery, page: int) -> SearchFound:
+        """One page of what *query* finds in *catalog*; nothing where there is no index yet."""
+        self.catch_up(catalog)
+        try:
+            with self._store.reading() as connection:
+                state, begins = self._begins_of(connection, catalog, query.of)
+                # its next page is likely to be asked for
+                found = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
+        except StoreError as error:
+            if isinstance(error, Damaged) or re.search(UNREADABLE, str(error)):
+                self._damaged, self._not_before = True, 0.0  # it is made anew
+            raise
+        shown = np.concatenate((found.first, found.others))[page * SHOWN : (page + 1) * SHOWN]
+        named = tuple(search_document(catalog, *_documents(catalog)[number]) for number in shown)
+        return SearchFound(found.phrase, len(found.first), len(found.others), found.any, named)
+
+    def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
+        """The state, and where each row begins in it; no rows where there is no index yet."""
+        index = full_text.made_by(connection, RULE)
+        state = index, catalog.version, 0 if index is None else full_text.last(connection)
+        with self._reading:
+            if of not in self._begins or self._begins[of][0] != state:
+                self._begins[of] = state, () if index is None else _begins(connection, catalog, of, state[2])
+            return self._begins[of]
+
+    def _is_complete(self, catalog: Catalog) -> bool:
+        return not catalog.editions or (self._complete == catalog.version and not self._damaged)
+
+    # ------------------------------------------------------------ in the thread
+
+    def _work(self, catalog: Catalog) -> None:
+        self._done, self._problem, self._complete = 0.0, None, None
+        try:
+            while not (self._closed.is_set() or self._put_in()):
+                continue
+            with self._store.reading() as connection:  # what the first query would wait for
+                for of in COVERS:
+                    self._begins_of(connection, catalog, of)
+        except StoreError as error:
+            self._problem = " ".join(str(error).split())
+        if self._problem is None:
+            self._complete = catalog.version
+        else:
+            self._not_before = self._clock() + AGAIN
+
+    def _put_in(self) -> bool:
+        """Put in what is lacking. Returns whether the index is still the same at the end."""
+        with self._store.reading() as connection:
+            index = self._usable(connection)
+        if index is None:
+            with self._store.writing(upgrading=False) as connection:
+                index = self._usable(connection) or full_text.begin(connection, RULE)
+            self._damaged = False
+        for before, kind in enumerate(COVERS):
+            with self._store.reading() as connection:
+                keys = [key for key, _ in full_text.lacking(connection, kind)]
+            for done, chunk in enumerate(in_chunks(keys, AT_ONCE)):
+                self._done = (before + done * AT_ONCE / len(keys)) / len(COVERS)
+                started = self._clock()
+                if not self._put(index, kind, chunk) or self._closed.wait(REST * max(0.0, self._clock() - started)):
+                    return False
+        return True
+
+    def _usable(self, connection: Connection) -> str | None:
+        """The name of the index, if it is by our rule and has what it should have, and nothing else."""
+        index = None if self._damaged else full_text.made_by(connection, RULE)
+        return index if index is not None and full_text.is_sound(connection) else None
+
+    def _put(self, index: str, kind: SearchOf, keys: Sequence[str]) -> bool:
+        """Put in the texts of *keys*, as far as they are still lacking. Returns whether that *index* is there."""
+        try:
+            with self._store.reading() as connection:
+                stamps = dict(full_text.lacking(connection, kind, keys))
+                texts = TEXTS_OF[kind](connection, list(stamps))
+        except Damaged as error:  # the others are put in
+            self._problem = str(error)
+            return True
+        pieces = [piece for key, some in texts.items() for piece in _pieces(key, stamps[key], some)]
+        with self._store.writing(upgrading=False) as connection:
+            if full_text.made_by(connection, RULE) != index:
+                return False
+            still = dict(full_text.lacking(connection, kind, keys))  # it may be deleted, or put in by another viewer
+            full_text.add(connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp])
+        return True
+
+
+def _said(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    talks = results.read_transcripts(connection, ids)
+    thoughts = results.find_replies(connection, [key for _, keys in talks.values() for key in keys])
+    return {id_: said_texts(talk, keys, thoughts) for id_, (talk, keys) in talks.items()}
+
+
+def _judged(connection: Connection, keys: Sequence[str]) -> dict[str, list[str]]:
+    return {key: [one.reasoning] for key, one in results.find_judgements(connection, keys).items()}
+
+
+TEXTS_OF: Mapping[SearchOf, Callable[[Connection, Sequence[str]], dict[str, list[str]]]] = {
+    "said": _said,
+    "judged": _judged,
+}
+
+
+def _pieces(key: str, stamp: float, texts: Sequence[str]) -> list[full_text.Piece]:
+    """The words of *texts*, with the places between two; at least one piece, which says that they are in."""
+    words = [word for text in texts for word in (*words_of(text), *[full_text.NOWHERE] * APART)]
+    starts = range(0, max(1, len(words)), full_text.PIECE)
+    return [full_text.Piece(key, stamp, start, words[start : start + full_text.PIECE]) for start in starts]
+
+
+def _documents(catalog: Catalog) -> Documents:
+    return catalog.kept("search documents", lambda: stored_documents(catalog))
+
+
+def _facets(catalog: Catalog) -> SearchFacets:
+    return catalog.kept("search facets", lambda: search_facets(catalog, _documents(catalog)))
+
+
+def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
+    """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
+    numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, (_, one) in enumerate(_documents(catalog)):
+        numbers[(one.row.id,) if of == "said" else one.key].append(number)
+    begins: list[Numbers] = []
+    texts: dict[tuple[str, ...], tuple[str, int]] = {}  # about -> the latest text's key, and which it is
+    for row, start, key, about in full_text.each_row(connection, of):
+        if about in numbers:
+            latest, which = texts.get(about, (key, 0))
+            texts[about] = key, which if key == latest else min(which + 1, TEXTS - 1)
+            for depth, number in enumerate(numbers[about]):
+                if depth == len(begins):
+                    begins.append(np.full(last + 1, -1, np.int64))
+                begins[depth][row] = (number << DOCUMENT) + (texts[about][1] << TEXT) + start
+    return tuple(begins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The documents of a query, as the filters leave them; the rest as in `SearchFound`."""
+
+    phrase: bool
+    any: bool
+    first: Numbers
+    others: Numbers
+
+
+def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: Sequence[Numbers]) -> _Found:
+    if not begins:
+        return _Found(False, False, np.empty(0, np.int64), np.empty(0, np.int64))
+    every, together = (
+        ranked([phrase([_places(connection, query.of, begins, *word) for word in unit]) for unit in units])
+        for units in (query.units, query.together)
+    )
+    first, others = (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
+    left = _narrowed(catalog, query)
+    return _Found(together.size > 0, first.size > 0, first[left[first]], others[left[others]])
+
+
+def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
+    """Where a word stands, in rising order."""
+    written = full_text.places(connection, of, word, prefix)
+    found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
+    found = found[found >> DOCUMENT < begins[0].size]
+    rows, places = found >> DOCUMENT, found & (1 << DOCUMENT) - 1
+    every = [(of_rows[rows] + places)[of_rows[rows] >= 0] for of_rows in begins]
+    return np.sort(np.concatenate(every))
+
+
+def _narrowed(catalog: Catalog, query: SearchQuery) -> NDArray[np.bool_]:
+    """Which documents the filters leave; one that names nothing leaves all."""
+    left = np.ones(len(_documents(catalog)), np.bool_)
+    if not (query.subject or query.scenario or query.mark):
+        return left
+    facets = _facets(catalog)
+    for wanted, names, of in (
+        (query.subject, facets.subjects, facets.subject),
+        (query.scenario, facets.scenarios, facets.scenario),
+    ):
+        if wanted in names:
+            left &= np.asarray(of) == names.index(wanted)
+    for mark in facets.marks:
+        for band in mark.bands:
+            if query.mark == f"{mark.id} {band.title}":
+                left &= np.isin(np.arange(left.size), numbers_of(band.documents))
+    return left
+
+
+# ---------------------------------------------------------------- which documents fit, as `searchIndex.ts` says it
+
+
+def phrase(words: Sequence[Numbers]) -> Numbers:
+    """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
+    first, *rest = words
+    for distance, word in enumerate(rest, 1):
+        first = first[np.isin(first + distance, word, assume_unique=True)]
+    return first
+
+
+def ranked(units: Sequence[Numbers]) -> Numbers:
+    """The documents that have all *units*, each where its places say; none for no units.
+
+    First those in which the units stand closest, then those with the most of them, then by number.
+    """
+    if not units:
+        return np.empty(0, np.int64)
+    documents = reduce(np.intersect1d, [np.unique(unit >> DOCUMENT) for unit in units])
+    if not documents.size:
+        return documents
+    units = [unit[np.isin(unit >> DOCUMENT, documents)] for unit in units]
+    counts = [np.bincount(np.searchsorted(documents, unit >> DOCUMENT)) for unit in units]
+    hits = np.sum(counts, axis=0)
+    return documents[np.lexsort((documents, -hits, _spans(documents, units)))]
+
+
+def _spans(documents: Numbers, units: Sequence[Numbers]) -> Numbers:
+    """In each of *documents*, all of which have all units, the fewest places from one of each unit to the last."""
+    if len(units) == 1:
+        return np.zeros_like(documents)
+    places, which = np.concatenate(units), np.repeat(np.arange(len(units)), [unit.size for unit in units])
+    order = np.argsort(places, kind="stable")
+    places, which = places[order], which[order]
+    # the last of each unit up to here, and of those the first
+    latest = (np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units)))
+    begin = reduce(np.minimum, latest)
+    spans = np.where(begin >> DOCUMENT == places >> DOCUMENT, places - begin, FAR)
+    return np.minimum.reduceat(spans, np.searchsorted(places >> DOCUMENT, documents))
