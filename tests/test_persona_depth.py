@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +13,17 @@ from typing import Any
 
 import pytest
 from invoked import invoke
+from scripted import KEY, Answer, ScriptedModel, completion
 from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import Depth, character_of, first_lost
 from independence_bench.api.named import read_roster
 from independence_bench.errors import WrongUse
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.client import Client
+from independence_bench.models.endpoints import DIALECTS, DialectName
+from independence_bench.models.messages import ChatRequest
+from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
 from independence_bench.personas.lines import LANGUAGES
 from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet
@@ -86,6 +90,74 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     assert deep(TOY, 0) == protocol_of(TOY)
     assert frame_hash(deep(TOY, 26)) != frame_hash(deep(TOY, 100))  # what a gate compares
     assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == ["Zibbi", "Zibbi after 26 turns"]
+
+
+# ---------------------------------------------------------------- caches
+
+
+def asked_at(turns: int, model: str) -> list[ChatRequest]:
+    """The first request of each conversation of the toy at a depth, to *model*."""
+    protocol, subject = deep(TOY, turns), ChatModel(model, "openrouter", 0.7, 100)
+    return [
+        request(opening(protocol, job.configuration, job.scenario, 1), subject, job.configuration, protocol)
+        for job in jobs(protocol, protocol.configurations, subject, [1])
+    ]
+
+
+def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
+    serve: Callable[..., ScriptedModel],
+) -> None:
+    """One mark, at the end of the earlier chat, in what an endpoint receives; no text and no key is another."""
+    server = serve(lambda _asked: Answer(completion("Yes.")))
+    asked = asked_at(100, "anthropic/claude-sonnet-4")
+
+    async def send() -> None:
+        async with Client(Endpoint("openrouter", server.url, "openrouter"), KEY) as client:
+            for one in asked[:3]:
+                await client.complete(one, 100)
+
+    asyncio.run(send())
+    bodies = [one.body["messages"] for one in server.asked]
+    for one, sent in zip(asked, bodies, strict=False):
+        marked = [at for at, message in enumerate(sent) if isinstance(message["content"], list)]
+        assert marked == [100]
+        (part,) = sent[100]["content"]
+        assert part == {"type": "text", "text": one.messages[100].content, "cache_control": {"type": "ephemeral"}}
+        sent[100]["content"] = part["text"]
+        assert sent == [message.wire() for message in one.messages]
+        assert one.key(1) == replace(one, shared=0).key(1)
+    assert len({json.dumps(sent[:101]) for sent in bodies}) == 1
+
+
+@pytest.mark.parametrize(
+    ("turns", "model", "dialect", "marks"),
+    [
+        (100, "anthropic/claude-sonnet-4", "openrouter", 1),
+        (100, "openai/gpt-5-mini", "openrouter", 0),  # keeps what it likes
+        (100, "anthropic/claude-sonnet-4", "openai", 0),  # a server that may not know the word
+        (0, "anthropic/claude-sonnet-4", "openrouter", 0),  # too short to be kept
+    ],
+)
+def test_only_where_it_saves_money(turns: int, model: str, dialect: DialectName, marks: int) -> None:
+    """And the body that is sent is the one that is shown."""
+    for one in asked_at(turns, model):
+        body = DIALECTS[dialect].body(one, 100)
+        assert json.loads(DIALECTS[dialect].encoded(one, 100)) == body
+        assert str(body).count("cache_control") == marks
+        untold = dialect == "openai" or model.startswith("openai/")
+        assert (DIALECTS[dialect].cacheable(one, 5000) > 0) == (marks > 0 or untold)
+
+
+def test_a_lorebook_is_no_beginning_that_stays() -> None:
+    """What it adds changes the first message, so nothing is marked."""
+    book = "lorebook: {entries: [{keys: [rain], text: It is wet.}]}\n"
+    sheet, _ = read_sheet(SHEET + book, EXAMPLES)
+    assert sheet is not None
+    protocol = deep(sheet, 100)
+    (way,), subject = protocol.configurations, ChatModel("anthropic/x", "openrouter", 0.7, 100)
+    one = request(opening(protocol, way, protocol.scenarios[0], 1), subject, way, protocol)
+
+    assert DIALECTS["openrouter"].cache_mark(one) is None
 
 
 # ---------------------------------------------------------------- the curve

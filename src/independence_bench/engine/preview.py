@@ -20,6 +20,8 @@ from independence_bench.engine.session import remarks_on, remarks_on_prices
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
+from independence_bench.models.endpoints import Dialect
+from independence_bench.models.messages import BYTES_A_TOKEN
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
@@ -34,7 +36,6 @@ from independence_bench.store.usage import Used
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150  # of three marks
 MARK_TOKENS = 12  # of each further one
-BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
 RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the longest tenth of published subjects
@@ -176,9 +177,8 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
             usual = usual_replies(connection, subject, pending, plan.protocol)
-            estimates.append(
-                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
-            )
+            jobs, dialect = (pending.to_play, pending.to_judge), clients[subject.endpoint].dialect
+            estimates.append(estimate(plan.protocol, subject, *jobs, judge, usual, verdicts, prices, dialect))
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
     known = free | kept.keys()
@@ -278,6 +278,7 @@ def estimate(
     usual: UsualReplies,
     verdicts: Mapping[str, float],
     prices: Mapping[ChatModel, ModelInfo],
+    dialect: Dialect,
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
@@ -313,18 +314,20 @@ def estimate(
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else expected
             if not stored:
-                prompt = took.prompt or tokens_in(request(talk, subject, configuration, protocol).record)
-                call, before = _call(prompt, took.completion, prices[subject], min(before, prompt)), prompt
+                asked = request(talk, subject, configuration, protocol)
+                prompt = took.prompt or tokens_in(asked.record)
+                repeated = dialect.cacheable(asked, min(before, prompt))
+                call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if is_shared(scenario, talk) else number
                 played, quoted = played + call.times(times), quoted + said * times
                 without_view += call.times(bought[script] if routed and talk.awaiting in CHOOSING else 0)
             said, words = said + took.said, "x" * int(took.said * BYTES_A_TOKEN)
             talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
-            asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
+            verdict = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             told = told_hash(protocol, configuration, scenario)
             written = verdicts.get(told, verdict_tokens(scenario) * wordy)
-            judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
+            judged += _call(tokens_in(verdict.record), written, prices[judge]).times(number)
             heard += said * number
     own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
     spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
@@ -335,6 +338,7 @@ def estimate(
         )
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
+    low = added(low, added(played.cached_dollars, -played.dollars)) if played.dollars else low  # the cache holds
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
