@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from invoked import invoke
-from scripted import KEY, Answer, ScriptedModel, completion
+from scripted import KEY, Answer, Asked, ScriptedModel, completion, says
 from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
@@ -31,6 +32,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
+from independence_bench.store.usage import payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates
@@ -359,3 +361,34 @@ def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None
     assert cold[1] <= cold[3] <= cold[2]
     for expected, _, _, charged in (begun, deeper, again):
         assert expected == pytest.approx(charged, rel=0.15)
+
+
+def test_how_much_a_token_holds_is_learnt_from_the_first_stem(
+    tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Of a tokenizer that makes twice as many of the same text, for subject and judge; before that it is a guess."""
+
+    def script(asked: Asked) -> Answer:
+        words = f"I like rain best, as I said {asked.number} times."
+        if asked.judging:
+            marks = asked.body["response_format"]["json_schema"]["schema"]["properties"]
+            words = json.dumps(
+                {mark: (spec.get("enum") or [spec.get("minimum", "fine")])[0] for mark, spec in marks.items()}
+            )
+        answer = says(asked, words)
+        tokens = {"prompt_tokens": len(json.dumps(asked.body["messages"])) // 2, "completion_tokens": 12}
+        return replace(answer, body={**answer.body, "usage": {**tokens, "cost": 0.001}})
+
+    prices = {"prompt": "0.000001", "completion": "0.000001"}
+    server = serve(script, models=[{"id": name, "pricing": prices} for name in ("acme/one", "judge/one")])
+    (tmp_path / "toy.yaml").write_text(SHEET, encoding="utf-8")
+    roster = {"endpoints": {"mine": {"url": server.url, "dialect": "openrouter"}}}
+    (tmp_path / "models.yaml").write_text(json.dumps(roster), encoding="utf-8")
+    done = aib(tmp_path, "persona", "run", "toy.yaml", "-m", "mine:acme/one", "-j", "mine:judge/one")
+    told = re.findall(r"(\d+) calls, about ([\d,]+) tokens", done.stderr)
+    (_, cold), (left, begun) = ((int(calls), int(tokens.replace(",", ""))) for calls, tokens in told)
+    with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
+        used = [(one.prompt_tokens or 0) + (one.completion_tokens or 0) for one in payments(connection)]
+
+    assert cold < 0.9 * sum(used)
+    assert begun == pytest.approx(sum(used[-left:]), rel=0.05)

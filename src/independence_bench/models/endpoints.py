@@ -19,7 +19,7 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
-from independence_bench.models.messages import BYTES_A_TOKEN, ChatRequest, Structure, Tool
+from independence_bench.models.messages import ChatRequest, Structure, Tool, tokens_in
 from independence_bench.models.spec import (
     BUILT_IN,
     GGUF,
@@ -292,8 +292,7 @@ class OpenRouter(Dialect):
 
     @staticmethod
     def _shared_tokens(request: ChatRequest) -> float:
-        texts = (message.content or "" for message in request.messages[: request.shared])
-        return sum(len(text.encode("utf-8", "replace")) for text in texts) / BYTES_A_TOKEN
+        return sum(tokens_in(message.content or "") for message in request.messages[: request.shared])
 
     def listed_id(self, model: str) -> str:
         """The id without its route."""

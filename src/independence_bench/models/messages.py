@@ -19,6 +19,11 @@ from independence_bench.models.spec import ChatModel
 BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 
 
+def tokens_in(sent: str, bytes_a_token: float = BYTES_A_TOKEN) -> float:
+    """About how many tokens the text *sent* has."""
+    return len(sent.encode("utf-8", "replace")) / bytes_a_token
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of a tool. *arguments* is the text as sent, which need not be valid JSON."""
