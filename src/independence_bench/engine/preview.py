@@ -302,7 +302,7 @@ def estimate(
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
     *judge* None: no model is asked for judging.
-    *verdicts*: rubric hash -> completion tokens of this judge's verdicts by it; *judge_bytes*: of its requests, a token.
+    *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request make a token.
     """
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
