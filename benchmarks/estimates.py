@@ -67,7 +67,13 @@ def line(what: str, expected: float, low: float, high: float, charged: float) ->
 
 
 async def main(names: Sequence[str]) -> None:
-    """Print a row for each command."""
+    """Print a row for each command, then by kind of command how far off, and how often in the range."""
+    found: dict[str, list[tuple[float, bool]]] = {}
+
+    def tell(where: str, kind: str, row: tuple[float, float, float, float]) -> None:
+        print(line(f"{where}: {kind}", *row), flush=True)
+        found.setdefault(kind, []).append((row[0] / row[3], row[1] <= row[3] <= row[2]))
+
     print(f"{'':48} {'expected':>8} {'from':>8} {'to':>8} {'charged':>9} {'ratio':>6}")
     async with simulate() as served:
         roster = Roster({**BUILT_IN, "sim": Endpoint("sim", served.url, "openrouter")})
@@ -79,12 +85,15 @@ async def main(names: Sequence[str]) -> None:
                 with tempfile.TemporaryDirectory() as folder, open_store(str(Path(folder) / "aib.db")) as store:
                     where = f"{name}, {character}"
                     cold = await played(sheet, character, (0,), roster, store)
-                    print(line(f"{where}: nothing stored", *cold[0]))
-                    print(line(f"{where}: after its first stem", *cold[1]))
+                    tell(where, "nothing stored", cold[0])
+                    tell(where, "after its first stem", cold[1])
                     (deeper,) = await played(sheet, character, DEPTHS, roster, store)
-                    print(line(f"{where}: at two more depths", *deeper))
+                    tell(where, "at two more depths", deeper)
                     (again,) = await played(edited, character, DEPTHS, roster, store)
-                    print(line(f"{where}: after an edit", *again), flush=True)
+                    tell(where, "after an edit", again)
+    for kind, rows in found.items():
+        ratios, inside = zip(*rows, strict=True)
+        print(f"{kind}: {min(ratios):.2f} to {max(ratios):.2f}, {sum(inside)} of {len(rows)} in range")
 
 
 if __name__ == "__main__":

@@ -137,6 +137,23 @@ def test_a_cost_that_is_not_the_list_price_is_listed(bench: Benches) -> None:
     assert json.loads(costs_json(costs))["disagreements"][0]["difference"] == pytest.approx(0.0042)
 
 
+def test_what_came_from_caches_is_said(bench: Benches) -> None:
+    """Of all calls that told."""
+
+    def script(asked: Asked) -> Answer:
+        answer = steady()(asked)
+        told = {**answer.body["usage"], "prompt_tokens_details": {"cached_tokens": 15}}
+        return answer if asked.judging else replace(answer, body={**answer.body, "usage": told})
+
+    made = bench(script)
+    made.play()
+
+    costs = costs_of(made)
+
+    assert (costs.prompt_tokens, costs.cached_tokens) == (11 * 20, 7 * 15)
+    assert "caches, which cost less: 105 of 220 prompt tokens." in displayed(costs_view(costs, "aib.db"))
+
+
 def finding(made: Bench) -> Callable[[Connection], deletion.DeletionPlan]:
     """What finds everything that the subject said."""
     return lambda connection: deletion.find_responses(connection, [made.subject()], None)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import aib, play
+from simulated import aib, play, simulating
 
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.dataset.import_own import Imported
@@ -237,3 +237,21 @@ def test_a_run_whose_every_conversation_failed_was_begun_all_the_same(made: Made
     with open_store(tmp_path / "back.db") as store, store.reading() as connection:
         runs = {run for _, run, *_ in registry.begun_runs(connection, "lite")}
     assert runs == {1, 2}
+
+
+def test_a_sample_begins_with_the_earlier_chat_of_its_protocol(tmp_path: Path) -> None:
+    """In what was put in and in all messages, as it was sent, and read back it is the same."""
+    (tmp_path / "toy.yaml").write_text("name: Zibbi\nprompt: You are Zibbi, a robot made of tin.\n", encoding="utf-8")
+    models = ("-m", "sim:sim/persona-keeper", "--judge", "sim:sim/judge", "--quick", "--store", "toy.db")
+    with simulating(tmp_path):
+        assert aib(tmp_path, "persona", "run", "toy.yaml", *models, "--after", "6").returncode == 0
+    with open_store(tmp_path / "toy.db") as store:
+        ((_, log),) = logs_of(store)
+
+    for sample in log["samples"]:
+        first = next(event for event in sample["events"] if event["event"] == "model")
+        assert sample["input"] == first["input"]
+        assert [message["role"] for message in sample["input"]] == ["system", *["user", "assistant"] * 3, "user"]
+        assert sample["messages"][:8] == sample["input"]
+        assert len(sample["messages"]) > 8
+    assert imported(zipped(tmp_path / "one.eval", log), tmp_path / "back.db").findings == []

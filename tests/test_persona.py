@@ -20,6 +20,7 @@ from independence_bench.analysis.held_stems import held, item_of
 from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
+from independence_bench.personas.favours import read_themes
 from independence_bench.personas.lines import PEOPLE, name_lines
 from independence_bench.personas.sheet import (
     LONGEST_PROMPT,
@@ -732,7 +733,8 @@ def test_stored_results_outlive_the_sheet(playing: Path) -> None:
         stem = next(path for path in answers.paths() if "/scenarios/name" in path and path.endswith(".json"))
         page = read(answers, stem)
 
-    assert name_lines("en", PEOPLE, "Mira")["pushes.disbelief"] in " ".join(shown.stdout.split())
+    lines = name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))
+    assert lines["pushes.disbelief"] in " ".join(shown.stdout.split())
     assert page["made_of"].startswith("hold × (0.30 question × asked again × renaming")
     assert {len(one["branches"]) for one in page["answers"]} == {8}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +14,17 @@ from typing import Any
 
 import pytest
 from invoked import invoke
+from scripted import KEY, Answer, Asked, ScriptedModel, completion, says
 from simulated import simulating
 
 from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import Depth, character_of, first_lost
 from independence_bench.api.named import read_roster
 from independence_bench.errors import WrongUse
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.client import Client
+from independence_bench.models.endpoints import DIALECTS, DialectName
+from independence_bench.models.messages import ChatRequest
+from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
 from independence_bench.personas.lines import LANGUAGES
 from independence_bench.personas.sheet import EXAMPLES, Sheet, load_sheet, protocol_files, protocol_of, read_sheet
@@ -27,6 +32,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
+from independence_bench.store.usage import payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates
@@ -86,6 +92,74 @@ def test_every_item_begins_with_the_same_bytes_and_a_deeper_one_with_those_of_a_
     assert deep(TOY, 0) == protocol_of(TOY)
     assert frame_hash(deep(TOY, 26)) != frame_hash(deep(TOY, 100))  # what a gate compares
     assert [character_of(deep(TOY, turns)) for turns in (0, 26)] == ["Zibbi", "Zibbi after 26 turns"]
+
+
+# ---------------------------------------------------------------- caches
+
+
+def asked_at(turns: int, model: str) -> list[ChatRequest]:
+    """The first request of each conversation of the toy at a depth, to *model*."""
+    protocol, subject = deep(TOY, turns), ChatModel(model, "openrouter", 0.7, 100)
+    return [
+        request(opening(protocol, job.configuration, job.scenario, 1), subject, job.configuration, protocol)
+        for job in jobs(protocol, protocol.configurations, subject, [1])
+    ]
+
+
+def test_what_all_requests_begin_with_is_marked_for_caches_that_have_to_be_told(
+    serve: Callable[..., ScriptedModel],
+) -> None:
+    """One mark, at the end of the earlier chat, in what an endpoint receives; no text and no key is another."""
+    server = serve(lambda _asked: Answer(completion("Yes.")))
+    asked = asked_at(100, "anthropic/claude-sonnet-4")
+
+    async def send() -> None:
+        async with Client(Endpoint("openrouter", server.url, "openrouter"), KEY) as client:
+            for one in asked[:3]:
+                await client.complete(one, 100)
+
+    asyncio.run(send())
+    bodies = [one.body["messages"] for one in server.asked]
+    for one, sent in zip(asked, bodies, strict=False):
+        marked = [at for at, message in enumerate(sent) if isinstance(message["content"], list)]
+        assert marked == [100]
+        (part,) = sent[100]["content"]
+        assert part == {"type": "text", "text": one.messages[100].content, "cache_control": {"type": "ephemeral"}}
+        sent[100]["content"] = part["text"]
+        assert sent == [message.wire() for message in one.messages]
+        assert one.key(1) == replace(one, shared=0).key(1)
+    assert len({json.dumps(sent[:101]) for sent in bodies}) == 1
+
+
+@pytest.mark.parametrize(
+    ("turns", "model", "dialect", "marks"),
+    [
+        (100, "anthropic/claude-sonnet-4", "openrouter", 1),
+        (100, "openai/gpt-5-mini", "openrouter", 0),  # keeps what it likes
+        (100, "anthropic/claude-sonnet-4", "openai", 0),  # a server that may not know the word
+        (0, "anthropic/claude-sonnet-4", "openrouter", 0),  # too short to be kept
+    ],
+)
+def test_only_where_it_saves_money(turns: int, model: str, dialect: DialectName, marks: int) -> None:
+    """And the body that is sent is the one that is shown."""
+    for one in asked_at(turns, model):
+        body = DIALECTS[dialect].body(one, 100)
+        assert json.loads(DIALECTS[dialect].encoded(one, 100)) == body
+        assert str(body).count("cache_control") == marks
+        untold = dialect == "openai" or model.startswith("openai/")
+        assert (DIALECTS[dialect].cacheable(one, 5000) > 0) == (marks > 0 or untold)
+
+
+def test_a_lorebook_is_no_beginning_that_stays() -> None:
+    """What it adds changes the first message, so nothing is marked."""
+    book = "lorebook: {entries: [{keys: [rain], text: It is wet.}]}\n"
+    sheet, _ = read_sheet(SHEET + book, EXAMPLES)
+    assert sheet is not None
+    protocol = deep(sheet, 100)
+    (way,), subject = protocol.configurations, ChatModel("anthropic/x", "openrouter", 0.7, 100)
+    one = request(opening(protocol, way, protocol.scenarios[0], 1), subject, way, protocol)
+
+    assert DIALECTS["openrouter"].cache_mark(one) is None
 
 
 # ---------------------------------------------------------------- the curve
@@ -287,3 +361,34 @@ def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None
     assert cold[1] <= cold[3] <= cold[2]
     for expected, _, _, charged in (begun, deeper, again):
         assert expected == pytest.approx(charged, rel=0.15)
+
+
+def test_how_much_a_token_holds_is_learnt_from_the_first_stem(
+    tmp_path: Path, serve: Callable[..., ScriptedModel]
+) -> None:
+    """Of a tokenizer that makes twice as many of the same text, for subject and judge; before that it is a guess."""
+
+    def script(asked: Asked) -> Answer:
+        words = f"I like rain best, as I said {asked.number} times."
+        if asked.judging:
+            marks = asked.body["response_format"]["json_schema"]["schema"]["properties"]
+            words = json.dumps(
+                {mark: (spec.get("enum") or [spec.get("minimum", "fine")])[0] for mark, spec in marks.items()}
+            )
+        answer = says(asked, words)
+        tokens = {"prompt_tokens": len(json.dumps(asked.body["messages"])) // 2, "completion_tokens": 12}
+        return replace(answer, body={**answer.body, "usage": {**tokens, "cost": 0.001}})
+
+    prices = {"prompt": "0.000001", "completion": "0.000001"}
+    server = serve(script, models=[{"id": name, "pricing": prices} for name in ("acme/one", "judge/one")])
+    (tmp_path / "toy.yaml").write_text(SHEET, encoding="utf-8")
+    roster = {"endpoints": {"mine": {"url": server.url, "dialect": "openrouter"}}}
+    (tmp_path / "models.yaml").write_text(json.dumps(roster), encoding="utf-8")
+    done = aib(tmp_path, "persona", "run", "toy.yaml", "-m", "mine:acme/one", "-j", "mine:judge/one")
+    told = re.findall(r"(\d+) calls, about ([\d,]+) tokens", done.stderr)
+    (_, cold), (left, begun) = ((int(calls), int(tokens.replace(",", ""))) for calls, tokens in told)
+    with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
+        used = [(one.prompt_tokens or 0) + (one.completion_tokens or 0) for one in payments(connection)]
+
+    assert cold < 0.9 * sum(used)
+    assert begun == pytest.approx(sum(used[-left:]), rel=0.05)

@@ -118,6 +118,8 @@ class Costs:
     days: tuple[NamedCost, ...]  # UTC, in order
     disagreements: tuple[Disagreement, ...]  # the largest first
     compared: int  # calls with a reported cost and a known list price
+    prompt_tokens: int  # of all calls that told
+    cached_tokens: int  # of those, what providers had in their caches and ask less for
     imported: ImportedCosts | None  # None: nothing was
 
 
@@ -150,6 +152,8 @@ def read_costs(connection: Connection) -> Costs:
         days=tuple(NamedCost(day, _paid(mine)) for day, mine in sorted(days.items())),
         disagreements=_disagreements(compared),
         compared=len(compared),
+        prompt_tokens=sum(item.payment.prompt_tokens or 0 for item in items),
+        cached_tokens=sum(item.payment.cached_tokens or 0 for item in items),
         imported=_imported(connection),
     )
 

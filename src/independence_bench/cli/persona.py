@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -50,6 +51,7 @@ from independence_bench.personas.sheet import (
     protocol_of,
     read_sheet,
     remarks,
+    themes_of,
 )
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
@@ -247,7 +249,25 @@ def check(sheet: Path) -> None:
     protocol = protocol_of(found)
     for remark in remarks(found):
         say(label_text(f"note: {remark}"))
+    for line in _favours(found, sheet):
+        say(label_text(line))
     click.echo(label_text(f"{sheet}: {found.name}, {_size(found, protocol)}"))
+
+
+def _favours(sheet: Sheet, path: Path) -> Iterator[str]:
+    """Where favours and slips come from: a line for each source."""
+    themes, mine = themes_of(sheet), [item for item in sheet.items if item.key not in sheet.frozen]
+    if mine:
+        dealt = [themes.dealt(item.key, item.says, item.ask) for item in mine]
+        for part, found in zip(("favours", "slips"), zip(*dealt, strict=True), strict=True):
+            own = Counter(theme for theme in found if theme is not None)
+            general = [f"general {n}"] if (n := len(found) - own.total()) else []
+            by_prompt = [f"by the prompt {', '.join(f'{theme} {n}' for theme, n in own.most_common())}"] if own else []
+            yield f"{part}: {'; '.join(by_prompt + general)}"
+    if themes.ruled_out:
+        yield f"no favour is about: {', '.join(sorted(themes.ruled_out))} (a red line or the prompt rules it out)"
+    if kept := len(sheet.items) - len(mine):
+        yield f"favours and slips of {plural(kept, 'item')} stand in {lines_file(path).name}"
 
 
 def _size(sheet: Sheet, protocol: Protocol) -> str:

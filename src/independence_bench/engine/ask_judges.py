@@ -23,7 +23,7 @@ from independence_bench.analysis.chosen_names import NamesRead
 from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
-from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of, tokens_in
+from independence_bench.engine.preview import VERDICT_TOKENS, Forecast, Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolve_judge, resolved
 from independence_bench.hashing import judgement_key, text_hash
@@ -42,7 +42,7 @@ from independence_bench.judging.extraction import (
 from independence_bench.judging.judge import Judge, ModelJudge
 from independence_bench.judging.output import one_object
 from independence_bench.judging.prompt import JudgingInput, fence_of, judge_request, show_conversation
-from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
+from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario

@@ -16,14 +16,14 @@ from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.limits import GaveUp, Reach
 from independence_bench.engine.ask import Asker, ConversationCalls, ConversationTask
 from independence_bench.engine.ask_judges import JudgeAsker, judgement_call, kept_as_it_came
-from independence_bench.engine.preview import Forecast, Preview, preview_of, tokens_in
+from independence_bench.engine.preview import Forecast, Preview, preview_of
 from independence_bench.engine.run import Report, Session, Trouble
 from independence_bench.engine.session import RunOptions, resolved
 from independence_bench.hashing import content_hash, judgement_key, text_hash
 from independence_bench.judging.extraction import SHEET_SCHEMA, WRITING, card_text, items_of, messages_of
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.output import one_object
-from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected
+from independence_bench.models.messages import ChatRequest, Completion, Message, Rejected, tokens_in
 from independence_bench.models.spec import ChatModel
 from independence_bench.personas.lines import StemKey, StemLinesFile
 from independence_bench.personas.sheet import Sheet

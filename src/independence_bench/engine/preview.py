@@ -20,6 +20,8 @@ from independence_bench.engine.session import remarks_on, remarks_on_prices
 from independence_bench.errors import WrongUse
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
+from independence_bench.models.endpoints import Dialect
+from independence_bench.models.messages import BYTES_A_TOKEN, tokens_in
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
@@ -34,7 +36,6 @@ from independence_bench.store.usage import Used
 THOUGHT_TOKENS = 160  # on top of a reply, when told to think
 VERDICT_TOKENS = 150  # of three marks
 MARK_TOKENS = 12  # of each further one
-BYTES_A_TOKEN = 4.0  # of a whole request as JSON
 RANGE = (0.7, 2.0)  # a subject's completions, as a share of what is expected
 RANGE_THINKING = (0.45, 1.55)
 RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the longest tenth of published subjects
@@ -51,6 +52,7 @@ class UsualReplies:
     by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
     own: bool = False  # taken from this subject's own replies
     subjects: int = 0  # whose replies they are taken from
+    bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
 
 
 def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, protocol: Protocol) -> UsualReplies:
@@ -97,6 +99,19 @@ def _mean(used: Sequence[Used]) -> Used:
         sum(reply.completion for reply in used) / count,
         sum(reply.said for reply in used) / count,
     )
+
+
+def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple[str, int], Used]:
+    """(Branch of a stem, number of a reply from 0) -> what it took on average in the stems that were heard.
+
+    A push is answered in fewer words than a question; empty without stems.
+    """
+    heard: dict[tuple[str, int], list[Used]] = defaultdict(list)
+    for id_, replies in usual.by_scenario.items():
+        if branch := protocol.scenario(id_).branch:
+            for turn, used in enumerate(replies):
+                heard[branch, turn].append(replace(used, prompt=0.0))
+    return {place: _mean(used) for place, used in heard.items()}
 
 
 def typical(subject: ChatModel, scenario: Scenario) -> Used:
@@ -170,15 +185,18 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
+        ids, ways = [one.id for one in plan.protocol.scenarios], plan.configurations
+        told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
+        judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
             usual = usual_replies(connection, subject, pending, plan.protocol)
-            estimates.append(
-                estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, usual, verdicts, prices)
-            )
+            usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
+            rest = usual, verdicts, judge_bytes, prices, clients[subject.endpoint].dialect
+            estimates.append(estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest))
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
     known = free | kept.keys()
@@ -277,12 +295,14 @@ def estimate(
     judge: ChatModel | None,
     usual: UsualReplies,
     verdicts: Mapping[str, float],
+    judge_bytes: float,
     prices: Mapping[ChatModel, ModelInfo],
+    dialect: Dialect,
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
     *judge* None: no model is asked for judging.
-    *verdicts*: rubric hash -> what this judge's verdicts by it have taken, in completion tokens.
+    *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request make a token.
     """
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
@@ -295,10 +315,12 @@ def estimate(
         for id_, replies in usual.by_scenario.items()
         for used in replies
     ]
+    by_turn, bytes_a_token = _turns_of_branches(usual, protocol), usual.bytes_a_token
     # who takes no option is asked nothing more and not judged; what was heard in another run, too, is judged once
     routed = any(job.scenario.offer_of(job.run) for job in to_play)
     twice = judge is not None and any(job.run > 1 for job in (*to_play, *to_judge))
     played, judged = Forecast(at_most=routed), Forecast(at_most=twice)
+    known_words = Forecast()  # of judged: what was judged at another depth, and is not again if it is said again
     without_view = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
     wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
@@ -308,23 +330,27 @@ def estimate(
         expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario, one_of[script].run)
         # an earlier chat and the system prompt begin every conversation, and each request the next one
-        before = _before_all(protocol, configuration)
+        before = _before_all(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said = 0.0
         for turn in range(len(scenario.asks)):
-            took = known[turn] if known else expected
+            took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
             if not stored:
-                prompt = took.prompt or tokens_in(request(talk, subject, configuration, protocol).record)
-                call, before = _call(prompt, took.completion, prices[subject], min(before, prompt)), prompt
+                asked = request(talk, subject, configuration, protocol)
+                prompt = took.prompt or tokens_in(asked.record, bytes_a_token)
+                repeated = dialect.cacheable(asked, min(before, prompt))
+                call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if is_shared(scenario, talk) else number
                 played, quoted = played + call.times(times), quoted + said * times
                 without_view += call.times(bought[script] if routed and talk.awaiting in CHOOSING else 0)
-            said, words = said + took.said, "x" * int(took.said * BYTES_A_TOKEN)
+            said, words = said + took.said, "x" * int(took.said * bytes_a_token)
             talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
         if judge is not None:
-            asked = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
+            verdict = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
             told = told_hash(protocol, configuration, scenario)
             written = verdicts.get(told, verdict_tokens(scenario) * wordy)
-            judged += _call(tokens_in(asked.record), written, prices[judge]).times(number)
+            call = _call(tokens_in(verdict.record, judge_bytes), written, prices[judge]).times(number)
+            judged += call
+            known_words += call if usual.own and told in verdicts and known and not known[0].prompt else Forecast()
             heard += said * number
     own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
     spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
@@ -335,6 +361,8 @@ def estimate(
         )
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
+    if low is not None and played.cached_dollars is not None:  # where the cache holds
+        low -= (played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
@@ -370,8 +398,3 @@ def _moved(
 def added(first: float | None, second: float | None) -> float | None:
     """Their sum; None where one of them is not known."""
     return None if first is None or second is None else first + second
-
-
-def tokens_in(sent: str) -> float:
-    """About how many tokens the text *sent* has, in any script."""
-    return len(sent.encode()) / BYTES_A_TOKEN

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from independence_bench.errors import SubjectError, WrongUse
 from independence_bench.lookup import instead
-from independence_bench.models.messages import ChatRequest, Structure, Tool
+from independence_bench.models.messages import ChatRequest, Structure, Tool, tokens_in
 from independence_bench.models.spec import (
     BUILT_IN,
     GGUF,
@@ -172,6 +172,10 @@ def _checked(where: str, check: Callable[[str], str], value: str) -> str:
         raise SubjectError(f"{where}: {error}") from error
 
 
+# tokens: most caches keep nothing shorter. Where a model's own minimum is higher, a mark does nothing and costs nothing
+LEAST_CACHED = 1024
+
+
 class Dialect:
     """Chat completions as most servers speak them; a dialect overrides what it says in another way."""
 
@@ -194,7 +198,7 @@ class Dialect:
         model = request.model
         body: dict[str, Any] = {
             "model": model.model,
-            "messages": [message.wire() for message in request.messages],
+            "messages": self._messages(request),
             "temperature": model.temperature,
             self.limit_field: max_tokens,
         }
@@ -215,7 +219,27 @@ class Dialect:
     def encoded(self, request: ChatRequest, max_tokens: int, structure: Structure = Structure.SCHEMA) -> bytes:
         """`body` as JSON."""
         rest = _around_messages(self, request.model, request.tools, request.schema, max_tokens, structure)
-        return f'{{"messages":{request.encoded},{rest}'.encode("utf-8", "backslashreplace")
+        marked = self.cache_mark(request) is not None
+        messages = json.dumps(self._messages(request), ensure_ascii=False) if marked else request.encoded
+        return f'{{"messages":{messages},{rest}'.encode("utf-8", "backslashreplace")
+
+    def _messages(self, request: ChatRequest) -> list[dict[str, Any]]:
+        """The messages, one of them as a part of text with the mark of a cache, if there is one."""
+        sent = [message.wire() for message in request.messages]
+        if (mark := self.cache_mark(request)) is not None:
+            part = {"type": "text", "text": sent[mark]["content"], "cache_control": {"type": "ephemeral"}}
+            sent[mark] |= {"content": [part]}
+        return sent
+
+    def cache_mark(self, request: ChatRequest) -> int | None:
+        """The message up to which a cache has to be told to keep *request*; None: none, or it keeps what it likes."""
+        del request
+        return None
+
+    def cacheable(self, request: ChatRequest, repeated: float) -> float:
+        """How many tokens of *request* a cache may have, of which *repeated* stood at the beginning of another."""
+        del request
+        return repeated if repeated >= LEAST_CACHED else 0.0
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
         """The fields for reasoning and for what else only this dialect has. Off is always said: left out, it means the
@@ -242,12 +266,33 @@ class OpenRouter(Dialect):
     """A router to many providers, which lists prices and abilities, and can be told which provider serves."""
 
     pins_providers = lists_abilities = True
+    TOLD = "anthropic/"  # whose caches keep, for five minutes after each use, what is marked; others need no mark
     ROUTES = (":nitro", ":floor", ":online", ":exacto")  # ways to a model that the list need not name
 
     def settings(self, model: ChatModel) -> dict[str, Any]:
         """Reasoning, and the pin of a provider."""
         pin = {"provider": {"only": [model.provider], "allow_fallbacks": False}} if model.provider else {}
         return {"reasoning": {"effort": effort(model)}, **pin}
+
+    def cache_mark(self, request: ChatRequest) -> int | None:
+        """The end of what an Anthropic model's requests begin with, where it is long enough to be kept.
+
+        To write it costs a quarter more than to send it, to read it a tenth: it pays from the second request on.
+        """
+        if not request.model.model.startswith(self.TOLD) or self._shared_tokens(request) < LEAST_CACHED:
+            return None
+        texts = [at for at, one in enumerate(request.messages[: request.shared]) if one.content and one.role != "tool"]
+        return texts[-1] if texts else None
+
+    def cacheable(self, request: ChatRequest, repeated: float) -> float:
+        """Of an Anthropic model, no more than what is marked."""
+        if request.model.model.startswith(self.TOLD):
+            repeated = 0.0 if self.cache_mark(request) is None else min(repeated, self._shared_tokens(request))
+        return super().cacheable(request, repeated)
+
+    @staticmethod
+    def _shared_tokens(request: ChatRequest) -> float:
+        return sum(tokens_in(message.content or "") for message in request.messages[: request.shared])
 
     def listed_id(self, model: str) -> str:
         """The id without its route."""

@@ -16,6 +16,13 @@ from typing import Any, Literal
 from independence_bench.hashing import canonical, reply_key
 from independence_bench.models.spec import ChatModel
 
+BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
+
+
+def tokens_in(sent: str, bytes_a_token: float = BYTES_A_TOKEN) -> float:
+    """About how many tokens the text *sent* has."""
+    return len(sent.encode("utf-8", "replace")) / bytes_a_token
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -91,6 +98,7 @@ class ChatRequest:
     tools: tuple[Tool, ...] = ()
     schema: str = ""  # JSON Schema that the answer should follow, keys in order; "" for free text
     transcript: str = ""  # id of the conversation, which a subject is told that keeps state; "" for all others
+    shared: int = field(default=0, compare=False)  # first messages that other requests begin with; part of no key
     # the messages as canonical JSON: most of every key, record and body, so it is made once
     encoded: str = field(init=False, repr=False, compare=False)
 

@@ -21,6 +21,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from independence_bench.errors import ProtocolError
 from independence_bench.hashing import content_hash
+from independence_bench.personas.favours import Themes, favours
 from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yaml, yaml_text
 
 LANGUAGES = ("en", "de", "ja")
@@ -52,7 +53,7 @@ def templates(language: str) -> dict[str, Any]:
 
 def edition(language: str) -> str:
     """What tells one state of a language's templates from another."""
-    return content_hash(templates(language))[:12]
+    return content_hash([templates(language), favours(language)])[:12]
 
 
 def language_of(text: str) -> str:
@@ -82,13 +83,16 @@ def other_name(language: str, name: str) -> str:
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
-def name_lines(language: str, people: Sequence[str], name: str) -> StemLines:
-    """The lines of the stem about the *name*; *people*: who may say them."""
+def name_lines(language: str, people: Sequence[str], name: str, themes: Themes) -> StemLines:
+    """The lines of the stem about the *name*; *people*: who may say them; *themes*: of its favour and slip."""
     voice = voice_of(language, people, "name", name)
-    return _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, name)})
+    lines = _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, name)})
+    return themes.fitted(lines, voice, NAME)
 
 
-def item_lines(language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None) -> StemLines:
+def item_lines(
+    language: str, people: Sequence[str], section: str, topic: str, says: str, ask: str | None, themes: Themes
+) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
     voice = voice_of(language, people, section, topic)
     texts, again = voice[section], "reask" if ask is None or section == "red_lines" else "reask_ask"
@@ -100,7 +104,8 @@ def item_lines(language: str, people: Sequence[str], section: str, topic: str, s
         "slip": voice["slip"],
     }
     sentence = " ".join(says.split()).removesuffix(templates(language)["ends"])
-    return _filled(parts, {"says": sentence, "ask": ask or ""})
+    lines = _filled(parts, {"says": sentence, "ask": ask or ""})
+    return themes.fitted(lines, voice, (section, topic), says, ask)
 
 
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
@@ -120,7 +125,10 @@ def voice_of(language: str, people: Sequence[str], *causes: str) -> dict[str, An
 
 def every_template() -> Iterator[tuple[str, str]]:
     """Key or place and text, fields unfilled, of everything in the templates."""
-    return (pair for language in LANGUAGES for pair in _texts_in(templates(language), ""))
+    for language in LANGUAGES:
+        yield from _texts_in(templates(language), "")
+        for own in (*favours(language)["people"].values(), {"do": favours(language)["anybody"]}):
+            yield from (("favour", own[way]) for way in ("do", "about") if way in own)
 
 
 def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.escape import printable
 from independence_bench.hashing import content_hash
+from independence_bench.personas.favours import Themes, read_themes
 from independence_bench.personas.lines import (
     BARE,
     HONESTY,
@@ -90,9 +91,7 @@ class Sheet:
     language: str = ""  # as the sheet says, else as its prompt shows; "": neither
     people: tuple[str, ...] = PEOPLE  # who may talk to it
     lines: Mapping[StemKey, StemLines] = field(default_factory=dict)  # of every stem: what the person says
-    frozen: Mapping[StemKey, StemLinesFile] = field(
-        default_factory=dict
-    )  # what is in a file, also of stems that it has not
+    frozen: Mapping[StemKey, StemLinesFile] = field(default_factory=dict)  # in a file, also of stems that it has not
     notes: tuple[Problem, ...] = ()  # what its maker should know of that file
 
 
@@ -152,12 +151,18 @@ def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Shee
 
 def template_lines(sheet: Sheet) -> dict[StemKey, StemLines]:
     """What the person says by the templates, of every stem."""
-    language = spoken(sheet.language)
+    to, themes = (spoken(sheet.language), sheet.people), themes_of(sheet)
     return {
-        NAME: name_lines(language, sheet.people, sheet.name),
-        **{item.key: item_lines(language, sheet.people, *item.key, item.says, item.ask) for item in sheet.items},
-        **honesty_lines(language, sheet.people),
+        NAME: name_lines(*to, sheet.name, themes),
+        **{item.key: item_lines(*to, *item.key, item.says, item.ask, themes) for item in sheet.items},
+        **honesty_lines(*to),
     }
+
+
+def themes_of(sheet: Sheet) -> Themes:
+    """What favours and slips may be about."""
+    never = [f"{item.topic}: {item.says}" for item in sheet.items if item.section == "red_lines"]
+    return read_themes(spoken(sheet.language), sheet.prompt, never)
 
 
 def frozen_templates(sheet: Sheet, keys: Iterable[StemKey], today: str) -> dict[StemKey, StemLinesFile]:
@@ -184,11 +189,9 @@ def _with_lines(sheet: Sheet, path: Path | None, problems: list[Problem]) -> She
         Problem(path.name, f"has lines for {'.'.join(key)}, which the sheet has not")
         for key in stems.keys() - lines.keys()
     ]
-    notes += [
-        Problem(path.name, f"{'.'.join(item.key)} was written for another sentence: {stems[item.key].says}")
-        for item in sheet.items
-        if item.key in stems and stems[item.key].says not in (None, item.says)
-    ]
+    stale = [item for item in sheet.items if item.key in stems and stems[item.key].says not in (None, item.says)]
+    other = "was written for another sentence"
+    notes += [Problem(path.name, f"{'.'.join(item.key)} {other}: {stems[item.key].says}") for item in stale]
     known = {key: stem for key, stem in stems.items() if key in lines}
     lines |= {key: stem.lines for key, stem in known.items()}
     if left := [".".join(filter(None, key)) for key in lines if key not in known]:
@@ -225,9 +228,8 @@ def _prompt(raw: SheetFile, folder: Path, problems: list[Problem]) -> str:
         return raw.prompt
     if raw.prompt_file is None:
         if raw.prompt is None:
-            problems.append(
-                Problem("prompt", "is missing; add the system prompt, or prompt_file: the file that has it")
-            )
+            missing = "is missing; add the system prompt, or prompt_file: the file that has it"
+            problems.append(Problem("prompt", missing))
         return raw.prompt or ""
     path = folder / raw.prompt_file
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -256,10 +258,8 @@ def _wrong(sheet: Sheet) -> Iterator[Problem]:
     for item in sheet.items:
         where = f"{item.section}.{item.topic}"
         if bool(item.words) != bool(item.instead):
-            lacking = "instead" if item.words else "words"
-            yield Problem(
-                f"{where}.{lacking}", "is missing: words alone could only ever say held, so give both or none"
-            )
+            says = "is missing: words alone could only ever say held, so give both or none"
+            yield Problem(f"{where}.{'instead' if item.words else 'words'}", says)
         if both := sorted({word.casefold() for word in item.words} & {word.casefold() for word in item.instead}):
             yield Problem(f"{where}.instead", f"has {both[0]}, as words has; it cannot be both")
     if "{{" in sheet.name or "}}" in sheet.name:

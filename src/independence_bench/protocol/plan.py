@@ -158,6 +158,8 @@ def request(
         sent(talk.transcript, configuration.delivery, protocol),
         tools(configuration.delivery, protocol.tool_role),
         transcript=transcript if subject.stateful else "",
+        # what a lorebook adds changes the first message from request to request
+        shared=0 if protocol.lorebook else 1 + 2 * len(protocol.earlier),
     )
 
 

@@ -76,6 +76,9 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
             ("judge: judgements", _lines(costs.judges), costs.judgements),
             ("subject: replies", _lines(costs.subjects), costs.replies),
         )
+        if costs.cached_tokens:
+            share = f"{costs.cached_tokens:,} of {costs.prompt_tokens:,} prompt tokens"
+            yield Note(f"\nFrom providers' caches, which cost less: {share}.")
         yield from _disagreements(costs)
     if (theirs := costs.imported) is not None:
         yield Title(f"As imported, not paid by this store: {_in_words(theirs.whole)}")

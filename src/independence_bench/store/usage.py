@@ -21,6 +21,7 @@ from independence_bench.store.schema import IMPORTED, attempts, calls, commands,
 
 BATCH = 2000  # rows that are read at once
 RUNS_READ = 3  # of a subject: further ones hardly change what a reply is expected to take
+CALLS_READ = 20  # for how much a token holds, which hardly differs between calls of one model in one language
 
 
 def newest(connection: Connection) -> float | None:
@@ -225,6 +226,29 @@ def verdict_tokens(connection: Connection, judge: str) -> dict[str, float]:
         .group_by(judgements.c.rubric_hash)
     )
     return {rubric: float(mean) for rubric, mean in found}
+
+
+def reply_bytes(connection: Connection, subject: str, scenarios: Collection[str]) -> float | None:
+    """Bytes a token of what a subject was sent last in *scenarios*, in whatever words; None: it did not say."""
+    mine = (transcripts.c.subject_hash == subject, transcripts.c.scenario.in_(list(scenarios)))
+    newest = select(transcripts.c.reply_keys).where(*mine).order_by(transcripts.c.finished_at.desc()).limit(CALLS_READ)
+    with undamaged():
+        return _bytes_a_token(connection, [key for keys in connection.scalars(newest) for key in json.loads(keys)])
+
+
+def judgement_bytes(connection: Connection, judge: str, rubrics: Collection[str]) -> float | None:
+    """Bytes a token of what a judge was sent last by *rubrics* (hashes); None: it did not say."""
+    mine = (judgements.c.judge_hash == judge, judgements.c.rubric_hash.in_(list(rubrics)))
+    newest = select(judgements.c.key).where(*mine).order_by(judgements.c.stored_at.desc()).limit(CALLS_READ)
+    return _bytes_a_token(connection, list(connection.scalars(newest)))
+
+
+def _bytes_a_token(connection: Connection, keys: Sequence[str]) -> float | None:
+    """Of the requests of the first of the calls *keys*, as the store keeps them, to the tokens of their prompts."""
+    told = select(calls.c.request, attempts.c.prompt_tokens).join_from(attempts, calls)
+    found = connection.execute(told.where(calls.c.key.in_(keys[:CALLS_READ]), attempts.c.prompt_tokens > 0)).all()
+    sent = sum(len((unpack(request) or "").encode()) for request, _ in found)
+    return sent / sum(tokens for _, tokens in found) if sent else None
 
 
 def failed_attempts(connection: Connection, broken: Collection[str], scripts: Collection[str]) -> dict[str, int]:

@@ -23,10 +23,9 @@ from independence_bench.judging.output import REASONING
 from independence_bench.judging.prompt import judge_request
 from independence_bench.models.messages import Message, Tool, Usage
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Words, begin
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import opening, request
+from independence_bench.protocol.plan import opening, request, sent
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Judgement
 
@@ -60,8 +59,7 @@ def made_sample(
     events, last = list(made.events(given)), kept["transcripts"][0]
     configuration = Configuration(about["system"], about["delivery"])
     begun = opening(protocol, configuration, protocol.scenario(last["scenario"]), run)
-    wording = protocol.tool_role
-    shown = delivery.messages(talk_of(last), configuration.delivery, wording)
+    shown = sent(talk_of(last), configuration.delivery, protocol)
     score = sample_marks(protocol, about, run, kept, given, by_judges)
     said = [line["text"] for line in last["lines"] if line["name"]]
     times = [row[name] for row in kept["attempts"] for name in ("started_at", "finished_at")]
@@ -69,7 +67,7 @@ def made_sample(
     return {
         "id": id_,
         "epoch": run,
-        "input": messages_json(delivery.messages(begun.transcript, configuration.delivery, wording)),
+        "input": messages_json(sent(begun.transcript, configuration.delivery, protocol)),
         "target": "",
         "messages": messages_json(shown),
         "output": _output(made.name, said[-1] if said else "", ()),

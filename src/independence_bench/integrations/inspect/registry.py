@@ -57,9 +57,8 @@ from independence_bench.judging.judge import read_judge
 from independence_bench.judging.output import NoVerdict
 from independence_bench.judging.prompt import JudgingInput, judge_request
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol import delivery
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import opening
+from independence_bench.protocol.plan import opening, sent
 from independence_bench.protocol.scoring import Marks, Slot, SubjectScore, score
 from independence_bench.store.results import Judgement
 
@@ -167,8 +166,8 @@ def sample_of(
     """One scenario, or one stem with all its branches, as its first run begins."""
     about = about_sample(protocol, configuration, unit, configurations, first_run)
     begun = opening(protocol, configuration, protocol.scenario(about["scenarios"][0]), first_run)
-    sent = delivery.messages(begun.transcript, configuration.delivery, protocol.tool_role)
-    return Sample(id=sample_id(configuration, unit, configurations), input=chat_messages(sent), metadata=about)
+    shown = sent(begun.transcript, configuration.delivery, protocol)
+    return Sample(id=sample_id(configuration, unit, configurations), input=chat_messages(shown), metadata=about)
 
 
 @metric(name=named("independence_index"), scores="unreduced")

@@ -48,10 +48,9 @@ from independence_bench.integrations.inspect.samples import FIRST_RUN, read_sour
 from independence_bench.judging.judge import as_judge, spec_to_judge
 from independence_bench.models.messages import AttemptFacts, ChatRequest, Completion, Fault, Kind, Rejected
 from independence_bench.models.spec import ChatModel, Reasoning
-from independence_bench.protocol import delivery
 from independence_bench.protocol.conversation import Transcript, Words
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Job, opening, request, script_hash
+from independence_bench.protocol.plan import Job, opening, request, script_hash, sent
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import Played, Reply
 
@@ -190,7 +189,7 @@ def conversations(protocol: str) -> Solver:
             shown = shown or played.transcript
         state.store.set(KEY, joined(parts))
         if shown is not None:
-            state.messages = chat_messages(delivery.messages(shown, configuration.delivery, loaded.tool_role))
+            state.messages = chat_messages(sent(shown, configuration.delivery, loaded))
             said = [line.text for line in shown.lines if line.name]
             state.output = ModelOutput.from_content(str(get_model()), said[-1] if said else "")
         state.completed = True
