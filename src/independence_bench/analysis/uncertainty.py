@@ -370,15 +370,15 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
     Of stems, how far they are from the least that one can be worth.
     """
     shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
-    for row, dimension in enumerate(protocol.dimensions):
-        for column, slot in enumerate(slots):
-            wanted = [mark for mark in protocol.scenario(slot[1]).marks if mark.name in dimension.marks]
-            for at, run in enumerate(runs) if wanted else ():
-                given, share = marks.get(run, {}).get(slot, {}), np.nan
-                if all(mark.name in given for mark in wanted):
-                    above = sum(given[mark.name] - mark.low for mark in wanted)
-                    share = above / sum(mark.high - mark.low for mark in wanted)
-                    share = (share - protocol.lowest) / (1 - protocol.lowest)
+    lowest = protocol.lowest
+    for column, slot in enumerate(slots):
+        scenario, of_runs = protocol.scenario(slot[1]), [marks.get(run, {}).get(slot, {}) for run in runs]
+        for row, dimension in enumerate(protocol.dimensions):
+            wanted = [(mark.name, mark.low, mark.high) for mark in scenario.marks if mark.name in dimension.marks]
+            length = sum([high - low for _, low, high in wanted])
+            for at, given in enumerate(of_runs) if wanted else ():
+                above = [given[name] - low for name, low, _ in wanted if name in given]
+                share = (sum(above) / length - lowest) / (1 - lowest) if len(above) == len(wanted) else np.nan
                 shares[at, row, column] = 1 - share if dimension.inverted else share
     return shares
 
