@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known import known
+from known import known, numbers_of
 from rich.cells import cell_len
 from terminals import displayed
 
@@ -30,7 +30,7 @@ from independence_bench.analysis.health import Health
 from independence_bench.analysis.statistics.generalization import standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
 from independence_bench.analysis.statistics.values import ScoreDifference
-from independence_bench.analysis.uncertainty import INDEX, measure_board, score_differences
+from independence_bench.analysis.uncertainty import INDEX, measure_board
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.protocol.loader import load
@@ -133,6 +133,25 @@ def sure_of(found: Comparison, scenario: str | None = None, dimension: str | Non
 
 
 # ---------------------------------------------------------------- two subjects
+
+
+def test_one_beside_all_others_is_what_each_pair_says_alone_either_way_round() -> None:
+    """Every pair is worked out once; what the second minus the first is, is turned round."""
+    board = simulated()
+
+    for row in board.rows:
+        others = [one for one in board.rows if one is not row]
+        for found, other in zip(compare_pairs(board, [(row, one) for one in others]), others, strict=True):
+            (alone,) = compare_pairs(board, [(row, other)])
+            (back,) = compare_pairs(board, [(other, row)])
+            assert numbers_of(found) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
+            assert statement(found) == statement(alone)
+            for key, score in found.scores.scores.items():
+                rerun, turned = (sure_of(of, *key).uncertainty.rerun for of in (found.scores, back.scores))
+                assert rerun is not None
+                assert turned is not None
+                assert (-turned.high, -turned.low) == pytest.approx((rerun.low, rerun.high), rel=0, abs=1e-12)
+                assert score.difference == -back.scores.scores[key].difference
 
 
 def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -> None:
@@ -335,12 +354,12 @@ def test_intervals_of_a_scenario_hold_what_they_promise() -> None:
             }
             for p in chances
         ]
-        measures = measure_board(V2, V2.configurations, subjects).compared
+        board = measure_board(V2, V2.configurations, subjects)
         for dimension in ("stability", "graceful_handling"):
             for first, second in ((0, 1), (0, 2), (1, 2)):
-                rerun = score_differences([measures[scenario.id, dimension]], [first], [second])[0][0].uncertainty.rerun
+                rerun = board.differences([first], [second])[scenario.id, dimension][0].uncertainty.rerun
                 assert rerun is not None
-                held.append(rerun.holds(chances[first] - chances[second]))
+                held.append(rerun.holds(100 * (chances[first] - chances[second])))
 
     assert len(held) == 240
     assert np.mean(held) >= 0.93

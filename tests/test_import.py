@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from known import numbers_of
 from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, path_of
 from simulated import aib, simulating
 from sqlalchemy import select
@@ -1033,6 +1034,17 @@ def test_the_published_board_says_that_its_judge_is_of_a_vendor_of_its_subjects(
     assert kin is not None
     assert (kin.vendor, kin.subjects, kin.of) == ("google", 13, 72)
     assert (round(kin.index, 1), kin.others and round(kin.others, 1)) == (93.8, 86.2)
+
+
+def test_every_published_pair_worked_out_at_once_is_what_it_is_alone(ours: Board) -> None:
+    """To 1e-12, in both orders: the first, the middle and the last of the ranked subjects beside all others."""
+    ranked = ours.ranked
+    for one in (ranked[0], ranked[len(ranked) // 2], ranked[-1]):
+        others = [other for other in ours.rows if other is not one]
+        pairs = compare_pairs(ours, [(one, other) for other in others])
+        for pair, other in list(zip(pairs, others, strict=True))[::9]:
+            (alone,) = compare_pairs(ours, [(one, other)])
+            assert numbers_of(pair) == pytest.approx(numbers_of(alone), rel=0, abs=1e-12)
 
 
 def test_whole_runs_rank_who_lacks_a_mark_in_others(real: tuple[Path, PublishedImport], ours: Board) -> None:

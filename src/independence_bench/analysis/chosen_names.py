@@ -133,7 +133,7 @@ def names_of(
         counted = [
             one
             for of in (results_of(connection, protocol, subject=subject) if every is None else every)
-            for one in of.conversations
+            for one in (of.conversations if subject is None else of.by_subject.get(subject, ()))
             if one.row.state == "complete" and one.scenario.id in asking
         ]
         stored = _stored_readings(connection, {one.row.heard_hash for one in counted})
@@ -143,12 +143,13 @@ def names_of(
 
 def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
     """*readings* with what the marks of the judges of *boards* say of each change; the first board that has marks."""
-    marks: dict[tuple[str, int, Configuration, str], Mapping[str, float]] = {}
+    readings, marks = list(readings), dict[tuple[str, int, Configuration, str], Mapping[str, float]]()
+    subjects = {one.subject_hash for one in readings}
     for board in boards:
         for row in board.rows:
-            for run, given in row.marks.items():
+            for run, given in row.marks.items() if (subject := row.subject.hash) in subjects else ():
                 for (configuration, scenario), values in given.items():
-                    marks.setdefault((row.subject.hash, run, configuration, scenario), values)
+                    marks.setdefault((subject, run, configuration, scenario), values)
     changed = []
     for one in readings:
         of = marks.get((one.subject_hash, one.run, one.configuration, one.scenario), {})

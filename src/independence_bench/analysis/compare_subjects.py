@@ -82,19 +82,22 @@ class Comparison:
 
 
 def comparison_of(
-    protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
+    protocol: Protocol,
+    sides: Sequence[Values],
+    known: Known,
+    why_no_interval: Sequence[str] = (),
+    kinds: Sequence[Sequence[Compared]] = (),
 ) -> Comparison:
-    """The second of two *sides* minus the first in everything; what one of them has no mark of is left out."""
+    """The second of two *sides* minus the first in everything; what one of them has no mark of is left out.
+
+    *kinds*: `kinds_compared` of *protocol*, where it is at hand.
+    """
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
-    both = [key for key in all_compared(protocol) if key in first and key in second]
-    both.sort(key=lambda key: (-abs(round(second[key] - first[key], 9)), key[0] or "", key[1] or ""))
     found: dict[Compared, ScorePair] = {}
-    for group in (
-        [key for key in both if key == INDEX_ITSELF],
-        [key for key in both if key != INDEX_ITSELF and key[0] is None],
-        [key for key in both if key[0] is not None],
-    ):
+    for kind in kinds or kinds_compared(protocol):
+        sizes = {key: -abs(round(second[key] - first[key], 9)) for key in kind if key in first and key in second}
+        group = sorted(sizes, key=sizes.__getitem__)
         # significant among all of them, by each question: nine true zeros would often include one
         apart = [known.get(key) for key in group]
         several = [None if group == [INDEX_ITSELF] else one for one in apart]
@@ -121,6 +124,14 @@ def all_compared(protocol: Protocol) -> list[Compared]:
     """The index, every dimension, every dimension in every scenario that has marks of it."""
     apart = dict.fromkeys((one.scenario.id, one.dimension.name) for one in counted_marks(protocol))
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
+
+
+def kinds_compared(protocol: Protocol) -> list[list[Compared]]:
+    """The same, each kind by itself: the index; dimensions, by name; dimensions in scenarios, by both names."""
+    itself, *others = all_compared(protocol)
+    others.sort(key=lambda one: (one[0] or "", one[1] or ""))
+    whole = [one for one in others if one[0] is None]
+    return [[itself], whole, others[len(whole) :]]
 
 
 def values_of(
@@ -201,11 +212,12 @@ def compare_pairs(
         of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
         known = dict(zip(hashes, of_numbers, strict=True))
     of_board = () if uncertainty is None else uncertainty.why_no_interval()
+    kinds, is_ranked = kinds_compared(board.protocol), {row.subject.hash for row in board.ranked}
     found = []
     for first, second in pairs:
         why_no_interval = tuple(
             f"no interval: {row.label} has stems that are not scored"
-            if row in board.ranked
+            if row.subject.hash in is_ranked
             else f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
             for row in (first, second)
             if row.subject.hash not in numbers
@@ -215,7 +227,8 @@ def compare_pairs(
         elif not why_no_interval:
             why_no_interval = of_board
         both = first.subject.hash, second.subject.hash
-        scores = comparison_of(board.protocol, [values[one] for one in both], known.get(both, {}), why_no_interval)
+        sides = [values[one] for one in both]
+        scores = comparison_of(board.protocol, sides, known.get(both, {}), why_no_interval, kinds)
         of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
         found.append(SubjectComparison(board, first, second, scores, of_branches))
     return found

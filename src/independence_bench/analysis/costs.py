@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import Key, Results, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, by_key, judgements_of, results_of
 from independence_bench.judging.extraction import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -28,6 +28,7 @@ from independence_bench.store import registry, usage
 from independence_bench.store import results as stored_results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF, LOST
 from independence_bench.store.registry import unique_labels
+from independence_bench.store.results import Judgement
 from independence_bench.store.usage import AttemptCost, Command, ListPrice
 
 if TYPE_CHECKING:  # what a store has cost is told without making a board
@@ -281,20 +282,26 @@ def results_behind(board: Board, records: BoardRecords) -> Results:
 
 
 def subject_costs(
-    connection: Connection, board: Board, records: BoardRecords | None = None, subjects: Collection[str] | None = None
+    connection: Connection,
+    board: Board,
+    records: BoardRecords | None = None,
+    subjects: Collection[str] | None = None,
+    of_key: Mapping[Key, Sequence[Judgement]] | None = None,
 ) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
 
-    *records*: what the board was made of, if at hand. *subjects*: of these alone; None: of all.
+    *records*: what the board was made of, if at hand; *of_key*: its judgements, `by_key`. *subjects*: of these alone;
+    None: of all.
     """
     if records is None:
         (results,) = results_of(connection, board.protocol, board.configurations)
     else:
         results = results_behind(board, records)
     wanted = {of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects}
-    about = {played.key for mine in wanted.values() for played in mine}
-    every = judgements_of(connection, [results]) if records is None else records.judgements
-    judged = [judgement for judgement in every if judgement.about in about]
+    about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
+    if of_key is None:
+        of_key = by_key(judgements_of(connection, [results]) if records is None else records.judgements)
+    judged = [judgement for key in about for judgement in of_key.get(key, ())]
     keys = stored_results.reply_keys(connection, results.slots, subjects)
     called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
     replies, judgements = (
@@ -344,10 +351,10 @@ class IndexPrice:
         return self.index / self.dollars_per_run if self.dollars_per_run else None
 
 
-def price_indices(ranked: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
-    """What one run of each of the *ranked* subjects cost, in their order."""
+def price_indices(rows: Sequence[Row], spent: Mapping[str, SubjectCost]) -> list[IndexPrice]:
+    """What one run of each subject with an index cost, in the order of *rows*."""
     prices = []
-    for row in ranked:
+    for row in rows:
         if row.score.index is None:
             continue
         mine = spent.get(row.subject.hash, SubjectCost())

@@ -179,6 +179,14 @@ def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judg
     return [judgement for judgement in stored if any(judgement.about in keys for keys in counted)]
 
 
+def by_key(judgements: Iterable[Judgement]) -> dict[Key, list[Judgement]]:
+    """*judgements* by what they are of."""
+    found: dict[Key, list[Judgement]] = defaultdict(list)
+    for judgement in judgements:
+        found[judgement.about].append(judgement)
+    return found
+
+
 def _counted(
     stored: Collection[TranscriptRow],
     slots: Mapping[str, Sequence[Slot]],

@@ -28,6 +28,8 @@ from independence_bench.analysis.statistics.generalization import (
     Answers,
     all_differences,
     limits_of,
+    pairs_of,
+    picked,
     shrunken,
     standings,
     told_apart,
@@ -63,6 +65,7 @@ SCENARIO_DEGREES = -4
 # beforehand, as a dispersion: what a standard deviation of a fifth of that of one reply's latent variable does to an
 # index in the middle. By measurement (docs/coverage.md, "Protocols with stems").
 BELIEVED_RUNS = 0.012
+MOST_KEPT = 150  # subjects whose every pair is kept: some 30 MB for 35 scores
 ENOUGH_STEMS = 12  # to see how much runs vary; with fewer, as in a dimension or in one stem, more is believed instead
 
 
@@ -119,7 +122,8 @@ class BoardUncertainty:
         for name, score in self.measures.items():
             limits = limits_of(score.measured, score.noise)
             number = len(score.measured.mean)
-            both = (_in_unit(of, score.unit, score.low) if of else [None] * number for of in limits)
+            possible = 0.0, score.unit + score.low  # a score is shown as at least 0
+            both = (_in_unit(of, score.unit, score.low, possible) if of else [None] * number for of in limits)
             by_score[name] = [Uncertainty(*ends) for ends in zip(*both, strict=True)]
         index = self.measures[INDEX]
         of_index, measured, noise = by_score.pop(INDEX), index.measured, index.noise
@@ -141,7 +145,9 @@ class BoardUncertainty:
 
     def difference(self, score: str, first: int, second: int, level: float = LEVEL) -> ScoreDifference:
         """The two subjects of these numbers; KeyError for a *score* that is neither INDEX nor a dimension."""
-        return score_differences([self.measures[score]], [first], [second], level=level)[0][0]
+        of, one, other = self.measures[score], np.array([first]), np.array([second])
+        (both,) = all_differences([(of.measured, of.noise, 0.0)], one, other, level)
+        return _in_pairs(of, both, one, other)[0]
 
     @cached_property
     def compared(self) -> Mapping[Compared, Measure]:
@@ -164,11 +170,29 @@ class BoardUncertainty:
     def differences(
         self, first: Sequence[int], second: Sequence[int], level: float = LEVEL
     ) -> dict[Compared, list[ScoreDifference]]:
-        """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100."""
-        degrees = [0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared]
+        """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100.
+
+        Who asks about one subject and all others, asks so about every subject: then every pair is worked out, once.
+        """
+        one, other, number = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp), len(self.shares)
+        if level == LEVEL and len(one) == number - 1 and 2 < number <= MOST_KEPT:
+            answers = [picked(every, number, one, other) for every in self._every_pair]
+        else:
+            answers = self._answers(one, other, level)
         low = 100.0 * self.protocol.lowest
         points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
-        return dict(zip(self.compared, score_differences(points, first, second, degrees, level), strict=True))
+        each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
+        return dict(zip(self.compared, each, strict=True))
+
+    @cached_property
+    def _every_pair(self) -> list[Answers]:
+        return self._answers(*pairs_of(len(self.shares)), LEVEL)
+
+    def _answers(self, first: Numbers, second: Numbers, level: float) -> list[Answers]:
+        """In the order of what is compared."""
+        degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
+        every = zip(self.compared.values(), degrees, strict=True)
+        return all_differences([(of.measured, of.noise, more) for of, more in every], first, second, level)
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""
@@ -296,23 +320,6 @@ def measure_board(
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
 
 
-def score_differences(
-    scores: Sequence[Measure],
-    first: Sequence[int],
-    second: Sequence[int],
-    more: Sequence[float] = (),
-    level: float = LEVEL,
-) -> list[list[ScoreDifference]]:
-    """Of each score, those of pairs of subjects, by number, the first minus the second; *more*: degrees for its p.
-
-    A hundred pairs, or scores, take little longer than one.
-    """
-    one, other = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp)
-    asked = [(of.measured, of.noise, degrees) for of, degrees in zip(scores, more or [0.0] * len(scores), strict=True)]
-    answers = all_differences(asked, one, other, level)
-    return [_in_pairs(of, both, one, other) for of, both in zip(scores, answers, strict=True)]
-
-
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> list[ScoreDifference]:
     columns: list[list[tuple[Interval | None, float | None, float | None]]] = []
     for answer in both:
@@ -320,7 +327,7 @@ def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> li
             columns.append([(None, None, None)] * len(one))
             continue
         reach = score.unit + score.low  # no two scores are farther apart
-        limits = [of and of.within(-reach, reach) for of in _in_unit(answer.limits, score.unit)]
+        limits = _in_unit(answer.limits, score.unit, 0.0, (-reach, reach))
         parts = limits, _known(answer.seen * score.unit), _known(answer.p)
         columns.append(list(zip(*parts, strict=True)))
     mean = score.measured.mean
@@ -363,27 +370,26 @@ def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Se
     Of stems, how far they are from the least that one can be worth.
     """
     shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
-    for row, dimension in enumerate(protocol.dimensions):
-        for column, slot in enumerate(slots):
-            wanted = [mark for mark in protocol.scenario(slot[1]).marks if mark.name in dimension.marks]
-            for at, run in enumerate(runs) if wanted else ():
-                given, share = marks.get(run, {}).get(slot, {}), np.nan
-                if all(mark.name in given for mark in wanted):
-                    above = sum(given[mark.name] - mark.low for mark in wanted)
-                    share = above / sum(mark.high - mark.low for mark in wanted)
-                    share = (share - protocol.lowest) / (1 - protocol.lowest)
+    lowest = protocol.lowest
+    for column, slot in enumerate(slots):
+        scenario, of_runs = protocol.scenario(slot[1]), [marks.get(run, {}).get(slot, {}) for run in runs]
+        for row, dimension in enumerate(protocol.dimensions):
+            wanted = [(mark.name, mark.low, mark.high) for mark in scenario.marks if mark.name in dimension.marks]
+            length = sum([high - low for _, low, high in wanted])
+            for at, given in enumerate(of_runs) if wanted else ():
+                above = [given[name] - low for name, low, _ in wanted if name in given]
+                share = (sum(above) / length - lowest) / (1 - lowest) if len(above) == len(wanted) else np.nan
                 shares[at, row, column] = 1 - share if dimension.inverted else share
     return shares
 
 
-def _in_unit(limits: Limits, unit: float, low: float = 0.0) -> list[Interval | None]:
+def _in_unit(limits: Limits, unit: float, low: float, possible: tuple[float, float]) -> list[Interval | None]:
     """None where a mark of the score is missing, as one of a dimension without weight may be.
 
-    *low*: where the scale begins, in that unit. A score is shown as at least 0, so its interval ends there.
+    *low*: where the scale begins, in that unit; no end is beyond what is *possible*.
     """
-    ends = zip(*(_known(limit) for limit in limits), strict=True)
-    scaled = [None if a is None or b is None else Interval(a, b).scaled(unit).shifted(low) for a, b in ends]
-    return scaled if not low else [of and of.within(0.0, unit + low) for of in scaled]
+    ends = zip(*(_known(np.clip(limit * unit + low, *possible)) for limit in limits), strict=True)
+    return [None if a is None or b is None else Interval(a, b) for a, b in ends]
 
 
 def _known(numbers: Floats) -> list[float | None]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
@@ -152,11 +153,15 @@ def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
     not_scored = tuple(slot for slot, given in marks.items() if given == NOT_SCORED) if protocol.score else ()
-    for name, slots in planned_slots(protocol, configurations).items():
-        counted = [slot for slot in slots if slot not in not_scored]
-        there = [marks.get(slot, {}).get(name) for slot in counted]
-        missing.update(dict.fromkeys(slot for slot, mark in zip(counted, there, strict=True) if mark is None))
-        means[name] = mean_of(there)
+    planned: dict[str, list[tuple[Slot, float | None]]] = {}
+    for configuration, scenario in product(configurations, protocol.scenarios):
+        slot = (configuration, scenario.id)
+        given, counts = marks.get(slot, {}), slot not in not_scored
+        for mark in scenario.marks:
+            planned.setdefault(mark.name, []).extend([(slot, given.get(mark.name))] if counts else ())
+    for name, there in planned.items():
+        missing.update((slot, None) for slot, mark in there if mark is None)
+        means[name] = mean_of([mark for _, mark in there])
     known = {name: mean for name, mean in means.items() if mean is not None}
     dimensions = {
         d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None for d in protocol.dimensions

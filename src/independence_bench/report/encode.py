@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from independence_bench.analysis import branch_values as branches
 from independence_bench.analysis import compare_settings
@@ -90,6 +91,7 @@ Thousands = Annotated[float, THOUSANDS]
 Share = Annotated[float, SHARE]
 Dollars = Annotated[float, DOLLARS]
 GivenMark = Annotated[float, MARK]
+Rounded = Annotated[float, "to eight digits or fewer"]  # a comparison has a million of them, which are sent as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ class Attribute:
     hint: Any
     form: Form | None  # of the numbers and intervals in it; None: that of the field that the whole value stands in
     worded: bool  # whether its numbers stand under *shown*, too
+    as_it_is: bool  # whether it has no numbers but rounded ones, and nothing else but texts
 
 
 def _view(shape: type) -> View:
@@ -266,7 +269,8 @@ def attributes(shape: type) -> tuple[Attribute, ...]:
         raise TypeError(f"{shape.__name__} has no {', '.join(sorted(unknown))}")
     forms = {name: told.get(name) or _form(hint) for name, hint in every.items()}
     return tuple(
-        Attribute(name, hint, forms[name], forms[name] is not None and _is_number(hint)) for name, hint in every.items()
+        Attribute(name, hint, forms[name], forms[name] is not None and _is_number(hint), _is_rounded(hint))
+        for name, hint in every.items()
     )
 
 
@@ -275,6 +279,11 @@ def _form(hint: Any) -> Form | None:
     if get_origin(hint) is Annotated:
         return next((part for part in get_args(hint)[1:] if isinstance(part, Form)), None)
     return next((found for part in get_args(hint) if (found := _form(part))), None)
+
+
+def _is_rounded(hint: Any) -> bool:
+    whole = get_origin(hint) in (tuple, Union, UnionType)
+    return hint in (Rounded, Ellipsis, *AS_IT_IS) or (whole and all(map(_is_rounded, get_args(hint))))
 
 
 def _is_number(hint: Any) -> bool:
@@ -366,7 +375,7 @@ def _plain(value: Any, form: Form | None = None) -> Any:
     shown: dict[str, Any] = {}
     for one in attributes(shape):
         part = getattr(value, one.name)
-        plain[one.name] = part if type(part) in AS_IT_IS else _plain(part, one.form or form)
+        plain[one.name] = part if one.as_it_is or type(part) in AS_IT_IS else _plain(part, one.form or form)
         if one.worded and one.form is not None:
             shown[one.name] = worded(part, one.form)
     if whole := WORDED.get(shape):

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, String, Table, func, select
@@ -44,6 +45,7 @@ COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of i
 _SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
+Talks = Mapping[str, Transcript]  # by the transcript's id
 See = Callable[[str | None, Sequence[str]], None]  # a request, None where it is damaged; the keys of its replies
 
 
@@ -51,12 +53,13 @@ def ignore_request(request: str | None, keys: Sequence[str]) -> None:
     """The `See` of a check whose caller does not need the requests."""
 
 
-def check(connection: Connection, see: See = ignore_request) -> list[str]:
+def check(connection: Connection, see: See = ignore_request, talks: Talks = MappingProxyType({})) -> list[str]:
     """Everything in the store that cannot be right, a line each; [] where nothing is wrong.
 
-    *see* is called with every request of a transcript's reply, so that no other check has to unpack it.
+    *see* is called with every request of a transcript's reply, so that no other check has to unpack it. *talks*: what
+    this connection has already read of transcripts.
     """
-    transcripts_read = partial(each_transcript, see=see)
+    transcripts_read = partial(each_transcript, see=see, talks=talks)
     parts = (database, who_took_part, money_and_leases, answers_kept, each_reply, transcripts_read, each_judgement)
     return [finding for part in parts for finding in part(connection)]
 
@@ -138,7 +141,7 @@ def each_reply(connection: Connection) -> Iterator[str]:
             yield f"reply {_short(row['key'])} {fault}"
 
 
-def each_transcript(connection: Connection, see: See) -> Iterator[str]:
+def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[str]:
     """Transcripts that are not what their replies say, or not what their keys were made from."""
     rows = _rows(connection, select(transcripts))
     while together := list(islice(rows, TOGETHER)):
@@ -148,7 +151,8 @@ def each_transcript(connection: Connection, see: See) -> Iterator[str]:
         stored = {reply["key"]: reply for reply in found}
         sent = _sent(connection, every, see)
         for row in together:
-            yield from _about_transcript(row, keys_of[row["id"]], stored, sent)
+            talk = talks.get(row["id"]) or _read(read_lines, row["lines"])
+            yield from _about_transcript(row, talk, keys_of[row["id"]], stored, sent)
 
 
 def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, str | None]:
@@ -165,11 +169,14 @@ def _sent(connection: Connection, keys: Sequence[str], see: See) -> dict[str, st
 
 
 def _about_transcript(
-    row: RowMapping, keys: Sequence[str] | None, stored: Mapping[str, Row], sent: Mapping[str, str | None]
+    row: RowMapping,
+    talk: Transcript | None,
+    keys: Sequence[str] | None,
+    stored: Mapping[str, Row],
+    sent: Mapping[str, str | None],
 ) -> Iterator[str]:
     """One transcript; *stored*: replies by key, *sent*: the hash of the request for each, None where it is damaged."""
     about = f"transcript {_short(row['id'])} ({row['scenario']}, run {row['run']})"
-    talk = _read(read_lines, row["lines"])
     if talk is None or keys is None:
         yield f"{about} cannot be read"
         return

@@ -18,7 +18,7 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, price_indices, results_behind
+from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, results_behind
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
 from independence_bench.analysis.results import reply_lengths
@@ -165,7 +165,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         protocol=fragments.protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, catalog.items(entry)),
-        rows=tuple(board_rows(catalog, entry, board, rows)),
+        rows=tuple(board_rows(catalog, entry, board, rows, catalog.costs(entry, rows))),
         ranked=len(board.ranked),
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
@@ -198,7 +198,7 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer 
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
         raise NotThere(number)
-    return BoardPart(catalog.version, tuple(board_rows(catalog, entry, board, rows)))
+    return BoardPart(catalog.version, tuple(board_rows(catalog, entry, board, rows, catalog.costs(entry, rows))))
 
 
 def board_table(answer: BoardAnswer) -> bytes:
@@ -281,10 +281,11 @@ def _ends(interval: Interval | None) -> tuple[Cell, Cell]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def board_rows(catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row]) -> list[BoardRow]:
-    """*rows* of *board*, each with what it cost and how long its replies are."""
-    ranked = [row for row in rows if row.score.index is not None]
-    prices = {price.label: price for price in price_indices(ranked, catalog.costs(entry, ranked))}
+def board_rows(
+    catalog: Catalog, entry: BoardEntry, board: Board, rows: Sequence[Row], spent: Mapping[str, SubjectCost]
+) -> list[BoardRow]:
+    """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies are."""
+    prices = {price.label: price for price in price_indices(rows, spent)}
     scores = dict(catalog.items(entry).scores)
     with catalog.store.reading() as connection:
         asked = [row.subject.hash for row in rows]

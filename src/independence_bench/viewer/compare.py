@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
-from typing import TypeVar
 
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_subjects import (
     INDEX_ITSELF,
@@ -24,23 +24,25 @@ from independence_bench.analysis.compare_subjects import (
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.report.compare_view import side_names, statement
-from independence_bench.report.encode import Cell, csv_bytes, minus
-from independence_bench.report.format import from_to, number, signed
+from independence_bench.report.encode import Cell, Rounded, csv_bytes, minus
+from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, scenario_slug, subject_id
 
 DECIMALS = 3  # of what is compared, in [0, 100]
 HALF = 50  # of a score: a subject above it held more than it gave up
 SIDES = ("subject", "first", "second", "scenario", "score", "first_value", "second_value", "difference", "low", "high")
-A = TypeVar("A")
+
+Numbers = tuple[Rounded | None, ...]
+Texts = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WordedInterval:
     """Two ends of a 95% interval, in the unit of what it belongs to."""
 
-    low: float
-    high: float
+    low: Rounded
+    high: Rounded
     shown: str  # both, as text
 
 
@@ -56,7 +58,7 @@ class ComparedScore:
 class Differences:
     """The second minus the first, of two subjects or of one in two configurations; in the order of *compared*."""
 
-    points: tuple[float | None, ...]  # null: one of the two has no mark of it
+    points: tuple[Rounded | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
     rerun: tuple[WordedInterval | None, ...]  # of the differences: were the same scenarios played again
     new_scenarios: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
@@ -76,7 +78,7 @@ class ComparedSubject:
     label: str
     names: tuple[str, str]  # how the two are called: their labels without what these have in common
     says: str  # what can be said of the two indices, in words
-    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     apart: Differences
     branches: tuple[BranchDifference, ...]  # of stems: the second minus the first, each stem with itself
@@ -94,7 +96,7 @@ class ComparisonsAnswer:
     subject: str  # id
     label: str
     compared: tuple[ComparedScore, ...]  # the index, each dimension, each dimension in each scenario
-    values: tuple[float | None, ...]  # the first subject's
+    values: tuple[Rounded | None, ...]  # the first subject's
     shown: tuple[str | None, ...]  # the same, as text
     others: tuple[ComparedSubject, ...]  # in the board's order
 
@@ -113,7 +115,7 @@ class InConfiguration:
 
     configuration: str
     board: str  # id of the board that it is on, alone or in a pool
-    values: tuple[float | None, ...]  # [0, 100], in the order of *compared*
+    values: tuple[Rounded | None, ...]  # [0, 100], in the order of *compared*
     shown: tuple[str | None, ...]  # the same, as text
     others: tuple[OtherConfiguration, ...]
 
@@ -138,34 +140,40 @@ def comparisons_answer(
     row = catalog.row(board, subject)
     beside = [one for one in board.rows if one is not row] if other is None else [catalog.row(board, other)]
     compared = all_compared(board.protocol)
-    values = {
-        one.subject.hash: catalog.kept(("values", entry.id, one.subject.hash), partial(values_on, board, one))
+    sides = {
+        one.subject.hash: catalog.kept(("values", entry.id, one.subject.hash), partial(_side, board, one, compared))
         for one in (row, *beside)
     }
     why = fragments.why_no_interval(board)
     others = []
-    for pair in compare_pairs(board, [(row, one) for one in beside], values):
+    for pair in compare_pairs(board, [(row, one) for one in beside], {of: side[0] for of, side in sides.items()}):
         second = pair.second
         unknown = "; ".join(pair.scores.why_no_interval) or None
         apart = differences_of(compared, pair.scores, why or unknown)
         named = subject_id(second.subject), second.label, side_names(pair), statement(pair)
-        theirs = values_shown(compared, values[second.subject.hash])
+        theirs = sides[second.subject.hash][1:]
         others.append(ComparedSubject(*named, *theirs, apart, pair.branches))
     asked = (catalog.version, entry.id, subject, row.label)
-    mine = values_shown(compared, values[row.subject.hash])
+    mine = sides[row.subject.hash][1:]
     return ComparisonsAnswer(*asked, places(compared), *mine, tuple(others))
+
+
+def _side(board: Board, row: Row, compared: Sequence[Compared]) -> tuple[Values, Numbers, Texts]:
+    """What a row has, and the same as it is sent."""
+    values = values_on(board, row)
+    return values, *values_shown(compared, values)
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
     head = [name for name in SIDES if name not in ("subject", "scenario")]
+    over_all = [score for score in answer.compared if score.scenario is None]  # they come first
     return csv_bytes(
         head,
         [
             (answer.label, other.label, score, *numbers)
             for other in answer.others
-            for scenario, score, *numbers in score_lines(answer.compared, answer.values, other.values, other.apart)
-            if scenario is None
+            for _, score, *numbers in score_lines(over_all, answer.values, other.values, other.apart)
         ],
     )
 
@@ -246,10 +254,13 @@ def differences_of(compared: Sequence[Compared], pair: Comparison, why: str | No
 
 
 def _worded(compared: Sequence[Compared], intervals: Sequence[Interval | None]) -> tuple[WordedInterval | None, ...]:
-    """The *intervals* of what is *compared*, with their texts."""
+    """The *intervals* of what is *compared*, with their texts, as `format.from_to` writes them."""
+    low = [None if ends is None else ends.low for ends in intervals]
+    high = [None if ends is None else ends.high for ends in intervals]
+    texts = _texts(compared, low, signed), _texts(compared, high, signed)
     return tuple(
-        None if ends is None else WordedInterval(round(ends.low, DECIMALS), round(ends.high, DECIMALS), text or "")
-        for ends, text in zip(intervals, _texts(compared, intervals, from_to), strict=True)
+        None if one is None or other is None else WordedInterval(one, other, f"{from_} to {to}")
+        for one, other, from_, to in zip(_short(low), _short(high), *texts, strict=True)
     )
 
 
@@ -261,24 +272,26 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
     )
 
 
-def values_shown(
-    compared: Sequence[Compared], values: Values
-) -> tuple[tuple[float | None, ...], tuple[str | None, ...]]:
+def values_shown(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
     """A subject's values in the order of *compared*, as numbers and as text."""
     mine = [values.get(one) for one in compared]
     return _short(mine), _texts(compared, mine, number)
 
 
-def _texts(
-    compared: Sequence[Compared], values: Sequence[A | None], text: Callable[[A, int], str]
-) -> tuple[str | None, ...]:
+def _texts(compared: Sequence[Compared], values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
     """Each value as text, with one decimal of the index and none of what it is made of."""
     return tuple(
-        None if value is None else minus(text(value, 1 if one == INDEX_ITSELF else 0))
+        None if value is None else minus(text(value, 1)) if one == INDEX_ITSELF else _whole(text, round(value))
         for one, value in zip(compared, values, strict=True)
     )
 
 
-def _short(numbers: Sequence[float | None]) -> tuple[float | None, ...]:
+@cache
+def _whole(text: Callable[[float, int], str], value: int) -> str:
+    """There are few whole numbers, and most of what is compared is shown as one."""
+    return minus(text(value, 0))
+
+
+def _short(numbers: Sequence[float | None]) -> Numbers:
     """Rounded: a file has as many of them as there are subjects and scenarios."""
     return tuple(None if one is None else round(one, DECIMALS) for one in numbers)

@@ -27,7 +27,7 @@ from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards_of, read_examined
-from independence_bench.analysis.results import Key
+from independence_bench.analysis.results import Key, by_key
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -247,19 +247,13 @@ class Catalog:
 
     def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
         """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
-
-        def by_heard() -> dict[Key, list[Judgement]]:
-            found: dict[Key, list[Judgement]] = defaultdict(list)
-            for judgement in edition.records.judgements:
-                found[judgement.about].append(judgement)
-            return found
-
-        return self.kept(("judgements", edition.id), by_heard)
+        return self.kept(("judgements", edition.id), lambda: by_key(edition.records.judgements))
 
     def costs(self, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
         """What each of *rows* cost, by the subject's hash."""
+        of, edition = {row.subject.hash for row in rows}, entry.edition
         with self.store.reading() as connection:
-            return subject_costs(connection, self.board(entry), entry.edition.records, {r.subject.hash for r in rows})
+            return subject_costs(connection, self.board(entry), edition.records, of, self.judgements(edition))
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""

@@ -114,8 +114,9 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     """`api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    (shown,) = boards.board_rows(catalog, entry, board, [row])
-    spent = catalog.costs(entry, [row]).get(row.subject.hash, SubjectCost())
+    costs = catalog.costs(entry, [row])
+    (shown,) = boards.board_rows(catalog, entry, board, [row], costs)
+    spent = costs.get(row.subject.hash, SubjectCost())
     scored = scored_marks(board, row)
     every = {mark.name: mark for scenario in board.protocol.scenarios for mark in scenario.marks}
     marks = [fragments.scale(board.protocol, mark) for mark in every.values() if mark.name in scored]
@@ -221,7 +222,7 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
 
 
 def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
-    readings = names_of(catalog.store, entry.edition.protocol, row.subject.hash)
+    readings = names_of(catalog.store, entry.edition.protocol, row.subject.hash, entry.edition.records.every)
     return tuple(
         NameChoice(
             replace(one, scenario=scenario_slug(one.scenario)),

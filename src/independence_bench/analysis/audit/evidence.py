@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
-from independence_bench.analysis.results import CountedConversation, Key
+from independence_bench.analysis.results import CountedConversation, by_key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.judging.prompt import as_played
@@ -119,7 +119,7 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
                 bodies.histories.update(dict.fromkeys(keys, model_lines(request)[0]))
 
         # the store's own check unpacks the requests of conversations, so their histories are read on the way
-        contradictions = check(connection, see)
+        contradictions = check(connection, see, {one.row.id: one.transcript for one in played})
         _read_requests(connection, loose, bodies)
     return AuditEvidence(protocol, rules, tuple(shown), played, records.labels, bodies, contradictions)
 
@@ -130,9 +130,7 @@ def _conversations(
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
-    given: dict[Key, list[Judgement]] = defaultdict(list)
-    for judgement in records.judgements:
-        given[judgement.about].append(judgement)
+    given = by_key(records.judgements)
     for results in records.every:
         for played in results.conversations:
             counted[played.row.id].append((played, results.readings.get(played.row.id)))

@@ -106,6 +106,24 @@ def _answers(
     )
 
 
+def picked(every: Answers, number: int, first: Numbers, second: Numbers) -> Answers:
+    """Subjects *first* minus *second*, out of *every* pair of *number* subjects, as `pairs_of` has them.
+
+    Where *first* comes after *second*, with the signs turned: no formula here tells its sides apart.
+    """
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    which, turned = low * (2 * number - low - 1) // 2 + high - low - 1, first > second
+
+    def of(answer: PairDifferences | None) -> PairDifferences | None:
+        if answer is None:
+            return None
+        below, above = (limit[which] for limit in answer.limits)
+        limits = np.where(turned, 0.0 - above, below), np.where(turned, 0.0 - below, above)  # no -0.0
+        return PairDifferences(limits, answer.seen[which], answer.p[which])
+
+    return of(every[0]), of(every[1])
+
+
 def ranking_p(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> tuple[Floats | None, Floats | None]:
@@ -250,7 +268,10 @@ def standing_out(p_values: Sequence[float | None]) -> list[bool | None]:
 
     By Holm's procedure over those that have a p-value; None for the others.
     """
-    kept = iter(holm(np.array([p for p in p_values if p is not None], dtype=np.float64)).tolist())
+    known = [p for p in p_values if p is not None]
+    if not known or min(known) > (1 - LEVEL) / len(known):  # above the first bound, as most are
+        return [None if p is None else False for p in p_values]
+    kept = iter(holm(np.array(known, dtype=np.float64)).tolist())
     return [None if p is None else next(kept) for p in p_values]
 
 
