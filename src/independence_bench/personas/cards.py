@@ -23,8 +23,8 @@ from typing import Any
 from independence_bench.errors import WrongUse, why
 from independence_bench.escape import TURNING, label_text
 from independence_bench.models.response import read_json
-from independence_bench.personas.lore import read_lorebook
 from independence_bench.personas.sentences import Kind, Statement, denies, read_statements
+from independence_bench.protocol.lorebook import read_lorebook
 from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
