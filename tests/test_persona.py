@@ -17,7 +17,7 @@ from simulated import simulating
 from viewed import answering, read, site_answers
 
 from independence_bench.analysis.held_stems import held, item_of
-from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
+from independence_bench.judging.embedded.judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
 from independence_bench.personas.favours import read_themes

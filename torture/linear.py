@@ -23,9 +23,9 @@ from typing import Any
 
 import independence_bench
 from independence_bench.escape import Secrets, harmless
+from independence_bench.judging.embedded.judge import nature_in, position_in
 from independence_bench.judging.embedded.name_rules import Choice, final_choice, first_choice
 from independence_bench.judging.embedded.reading import JudgedWords, read
-from independence_bench.judging.embedded.said_by_rule import nature_in, position_in
 from independence_bench.judging.judge import stance_of
 from independence_bench.judging.output import parse_verdict
 from independence_bench.judging.prompt import as_text
