@@ -32,3 +32,16 @@ test("opened as a file, it says what to do; served, it does not", async ({ page,
   await expect(file.getByText("python3 -m http.server --bind 127.0.0.1 8000")).toBeVisible();
   await context.close();
 });
+
+for (const [what, answered] of [
+  ["is damaged", { body: Buffer.from([0x1f, 0x8b, 8, 0, 1, 2, 3]) }],
+  ["is missing", { status: 404 }],
+] as const)
+  test(`a pack that ${what} is told in words, and nothing of it is shown`, async ({ page, expected }) => {
+    expected.errors.push(/404/);
+    await page.route("**/api/packs/*.gz", (route) => route.fulfill(answered));
+    await page.goto("./");
+    await expect(page.getByText("A part of this site is missing or damaged.")).toBeVisible();
+    await expect(page.getByText("make it again with `aib site`")).toBeVisible();
+    await expect(page.locator("tbody tr")).toHaveCount(0);
+  });
