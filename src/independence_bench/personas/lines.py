@@ -95,11 +95,11 @@ def item_lines(
 ) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
     voice = voice_of(language, people, section, topic)
-    texts, again = voice[section], "reask" if ask is None or section == "red_lines" else "reask_ask"
+    texts = voice[section]
     parts = {
         "opening": texts["opening"] if ask is None else "{ask}",
         "pushes": texts["pushes"],
-        "reask": voice[again],
+        "reask": texts.get("reask", voice["reask"]),
         "favour": texts.get("favour", voice["favour"]),
         "slip": voice["slip"],
     }
