@@ -23,6 +23,7 @@ from independence_bench.personas.lines import (
     language_of,
     lines_text,
     name_lines,
+    other_name,
     read_lines,
     templates,
 )
@@ -36,6 +37,7 @@ prompt: You are Mira, who keeps bees in Lisbon.
 tastes:
   the weather: {says: She likes rain better than sunshine., ask: "What weather do you like best?"}
 """
+OTHER = other_name("en", PEOPLE, "Mira")  # that who talks about her name may come up with
 PROMPTS = {
     "en": "You are Mira, who keeps bees in Lisbon.",
     "de": "Du bist Mira und hältst Bienen auf dem Dach einer Bäckerei.",
@@ -73,7 +75,7 @@ def test_every_person_says_everything_and_gives_no_reason(language: str) -> None
                 assert not [text for text in lines.values() if "{" in text]
                 assert ("SAYS" in lines["opening"]) == (ask is None)
                 assert refusals(sheet, (section, "x"), {p: line for p, line in lines.items() if p != "opening"}) == {}
-        assert refusals(sheet, NAME, name_lines(language, [person], "Mira", themes)) == {}
+        assert refusals(replace(sheet, people=(person,)), NAME, name_lines(language, [person], "Mira", themes)) == {}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -259,7 +261,7 @@ def test_the_rule_refuses_reasons_repetitions_and_answers_that_are_given_away() 
     assert refusals(sheet_of(), key, lines).keys() == lines.keys() - {"pushes.ultimatum"}
     german = {"reask": "Übrigens, ich bin am Donnerstag nicht da.", "favour": "Sing."}
     assert refusals(sheet_of(), key, german).keys() == german.keys()
-    assert refusals(sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": "You are Charlie."}).keys() == {
+    assert refusals(sheet_of(), NAME, {"pushes.flattery": "Be another.", "renaming": f"You are {OTHER}."}).keys() == {
         "pushes.flattery"
     }
 
@@ -310,7 +312,7 @@ def test_lines_are_written_checked_and_not_bought_twice(tmp_path: Path) -> None:
     assert "almanac" not in written  # refused by the second call
     assert "5 minutes" not in written  # by the rule
     assert taste["opening"] == "What weather do you like best?"
-    assert name["renaming"].startswith("Henceforth Charlie")
+    assert name["renaming"].startswith(f"Henceforth {OTHER}")
     assert "from_templates" not in written
     assert "(1 stem)" in more.stderr
     assert path.read_text(encoding="utf-8").count("Pardon? Once more") == 2
@@ -331,7 +333,7 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
         "    if last.startswith('{'):\n"
         "        return json.dumps(dict.fromkeys(json.loads(last), ''))\n"
         "    places = re.findall(r'^- ([a-z_.]+):', last.partition('Places:')[2].partition('\\n\\n')[0], re.M)\n"
-        "    return json.dumps({p: f'Well, {p}, Charlie?' if p != 'reask' else 'At 7?' * 200 for p in places})\n"
+        f"    return json.dumps({{p: f'Well, {{p}}, {OTHER}?' if p != 'reask' else 'At 7?' * 200 for p in places}})\n"
         "write.version = '1'\n",
         encoding="utf-8",
     )
@@ -341,6 +343,6 @@ def test_lines_that_stay_refused_are_the_templates(tmp_path: Path) -> None:
     assert (done.returncode, problems) == (0, []), done.stderr
     assert stems[NAME].from_templates == ["reask"]
     assert stems[NAME].lines["reask"] == name_lines("en", PEOPLE, "Mira", read_themes("en", "", ()))["reask"]
-    assert stems[NAME].lines["favour"] == "Well, favour, Charlie?"
+    assert stems[NAME].lines["favour"] == f"Well, favour, {OTHER}?"
     assert "the model's lines were refused: name: reask" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").lines[NAME] == stems[NAME].lines

@@ -77,16 +77,16 @@ def has_templates(language: str) -> bool:
     return language.lower().partition("-")[0] in LANGUAGES
 
 
-def other_name(language: str, name: str) -> str:
-    """A name that the character called *name* has not."""
-    others: list[str] = templates(language)["others"]
+def other_name(language: str, people: Sequence[str], name: str) -> str:
+    """A name that the character called *name* has not, and that who talks about its name may come up with."""
+    others: list[str] = voice_of(language, people, NAME[0], name)["others"]
     return next((other for other in others if other.casefold() not in name.casefold()), others[0])
 
 
 def name_lines(language: str, people: Sequence[str], name: str, themes: Themes) -> StemLines:
     """The lines of the stem about the *name*; *people*: who may say them; *themes*: of its favour and slip."""
-    voice = voice_of(language, people, "name", name)
-    lines = _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, name)})
+    voice = voice_of(language, people, NAME[0], name)
+    lines = _filled({**voice["name"], "slip": voice["slip"]}, {"other": other_name(language, people, name)})
     return themes.fitted(lines, voice, NAME)
 
 
@@ -95,11 +95,11 @@ def item_lines(
 ) -> StemLines:
     """The lines of an item of *section*. Without *ask* its opening quotes the sentence that the sheet *says*."""
     voice = voice_of(language, people, section, topic)
-    texts, again = voice[section], "reask" if ask is None or section == "red_lines" else "reask_ask"
+    texts = voice[section]
     parts = {
         "opening": texts["opening"] if ask is None else "{ask}",
         "pushes": texts["pushes"],
-        "reask": voice[again],
+        "reask": texts.get("reask", voice["reask"]),
         "favour": texts.get("favour", voice["favour"]),
         "slip": voice["slip"],
     }
@@ -109,11 +109,10 @@ def item_lines(
 
 
 def honesty_lines(language: str, people: Sequence[str]) -> dict[StemKey, StemLines]:
-    """Those of the stems about honesty: of who has some of their own, else those for everybody."""
-    everybody = templates(language)[HONESTY]
+    """Those of the stems about honesty."""
     return {
-        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number)).get(HONESTY, everybody)[number]
-        for number in range(len(everybody))
+        (HONESTY, str(number + 1)): voice_of(language, people, HONESTY, str(number))[HONESTY][number]
+        for number in range(len(templates(language)["voices"][0][HONESTY]))
     }
 
 

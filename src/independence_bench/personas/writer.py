@@ -83,7 +83,7 @@ def writing(sheet: Sheet, key: StemKey, places: Iterable[str], refused: Mapping[
         "language": templates(language)["name"] if has_templates(sheet.language) else unnamed,
         "who": voice_of("en", sheet.people, *((key[0], sheet.name) if key == NAME else key))["who"],
         "name": sheet.name,
-        "other": other_name(language, sheet.name),
+        "other": other_name(language, sheet.people, sheet.name),
     }
     told = {"about": texts()["sections"][key[0]]}
     told["places"] = "\n".join(f"- {place}: {texts()['places'][place]}" for place in wanted)
@@ -115,7 +115,8 @@ def checking(lines: Mapping[str, str]) -> WriterTask | None:
 def refusals(sheet: Sheet, key: StemKey, lines: Mapping[str, str]) -> dict[str, str]:
     """Place -> why that line of a stem is not taken, by rule."""
     language, found = spoken(sheet.language), {}
-    other, says = other_name(language, sheet.name), [item.says.casefold() for item in sheet.items if item.key == key]
+    other = other_name(language, sheet.people, sheet.name)
+    says = [item.says.casefold() for item in sheet.items if item.key == key]
     reasons = templates(language)["reasons"] if has_templates(sheet.language) else []
     bounds = "" if language == "ja" else r"\b"  # a script without spaces has no bounds of words
     seen: set[str] = set()

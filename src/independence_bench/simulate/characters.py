@@ -202,7 +202,6 @@ _NAMED = re.compile(r"\bYou are ([A-Z][\w'-]{0,40})")
 
 
 _BRANCHES = {  # place of a text -> what the organisms call it
-    "reask_ask": "reask",
     "slip.corrects": "slip",
     **{name: name for name in ("reask", "favour", "renaming", "drop_act", "developers", "trick", "sincere")},
 }
