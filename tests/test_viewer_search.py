@@ -32,6 +32,7 @@ from independence_bench.store.schema import metadata, transcripts
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, Numbers, asked_search, phrase, ranked
 from independence_bench.viewer.search_index import Search, SearchWords, build_search, numbers_of
+from independence_bench.viewer.search_words import RULE
 
 SAID = {
     "acme/english": "I don't want to be naïve: I am just a tool; a tool I am not. Just keep a sharp tool.",
@@ -235,7 +236,7 @@ def test_a_query_is_words_and_no_syntax(store: Store) -> None:
     live = Live(store)
     caught_up(live)
 
-    for words in HOSTILE:
+    for words in (*HOSTILE, "\U00020000" * 2000):
         assert live.find({"words": words}).first == 0, words
         assert live.find({"words": words, "together": words, "of": "judged"}).first == 0, words
     assert found(live, "道具") == ["japanese"]
@@ -356,6 +357,61 @@ def test_a_damaged_index_is_made_anew(store: Store, damage: str) -> None:
     assert {words: found(live, words) for words in QUERIES} == QUERIES
 
 
+@pytest.mark.parametrize("lost", ["data WHERE id = 10", "config", "docsize"])
+def test_an_index_that_sqlite_does_not_load_is_made_anew(played: Path, where: str, lost: str) -> None:
+    """Such a table cannot be dropped; a deletion of answers does not fail of it either."""
+    shutil.copy(played, where)
+    with open_store(where, create=False) as store:
+        caught_up(Live(store))
+        with store.writing() as connection:
+            connection.exec_driver_sql(f"DELETE FROM search_said_{lost}")
+        store.engine.dispose()
+        live = Live(store)
+        with suppress(StoreError):
+            live.find({"words": "a*"})
+        assert caught_up(live)["problem"] is None
+        assert {words: found(live, words) for words in QUERIES} == QUERIES
+        with store.writing() as connection:
+            connection.exec_driver_sql(f"DELETE FROM search_said_{lost}")
+        store.engine.dispose()
+        with store.writing() as connection:
+            full_text.forget(connection)
+        with store.reading() as connection:
+            names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'search%'").all()
+            checked = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
+        assert (names, checked) == ([], "ok")
+
+
+def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store) -> None:
+    """What was complete is not any more, for those who are served already, too."""
+    live = Live(store)
+    caught_up(live)
+    with store.writing() as connection:
+        full_text.begin(connection, RULE)
+
+    assert live.find({"words": "tool"}).first == 0
+    caught_up(live)
+    assert {words: found(live, words) for words in QUERIES} == QUERIES
+
+
+def test_long_texts_are_put_in_a_few_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them whole, in transactions for which a run waits for a moment; all are found."""
+    monkeypatch.setattr("independence_bench.viewer.live_search.WORDS_AT_ONCE", 30)
+    together: list[int] = []
+    add = full_text.add
+
+    def counted(connection: Any, kind: str, pieces: Any) -> None:
+        together.append(len({piece.key for piece in pieces}))
+        add(connection, kind, pieces)
+
+    monkeypatch.setattr(full_text, "add", counted)
+    live = Live(store)
+    caught_up(live)
+
+    assert 1 <= max(together) < 8 < sum(together)
+    assert {words: found(live, words) for words in QUERIES} == QUERIES
+
+
 def test_bytes_of_the_index_that_are_damaged(played: Path, where: str) -> None:
     """A file that lost some of them: one line for whoever asks, and the next time the index is made anew."""
     shutil.copy(played, where)
@@ -403,6 +459,8 @@ def test_a_conversation_that_cannot_be_read_is_told(store: Store) -> None:
     assert "damaged" in caught_up(live)["problem"]
     live._search._thread.join(60)  # type: ignore[union-attr]
     assert live.find({"words": "iris", "of": "judged"}).first == 4 * len(SAID)
+    with store.reading() as connection:  # the very next ones, too
+        assert [key for key, _ in full_text.lacking(connection, "said")] == [one]
 
 
 def test_nothing_is_at_work_when_the_server_has_ended(played: Path, where: str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -48,11 +48,14 @@ State = tuple[str | None, str, int]  # the name of the index, the version of the
 Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
 
 SHOWN = 20  # documents that are named at once
-AT_ONCE = 200  # texts that are put in together: other writers wait for it, so it takes a part of a second
+AT_ONCE = 200  # texts that are read together
+WORDS_AT_ONCE = 50_000  # that are put in together: other writers wait for it, so it takes a part of a second
 REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
-UNREADABLE = "malformed|vtable|no such table"  # what SQLite says of an index that lost something
+UNREADABLE = (
+    "malformed|vtable|no such table|no such fts5|fts5 file format"  # what SQLite says of an index that lost something
+)
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 DOCUMENT = 32  # bits before the number of the document
 FAR = np.iinfo(np.int64).max
@@ -87,7 +90,7 @@ def asked_search(given: Mapping[str, str]) -> tuple[SearchQuery, int]:
 
 def _unit(written: str) -> Unit:
     words = written.removesuffix("*").split()
-    return tuple((word, written.endswith("*") and place == len(words)) for place, word in enumerate(words, 1))
+    return tuple((word[:LONGEST], written.endswith("*") and place == len(words)) for place, word in enumerate(words, 1))
 
 
 class LiveSearch:
@@ -98,7 +101,8 @@ class LiveSearch:
         self._beginning, self._reading = threading.Lock(), threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-        self._complete: str | None = None  # for the catalog of this version, all is in
+        self._complete: str | None = None  # for the catalog of this version, all is in the index of this name
+        self._index: str | None = None
         self._damaged = False  # the index could not be read
         self._not_before, self._done = 0.0, 0.0
         self._problem: str | None = None
@@ -133,16 +137,19 @@ class LiveSearch:
 
     def find(self, catalog: Catalog, query: SearchQuery, page: int) -> SearchFound:
         """One page of what *query* finds in *catalog*; nothing where there is no index yet."""
-        self.catch_up(catalog)
         try:
             with self._store.reading() as connection:
                 state, begins = self._begins_of(connection, catalog, query.of)
+                if state[0] != self._index:  # another viewer makes it anew, or it was deleted
+                    self._complete = None
                 # its next page is likely to be asked for
                 found = catalog.latest((state, query), lambda: _find(connection, catalog, query, begins))
         except StoreError as error:
             if isinstance(error, Damaged) or re.search(UNREADABLE, str(error)):
                 self._damaged, self._not_before = True, 0.0  # it is made anew
             raise
+        finally:
+            self.catch_up(catalog)
         shown = np.concatenate((found.first, found.others))[page * SHOWN : (page + 1) * SHOWN]
         named = tuple(search_document(catalog, *_documents(catalog)[number]) for number in shown)
         return SearchFound(found.phrase, len(found.first), len(found.others), found.any, named)
@@ -184,13 +191,13 @@ class LiveSearch:
             with self._store.writing(upgrading=False) as connection:
                 index = self._usable(connection) or full_text.begin(connection, RULE)
             self._damaged = False
+        self._index = index
         for before, kind in enumerate(COVERS):
             with self._store.reading() as connection:
                 keys = [key for key, _ in full_text.lacking(connection, kind)]
             for done, chunk in enumerate(in_chunks(keys, AT_ONCE)):
                 self._done = (before + done * AT_ONCE / len(keys)) / len(COVERS)
-                started = self._clock()
-                if not self._put(index, kind, chunk) or self._closed.wait(REST * max(0.0, self._clock() - started)):
+                if not self._put(index, kind, chunk):
                     return False
         return True
 
@@ -201,18 +208,28 @@ class LiveSearch:
 
     def _put(self, index: str, kind: SearchOf, keys: Sequence[str]) -> bool:
         """Put in the texts of *keys*, as far as they are still lacking. Returns whether that *index* is there."""
+        started = self._clock()
         try:
             with self._store.reading() as connection:
                 stamps = dict(full_text.lacking(connection, kind, keys))
                 texts = TEXTS_OF[kind](connection, list(stamps))
-        except Damaged as error:  # the others are put in
+        except Damaged as error:
+            if len(keys) > 1:  # the others are put in
+                return all(self._put(index, kind, [key]) for key in keys)
             self._problem = str(error)
             return True
-        pieces = [piece for key, some in texts.items() for piece in _pieces(key, stamps[key], some)]
+        for pieces in _together(_pieces(key, stamps[key], some) for key, some in texts.items()):
+            if not self._write(index, kind, pieces) or self._closed.wait(REST * max(0.0, self._clock() - started)):
+                return False
+            started = self._clock()
+        return True
+
+    def _write(self, index: str, kind: SearchOf, pieces: Sequence[full_text.Piece]) -> bool:
         with self._store.writing(upgrading=False) as connection:
             if full_text.made_by(connection, RULE) != index:
                 return False
-            still = dict(full_text.lacking(connection, kind, keys))  # it may be deleted, or put in by another viewer
+            # it may be deleted, or put in by another viewer
+            still = dict(full_text.lacking(connection, kind, {piece.key for piece in pieces}))
             full_text.add(connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp])
         return True
 
@@ -238,6 +255,20 @@ def _pieces(key: str, stamp: float, texts: Sequence[str]) -> list[full_text.Piec
     words = [word for text in texts for word in (*words_of(text), *[full_text.NOWHERE] * APART)]
     starts = range(0, max(1, len(words)), full_text.PIECE)
     return [full_text.Piece(key, stamp, start, words[start : start + full_text.PIECE]) for start in starts]
+
+
+def _together(texts: Iterable[Sequence[full_text.Piece]]) -> Iterator[list[full_text.Piece]]:
+    """The pieces of several *texts*, each of which stays whole, as many as are put in at once."""
+    pieces: list[full_text.Piece] = []
+    words = 0
+    for some in texts:
+        pieces += some
+        words += sum(len(piece.words) for piece in some)
+        if words >= WORDS_AT_ONCE:
+            yield pieces
+            pieces, words = [], 0
+    if pieces:
+        yield pieces
 
 
 def _documents(catalog: Catalog) -> Documents:
