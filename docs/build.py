@@ -42,7 +42,7 @@ DATA = ROOT / "docs" / "data"
 PACKAGE = ROOT / "src" / "independence_bench"
 BEGIN_MODELS, END_MODELS = "<!-- models: made by docs/build.py -->", "<!-- end of models -->"
 WIDTH = 80
-SHOWN_MODELS = 12  # rows of docs/models.md; the CSV file has all
+SHOWN_MODELS = 5  # rows of docs/models.md; the CSV file has all
 Option = tuple[str, str]  # how it is written, and its help
 
 
@@ -98,7 +98,13 @@ def help_of(command: click.Command, context: click.Context, shared: Container[Op
             formatter.write_dl(own)
     text = f"## {context.info_name}\n\n```text\n{formatter.getvalue().strip(chr(10)).rstrip()}\n```\n"
     named = [f"`{name}`" for option, name in mine.items() if option in shared and name != "--store"]
-    named += [f"`{name}` of `{told[option]}`" for option, name in mine.items() if option in told]
+    if set(CALLING) <= {name.strip("`") for name in named}:
+        named = ["*all of calls*", *(name for name in named if name.strip("`") not in CALLING)]
+    of: dict[str, list[str]] = {}
+    for option, name in mine.items():
+        if option in told:
+            of.setdefault(told[option], []).append(f"`{name}`")
+    named += [f"{', '.join(names)} of `{where}`" for where, names in of.items()]
     told |= dict.fromkeys(own, context.info_name or "")
     if context.parent is None and isinstance(command, type(cli)):  # `aib` itself
         text += "".join(
@@ -119,6 +125,8 @@ def command_line() -> tuple[Path, str]:
     return ROOT / "docs" / "cli.md", "\n".join(parts)
 
 
+CALLING = ("--models-file", "--trust", "--local-url", "--parallel-tasks", "--budget", "--price")
+
 CLI_HEAD = """\
 # The command line
 
@@ -127,7 +135,8 @@ Made from `aib --help` and its commands by `make docs`.
 ## Options of several commands
 
 Options that several commands have are explained here; each command names its own after *And*, all but `--help` and
-`--store` (of every command with a store).
+`--store` (of every command with a store). *All of calls*: `--models-file`, `--trust`, `--local-url`,
+`--parallel-tasks`, `--budget`, `--price`.
 
 | option | |
 |---|---|

@@ -43,7 +43,8 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
     socket.send_fds(server, [json.dumps(order).encode()], [0, 1, 2, ended])
     server.recv(64)
 os.close(ended)
-sys.exit(int.from_bytes(os.read(read, 4), sys.byteorder, signed=True))
+told = os.read(read, 4)  # nothing, where the server has gone
+sys.exit(int.from_bytes(told, sys.byteorder, signed=True) if told else "the server has gone")
 """
 DEBUGGING = ("-X", "dev", "-X", "faulthandler")  # Python's development mode; there every log is on as well
 MOST = 1 << 17  # bytes of a command and its environment

@@ -20,10 +20,13 @@ from simulated import simulating
 from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import Depth, character_of, first_lost
 from independence_bench.api.named import read_roster
+from independence_bench.engine.preview import UsualReplies, estimate
 from independence_bench.errors import WrongUse
+from independence_bench.judging.prompt import told_hash
 from independence_bench.models.client import Client
-from independence_bench.models.endpoints import DIALECTS, DialectName
+from independence_bench.models.endpoints import DIALECTS, Dialect, DialectName
 from independence_bench.models.messages import ChatRequest
+from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel, Endpoint
 from independence_bench.personas.earlier import Chat, at_depth, everyday_chat, read_chat
 from independence_bench.personas.lines import LANGUAGES
@@ -32,7 +35,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
-from independence_bench.store.usage import payments
+from independence_bench.store.usage import Used, payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates
@@ -361,6 +364,22 @@ def test_what_is_charged_is_foreseen_within_15_percent(forgetting: Path) -> None
     assert cold[1] <= cold[3] <= cold[2]
     for expected, _, _, charged in (begun, deeper, again):
         assert expected == pytest.approx(charged, rel=0.15)
+
+
+def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -> None:
+    """Where only the judge is paid, and it may have marked the same words at another depth: 0, and no less."""
+    protocol = protocol_of(load_sheet(EXAMPLES / "companion.yaml"))
+    subject, judge = ChatModel("acme/free", "mine", 0.7, 1000), ChatModel("acme/judge", "mine", 0.0, 1000)
+    played = list(jobs(protocol, protocol.configurations, subject, [1]))
+    same = {job.scenario.id: [Used(0.0, 50.0, 50.0)] * len(job.scenario.asks) for job in played}
+    usual = UsualReplies({job.script_hash: same[job.scenario.id] for job in played}, same, own=True, subjects=1)
+    verdicts = {told_hash(protocol, job.configuration, job.scenario): 150.0 for job in played}
+    prices = {subject: ModelInfo("", 0.0, 0.0), judge: ModelInfo("", 1e-6, 4e-6)}
+
+    found = estimate(protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect())
+
+    assert found.judge.dollars == found.whole.dollars != 0
+    assert found.low == 0
 
 
 def test_how_much_a_token_holds_is_learnt_from_the_first_stem(

@@ -103,6 +103,22 @@ RULES = [
     ("You keep bees. You hate bees.", (), set(), {"bees"}),
     ("You sell pianos and books.", ("the price: He never sells the piano below 3,100 euros.",), {"books"}, {"music"}),
     ("Dislikes\n- dogs\n- coffee\n\nLikes\n- tea", (), {"tea"}, {"dogs", "coffee"}),
+    ("You don’t like tea, can’t sing and are allergic to bees.", (), set(), {"tea", "sing a tiny song", "bees"}),
+    ("You love tea. Stories, songs and jokes are forbidden.", (), {"tea"}, {"tell a very short story"}),
+    (
+        "You are a baker.\n\n## Never\n\n- Sing.\n- Talk of cats.\n\nTrains.\n\n## Likes\n\n- tea",
+        (),
+        {"fresh bread", "tea"},
+        {"cats", "trains"},
+    ),
+    (
+        "You are a baker. You never:\n\n- sing\n- talk of cats.\n- joke\n\nYou like tea.",
+        (),
+        {"fresh bread", "tea"},
+        {"cats", "tell a harmless joke"},
+    ),
+    ("**Dislikes**\n- Cats. Dogs.\n\n**Likes:**\n- tea", (), {"tea"}, {"cats", "dogs"}),
+    ("Du liebst Tee. Du hast Angst vor Hunden und bist allergisch gegen Katzen.", (), {"Tee"}, {"Katzen"}),
     ("Du backst Brot, Kaffee magst du nicht.", (), {"frisches Brot"}, {"Kaffee"}),
     ("銭湯の番台にいます。お茶の話は、しません。", (), {"お風呂"}, {"お茶"}),
 ]

@@ -362,7 +362,7 @@ def estimate(
         for share, of_verdict in zip(spread, RANGE_AGAIN if verdicts else RANGE_VERDICT, strict=True)
     )
     if low is not None and played.cached_dollars is not None:  # where the cache holds
-        low -= (played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)
+        low = max(low - ((played.dollars or 0.0) - played.cached_dollars + (known_words.dollars or 0.0)), 0.0)
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)

@@ -10,7 +10,7 @@ added changes no other item's lines (an edit of the prompt replays all of them).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,9 @@ from typing import Any
 from independence_bench.hashing import content_hash
 from independence_bench.yaml_io import read_own
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*|\n\s*\n|\n(?=\s*#)")
+_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*#)")
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*")
+_BULLETS = ("- ", "* ", "+ ", "•", "・", "1.")
 
 
 @cache
@@ -82,14 +84,44 @@ class Themes:
 
 def read_themes(language: str, prompt: str, red_lines: Iterable[str]) -> Themes:
     """What *prompt* says that the character does and knows, without what it or one of *red_lines* rules out."""
-    texts = favours(language)
+    texts, prompt = favours(language), prompt.replace("’", "'")
     never, than = re.compile(texts["not"], re.IGNORECASE), re.compile(texts["than"], re.IGNORECASE)
     says, ruled_out = set[str](), {theme for line in red_lines for theme in _touched(language, line)}
-    for sentence in _SENTENCE.split(than.sub(" ", prompt)):
-        begins = len(sentence)
-        if denied := never.search(sentence):
-            begins = max((found.end() for found in re.finditer(texts["breaks"], sentence[: denied.start()])), default=0)
-            ruled_out |= _touched(language, sentence[begins:])
+    for sentence, headed in _sentences(than.sub(" ", prompt), never):
+        begins = 0 if headed else len(sentence)
+        if not headed and (denied := never.search(sentence)):
+            begins = _clause(sentence[: denied.start()], texts)
         says |= _touched(language, sentence[:begins])
+        ruled_out |= _touched(language, sentence[begins:])
     deeds, things = (frozenset((says - ruled_out) & texts[kind].keys()) for kind in ("deeds", "things"))
     return Themes(language, deeds, things, frozenset(ruled_out))
+
+
+def _sentences(prompt: str, never: re.Pattern[str]) -> Iterator[tuple[str, bool]]:
+    """Each sentence of *prompt*, and whether what stands over it denies it: its section's heading, its list's title."""
+    section = title = ""
+    for block in map(str.strip, _BLOCK.split(prompt)):
+        first, _, rest = block.partition("\n")
+        head = first.strip("* _")
+        if first.startswith("#"):
+            section, title = first, ""
+        elif not first.startswith(_BULLETS):
+            is_title = first.startswith("**") or head.endswith((":", "：")) or rest.lstrip().startswith(_BULLETS)
+            title = _SENTENCE.split(head)[-1] if is_title else ""
+        lead, listed = block, ""
+        if never.search(section):
+            lead, listed = "", block
+        elif never.search(title):
+            lead, _, listed = block.partition(title) if title in block else ("", "", block)
+        yield from ((sentence, False) for sentence in _SENTENCE.split(lead))
+        yield listed, True
+
+
+def _clause(before: str, texts: Mapping[str, Any]) -> int:
+    """Where, in what stands *before* a denial, the clause begins that it denies: no comma of a list begins one."""
+    begins = at = 0
+    for found in re.finditer(texts["breaks"], before):
+        words, at = before[at : found.start()].split(), found.end()
+        if found[0] != "," or len(words) > 2 or not {word.casefold() for word in words}.isdisjoint(texts["who"]):
+            begins = at
+    return begins
