@@ -118,6 +118,7 @@ RULES = [
         {"cats", "tell a harmless joke"},
     ),
     ("**Dislikes**\n- Cats. Dogs.\n\n**Likes:**\n- tea", (), {"tea"}, {"cats", "dogs"}),
+    ("Tu es Luc. Tu adores les films. Tu ne joues jamais de piano.", (), {"films"}, {"music"}),
     ("Du liebst Tee. Du hast Angst vor Hunden und bist allergisch gegen Katzen.", (), {"Tee"}, {"Katzen"}),
     ("Du backst Brot, Kaffee magst du nicht.", (), {"frisches Brot"}, {"Kaffee"}),
     ("銭湯の番台にいます。お茶の話は、しません。", (), {"お風呂"}, {"お茶"}),

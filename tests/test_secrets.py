@@ -258,6 +258,7 @@ def test_a_key_that_an_endpoint_says_back_is_nowhere(somebody: Somebody, key: st
     assert code == 1
     assert len(asked) == len(ENDS_AT_ONCE), "every case was met"
     assert b"Traceback" not in printed
+    assert b"DEBUG:asyncio:" in printed, "every log was on"
     assert b"[key]" in later[1]
     somebody.assert_clean(printed, *later)
 
