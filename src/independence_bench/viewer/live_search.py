@@ -19,6 +19,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
 
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.store import full_text, results
@@ -53,9 +54,7 @@ WORDS_AT_ONCE = 50_000  # that are put in together: other writers wait for it, s
 REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
-UNREADABLE = (
-    "malformed|vtable|no such table|no such fts5|fts5 file format"  # what SQLite says of an index that lost something
-)
+UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"  # what SQLite says of an index that lost something
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 DOCUMENT = 32  # bits before the number of the document
 FAR = np.iinfo(np.int64).max
@@ -204,7 +203,12 @@ class LiveSearch:
     def _usable(self, connection: Connection) -> str | None:
         """The name of the index, if it is by our rule and has what it should have, and nothing else."""
         index = None if self._damaged else full_text.made_by(connection, RULE)
-        return index if index is not None and full_text.is_sound(connection) else None
+        try:
+            return index if index is not None and full_text.is_sound(connection) else None
+        except DatabaseError as error:
+            if re.search(UNREADABLE, str(error.orig)):
+                return None
+            raise
 
     def _put(self, index: str, kind: SearchOf, keys: Sequence[str]) -> bool:
         """Put in the texts of *keys*, as far as they are still lacking. Returns whether that *index* is there."""
