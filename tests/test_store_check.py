@@ -13,7 +13,7 @@ from simulated import aib, play
 
 from independence_bench.simulate.faults import Faults
 from independence_bench.simulate.server import Settings
-from independence_bench.store import full_text
+from independence_bench.store import derived
 from independence_bench.store.database import open_store
 from independence_bench.store.integrity import check
 from independence_bench.store.rows import pack
@@ -152,8 +152,8 @@ def test_a_damaged_file_is_found(store: Path) -> None:
 def test_a_damaged_full_text_index_is_no_damage_of_the_store(store: Path) -> None:
     """It says nothing that is not in the store; SQLite's check reads it since 3.44."""
     with open_store(store) as opened, opened.writing() as connection:
-        full_text.begin(connection, "words")
-        full_text.add(connection, "said", [full_text.Piece("key", 1.0, 0, ["word"])])
+        derived.begin(connection, "words")
+        derived.add(connection, "said", [derived.Piece("key", 1.0, 0, ["word"])])
     spoil(store, lambda connection: connection.execute("DELETE FROM search_said_data WHERE id = 10"))
 
     assert findings(store) == []

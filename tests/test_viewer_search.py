@@ -25,7 +25,7 @@ from viewed import read, served
 from viewed import script as marked
 
 from independence_bench.errors import StoreError, WrongUse
-from independence_bench.store import full_text
+from independence_bench.store import derived
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.schema import metadata, transcripts
@@ -277,7 +277,7 @@ def address_of(store: Store) -> str:
 def indexed(store: Store) -> set[tuple[Any, ...]]:
     """The rows of the index."""
     with store.reading() as connection:
-        return {tuple(row) for row in connection.execute(select(full_text.rows)) if row.number}
+        return {tuple(row) for row in connection.execute(select(derived.rows)) if row.number}
 
 
 def test_a_server_finds_what_comes_while_it_serves(bench_of: Callable[[str], Bench], where: str) -> None:
@@ -330,7 +330,7 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store) -> None:
     caught_up(again)
     assert (found(again, "道具"), found(again, "工具")) == ([], ["chinese"])
     with store.reading() as connection:
-        assert full_text.places(connection, "said", "道具", prefix=True) == ""
+        assert derived.places(connection, "said", "道具", prefix=True) == ""
     if store.engine.dialect.name == "sqlite":
         store.close()
         with closing(sqlite3.connect(store.shown)) as raw:
@@ -373,7 +373,7 @@ def test_an_index_that_sqlite_does_not_load_is_made_anew(played: Path, where: st
             connection.exec_driver_sql(f"DELETE FROM search_said_{lost}")
         store.engine.dispose()
         with store.writing() as connection:
-            full_text.forget(connection)
+            derived.forget(connection)
         with store.reading() as connection:
             names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'search%'").all()
             checked = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
@@ -385,7 +385,7 @@ def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store) -
     live = Live(store)
     caught_up(live)
     with store.writing() as connection:
-        full_text.begin(connection, RULE)
+        derived.begin(connection, RULE)
 
     assert live.find({"words": "tool"}).first == 0
     caught_up(live)
@@ -396,13 +396,13 @@ def test_long_texts_are_put_in_a_few_at_a_time(store: Store, monkeypatch: pytest
     """Each of them whole, in transactions for which a run waits for a moment; all are found."""
     monkeypatch.setattr("independence_bench.viewer.live_search.WORDS_AT_ONCE", 30)
     together: list[int] = []
-    add = full_text.add
+    add = derived.add
 
     def counted(connection: Any, kind: str, pieces: Any) -> None:
         together.append(len({piece.key for piece in pieces}))
         add(connection, kind, pieces)
 
-    monkeypatch.setattr(full_text, "add", counted)
+    monkeypatch.setattr(derived, "add", counted)
     live = Live(store)
     caught_up(live)
 
@@ -425,7 +425,7 @@ def test_bytes_of_the_index_that_are_damaged(played: Path, where: str) -> None:
         with store.writing() as connection:  # a deletion works, too
             connection.exec_driver_sql("UPDATE search_said_data SET block = x'00'")
         with store.writing() as connection:
-            full_text.forget(connection)
+            derived.forget(connection)
 
 
 def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
@@ -458,7 +458,7 @@ def test_a_conversation_that_cannot_be_read_is_told(store: Store) -> None:
     live._search._thread.join(60)  # type: ignore[union-attr]
     assert live.find({"words": "iris", "of": "judged"}).first == 4 * len(SAID)
     with store.reading() as connection:  # the very next ones, too
-        assert [key for key, _ in full_text.lacking(connection, "said")] == [one]
+        assert [key for key, _ in derived.lacking(connection, "said")] == [one]
 
 
 def test_nothing_is_at_work_when_the_server_has_ended(played: Path, where: str) -> None:
@@ -482,7 +482,7 @@ def test_an_empty_store_has_nothing_to_search(where: str) -> None:
         assert caught_up(live)["index"]["documents"] == 0
         assert live.find({"words": "a"}).first == 0
         with store.reading() as connection:
-            assert full_text.made_by(connection, "") is None
+            assert derived.made_by(connection, "") is None
 
 
 def unit(*numbers: tuple[int, int]) -> Numbers:

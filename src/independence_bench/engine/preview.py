@@ -195,12 +195,12 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
             judging.update(once)
             usual = usual_replies(connection, subject, pending, plan.protocol)
             usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
-            rest = usual, verdicts, judge_bytes, prices, clients[subject.endpoint].dialect
+            client = clients.get(subject.endpoint)  # none where nothing is played: only judges are asked
+            rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None
             estimates.append(estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest))
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
-    known = free | kept.keys()
-    unknown = [model for model, info in infos.items() if model not in known and info.most(1, 1) is None]
+    unknown = [one for one, info in infos.items() if one not in free | kept.keys() and info.most(1, 1) is None]
     remarks += remarks_on_prices(unknown, bounded)
     for model, info in infos.items():
         remarks += remarks_on(plan, model, info)
@@ -297,11 +297,11 @@ def estimate(
     verdicts: Mapping[str, float],
     judge_bytes: float,
     prices: Mapping[ChatModel, ModelInfo],
-    dialect: Dialect,
+    dialect: Dialect | None,
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
-    *judge* None: no model is asked for judging.
+    *judge* None: no model is asked for judging. *dialect*: of the subject's endpoint; None: its caches are not known.
     *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request make a token.
     """
     # what is sent in one script is the same in every run that plays it
@@ -337,7 +337,7 @@ def estimate(
             if not stored:
                 asked = request(talk, subject, configuration, protocol)
                 prompt = took.prompt or tokens_in(asked.record, bytes_a_token)
-                repeated = dialect.cacheable(asked, min(before, prompt))
+                repeated = dialect.cacheable(asked, min(before, prompt)) if dialect else 0.0
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if is_shared(scenario, talk) else number
                 played, quoted = played + call.times(times), quoted + said * times

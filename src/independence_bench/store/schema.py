@@ -20,7 +20,7 @@ workers       each worker of a job: an owner of attempts, and its part of the jo
 closures      endpoints that take no more calls of a job: out of money, key refused (since version 6)
 worked_out    what took long to work out of all this, for as long as it stays as it is (since version 8)
 
-The tables search_... of the full-text index are of no version: `full_text` makes them where somebody searches.
+The tables search_... of the full-text index are of no version: `derived` makes them where somebody searches.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
+from independence_bench.store.derived import cause_of, find_worked_out, keep_worked_out
 from independence_bench.store.registry import state_of
-from independence_bench.store.worked_out import cause_of, find_worked_out, keep_worked_out
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live_search import LiveSearch, asked_search
 from independence_bench.viewer.routes import Answers

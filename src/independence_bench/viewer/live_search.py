@@ -1,4 +1,4 @@
-"""A server's search: the store's full-text index (`store/full_text`), caught up beside the serving, and its answers.
+"""A server's search: the store's full-text index (`store/derived`), caught up beside the serving, and its answers.
 
 Each text is put in once, whichever viewer finds it lacking; what is in already can be found meanwhile. What is found,
 and in which order, is what the page finds in a site's files (`searchIndex.ts`): the database knows where each word
@@ -22,7 +22,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
 from independence_bench.errors import StoreError, WrongUse
-from independence_bench.store import full_text, results
+from independence_bench.store import derived, results
 from independence_bench.store.database import Store
 from independence_bench.store.rows import Damaged, in_chunks
 from independence_bench.viewer.search_index import (
@@ -155,8 +155,8 @@ class LiveSearch:
 
     def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
         """The state, and where each row begins in it; no rows where there is no index yet."""
-        index = full_text.made_by(connection, RULE)
-        state = index, catalog.version, 0 if index is None else full_text.last(connection)
+        index = derived.made_by(connection, RULE)
+        state = index, catalog.version, 0 if index is None else derived.last(connection)
         with self._reading:
             if of not in self._begins or self._begins[of][0] != state:
                 self._begins[of] = state, () if index is None else _begins(connection, catalog, of, state[2])
@@ -188,12 +188,12 @@ class LiveSearch:
             index = self._usable(connection)
         if index is None:
             with self._store.writing(upgrading=False) as connection:
-                index = self._usable(connection) or full_text.begin(connection, RULE)
+                index = self._usable(connection) or derived.begin(connection, RULE)
             self._damaged = False
         self._index = index
         for before, kind in enumerate(COVERS):
             with self._store.reading() as connection:
-                keys = [key for key, _ in full_text.lacking(connection, kind)]
+                keys = [key for key, _ in derived.lacking(connection, kind)]
             for done, chunk in enumerate(in_chunks(keys, AT_ONCE)):
                 self._done = (before + done * AT_ONCE / len(keys)) / len(COVERS)
                 if not self._put(index, kind, chunk):
@@ -202,9 +202,9 @@ class LiveSearch:
 
     def _usable(self, connection: Connection) -> str | None:
         """The name of the index, if it is by our rule and has what it should have, and nothing else."""
-        index = None if self._damaged else full_text.made_by(connection, RULE)
+        index = None if self._damaged else derived.made_by(connection, RULE)
         try:
-            return index if index is not None and full_text.is_sound(connection) else None
+            return index if index is not None and derived.is_sound(connection) else None
         except DatabaseError as error:
             if re.search(UNREADABLE, str(error.orig)):
                 return None
@@ -215,7 +215,7 @@ class LiveSearch:
         started = self._clock()
         try:
             with self._store.reading() as connection:
-                stamps = dict(full_text.lacking(connection, kind, keys))
+                stamps = dict(derived.lacking(connection, kind, keys))
                 texts = TEXTS_OF[kind](connection, list(stamps))
         except Damaged as error:
             if len(keys) > 1:  # the others are put in
@@ -228,13 +228,13 @@ class LiveSearch:
             started = self._clock()
         return True
 
-    def _write(self, index: str, kind: SearchOf, pieces: Sequence[full_text.Piece]) -> bool:
+    def _write(self, index: str, kind: SearchOf, pieces: Sequence[derived.Piece]) -> bool:
         with self._store.writing(upgrading=False) as connection:
-            if full_text.made_by(connection, RULE) != index:
+            if derived.made_by(connection, RULE) != index:
                 return False
             # it may be deleted, or put in by another viewer
-            still = dict(full_text.lacking(connection, kind, {piece.key for piece in pieces}))
-            full_text.add(connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp])
+            still = dict(derived.lacking(connection, kind, {piece.key for piece in pieces}))
+            derived.add(connection, kind, [piece for piece in pieces if still.get(piece.key) == piece.stamp])
         return True
 
 
@@ -254,16 +254,16 @@ TEXTS_OF: Mapping[SearchOf, Callable[[Connection, Sequence[str]], dict[str, list
 }
 
 
-def _pieces(key: str, stamp: float, texts: Sequence[str]) -> list[full_text.Piece]:
+def _pieces(key: str, stamp: float, texts: Sequence[str]) -> list[derived.Piece]:
     """The words of *texts*, with the places between two; at least one piece, which says that they are in."""
-    words = [word for text in texts for word in (*words_of(text), *[full_text.NOWHERE] * APART)]
-    starts = range(0, max(1, len(words)), full_text.PIECE)
-    return [full_text.Piece(key, stamp, start, words[start : start + full_text.PIECE]) for start in starts]
+    words = [word for text in texts for word in (*words_of(text), *[derived.NOWHERE] * APART)]
+    starts = range(0, max(1, len(words)), derived.PIECE)
+    return [derived.Piece(key, stamp, start, words[start : start + derived.PIECE]) for start in starts]
 
 
-def _together(texts: Iterable[Sequence[full_text.Piece]]) -> Iterator[list[full_text.Piece]]:
+def _together(texts: Iterable[Sequence[derived.Piece]]) -> Iterator[list[derived.Piece]]:
     """The pieces of several *texts*, each of which stays whole, as many as are put in at once."""
-    pieces: list[full_text.Piece] = []
+    pieces: list[derived.Piece] = []
     words = 0
     for some in texts:
         pieces += some
@@ -290,7 +290,7 @@ def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -
         numbers[(one.row.id,) if of == "said" else one.key].append(number)
     begins: list[Numbers] = []
     texts: dict[tuple[str, ...], tuple[str, int]] = {}  # about -> the latest text's key, and which it is
-    for row, start, key, about in full_text.each_row(connection, of):
+    for row, start, key, about in derived.each_row(connection, of):
         if about in numbers:
             latest, which = texts.get(about, (key, 0))
             texts[about] = key, which if key == latest else min(which + 1, TEXTS - 1)
@@ -325,7 +325,7 @@ def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: 
 
 def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
     """Where a word stands, in rising order."""
-    written = full_text.places(connection, of, word, prefix)
+    written = derived.places(connection, of, word, prefix)
     found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
     found = found[found >> DOCUMENT < begins[0].size]
     rows, places = found >> DOCUMENT, found & (1 << DOCUMENT) - 1

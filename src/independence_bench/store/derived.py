@@ -1,4 +1,6 @@
-"""Where words stand, in the database's own full-text index: FTS5 of SQLite, tsvector of PostgreSQL.
+"""What follows from the rest of a store and can be thrown away: where words stand, and answers of `aib view`.
+
+Words stand in the database's own full-text index, FTS5 of SQLite, tsvector of PostgreSQL:
 
     begin(connection, rule)                                  # where there is none by that rule
     wanted = lacking(connection, "said")                     # what is not in it yet
@@ -9,6 +11,8 @@ Whoever searches puts in what is lacking, so whoever writes pays nothing for it.
 version of the store, whose rows they say again: they are made by who needs them first, and can be thrown away at any
 time. As nothing can be taken out of them one by one in every SQLite, that is what a deletion does. Knows no rule by
 which a text becomes words: *rule* names it, and what another one made is made anew.
+
+Answers that took long to work out are kept by the hash of their causes, so that the same store is waited for once.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    delete,
     func,
     insert,
     inspect,
@@ -33,10 +38,14 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
-from independence_bench.store.rows import in_chunks, insert_rows, write_rows
-from independence_bench.store.schema import Real, Whole, judgements, transcripts
+from independence_bench.errors import StoreError
+from independence_bench.hashing import content_hash
+from independence_bench.store.database import Store
+from independence_bench.store.registry import state_of
+from independence_bench.store.rows import in_chunks, insert_rows, rows_of, write_rows
+from independence_bench.store.schema import Real, Whole, attempts, judgements, transcripts, worked_out
 
 PIECE = 4_000  # places in a row: a tsvector has positions up to 16,383, and 255 of a word
 NOWHERE = ""  # in the place of a word: there is none
@@ -236,3 +245,43 @@ def _vector(words: Sequence[str]) -> str:
 def _quoted(word: str) -> str:
     escaped = word.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
+
+
+# ---------------------------------------------------------------- answers
+
+
+def cause_of(store: Store, *more: str) -> tuple[str, str]:
+    """The state of *store* (`state_of`), and the hash of that, of its attempts as far as they went, and of *more*."""
+    with store.reading() as connection:
+        state = state_of(connection)
+        made = func.max(attempts.c.id), func.count(attempts.c.outcome), func.sum(attempts.c.cost)
+        ended = connection.execute(select(*made)).one()
+    return state, content_hash([state, *map(str, ended), *more])
+
+
+def find_worked_out(store: Store, cause: str) -> dict[str, str]:
+    """Name -> value, of what is kept with that *cause*; {} in an older store, which keeps none, or where it is damaged:
+
+    what can be worked out again is nothing to complain of.
+    """
+    try:
+        with store.reading() as connection:
+            return {name: value for name, its, value in rows_of(connection, worked_out) if its == cause}
+    except (StoreError, SQLAlchemyError):
+        return {}
+
+
+def keep_worked_out(store: Store, cause: str, values: Mapping[str, str]) -> None:
+    """Keep *values* in the place of all others, unless the store is an older one or may not be written just now."""
+    if not store.is_newest:
+        return
+    try:
+        with store.writing() as connection:
+            connection.execute(delete(worked_out))
+            insert_rows(
+                connection,
+                worked_out,
+                [{"name": name, "cause": cause, "value": value} for name, value in values.items()],
+            )
+    except StoreError:
+        return  # they are worked out the next time, too
