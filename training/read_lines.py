@@ -1,27 +1,30 @@
 """Have a persona's lines read blind, as the templates write them for five example sheets, and report what readers say.
 
     python training/read_lines.py batches FOLDER [--readers 3]    # what readers are given, and FOLDER/key.json
-    python training/read_lines.py report FOLDER    # means by language, sheet and place, and the lowest lines
+    python training/read_lines.py unread FOLDER READ...    # the same, of lines that no folder READ has, and 20 others
+    python training/read_lines.py report FOLDER...    # means by language, sheet and place, and the lowest lines
 
 A case is one line of the person, with who the character is and the chat line before (norms/lines/characters.yaml).
 Cases are shuffled across sheets, and readers see neither the sheet's name nor the place. BATCH.answers.txt is a
-reader's answer as it came: a number from 1 to 5 for each case, one a line. Exit code 1 where the mean is below `BAR`.
+reader's answer as it came: a number from 1 to 5 for each case, one a line. `report sixth seventh` takes of each case
+that is said now the marks of the last folder that has them, so that its mean is over all lines of today. Exit code 1
+where the mean is below `BAR`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 import yaml
-from batches import arguments
 
 from independence_bench.hashing import content_hash
 from independence_bench.personas.lines import HONESTY, NAME
@@ -32,6 +35,7 @@ READERS = 3
 BATCH = 40
 BAR = 4.0
 LOWEST = 25  # lines that are shown
+KNOWN = 20  # lines read before that unread ones are mixed with, so that a reader sees good and bad
 QUESTION = (FOLDER / "question.md").read_text("utf-8")
 
 
@@ -76,10 +80,24 @@ def every_case() -> dict[str, Case]:
     return {case.id: case for case in cases.values()}
 
 
-def write_batches(folder: Path, readers: int) -> None:
+def unread(folders: Sequence[Path]) -> list[Case]:
+    """The cases that no key of *folders* has, and `KNOWN` drawn from those that one has."""
+    read = {
+        case
+        for folder in folders
+        for ids in json.loads((folder / "key.json").read_text("utf-8")).values()
+        for case in ids
+    }
+    cases = every_case()
+    known = [case for key, case in cases.items() if key in read]
+    new = [case for key, case in cases.items() if key not in read]
+    return new + random.Random(len(new)).sample(known, min(KNOWN, len(known)))
+
+
+def write_batches(folder: Path, readers: int, cases: Sequence[Case]) -> None:
     """BATCH.md for each reader, each with an order of its own, and which case is which."""
     folder.mkdir(parents=True, exist_ok=True)
-    cases, key = list(every_case().values()), {}
+    key: dict[str, list[str]] = {}
     for reader in range(1, readers + 1):
         mine = random.Random(reader).sample(cases, len(cases))
         for number, start in enumerate(range(0, len(mine), BATCH), 1):
@@ -103,11 +121,14 @@ def readings(folder: Path) -> Iterator[tuple[str, int]]:
             yield from ((case, int(mark[1])) for case, mark in zip(ids, marks, strict=True) if mark)
 
 
-def report(folder: Path) -> bool:
+def report(folders: Sequence[Path]) -> bool:
     """Print what readers say; whether the mean is at the bar. What was read of other words does not count."""
-    cases, marks = every_case(), defaultdict(list)
-    for case, mark in readings(folder):
-        marks[case].append(mark)
+    cases, marks = every_case(), dict[str, list[int]]()
+    for folder in folders:
+        here: dict[str, list[int]] = defaultdict(list)
+        for case, mark in readings(folder):
+            here[case].append(mark)
+        marks |= here
     read = {case: given for case, given in marks.items() if case in cases}
     print(f"{len(read)} of {len(cases)} lines read; {len(marks) - len(read)} that were read are no longer said")
     if not read:
@@ -126,11 +147,17 @@ def report(folder: Path) -> bool:
 
 def main() -> None:
     """Make batches or report."""
-    given = arguments(__doc__, ("batches", "report"), READERS, FOLDER)
-    if given.task == "batches":
-        write_batches(given.folder, given.readers)
-    else:
-        sys.exit(not report(given.folder))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=("batches", "unread", "report"))
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--readers", type=int, default=READERS)
+    given = parser.parse_args()
+    if given.task == "report":
+        sys.exit(not report(given.folders))
+    folder, *earlier = given.folders
+    if bool(earlier) != (given.task == "unread"):
+        parser.error("name one FOLDER for batches, and after it those that have been read for unread")
+    write_batches(folder, given.readers, unread(earlier) if earlier else list(every_case().values()))
 
 
 if __name__ == "__main__":

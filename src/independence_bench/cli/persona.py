@@ -39,7 +39,7 @@ from independence_bench.personas.cards import (
     read_description,
     sheet_text,
 )
-from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text
+from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text, voice_of
 from independence_bench.personas.sentences import Statement
 from independence_bench.personas.sheet import EXAMPLES as EXAMPLES_FOLDER
 from independence_bench.personas.sheet import (
@@ -258,7 +258,8 @@ def _favours(sheet: Sheet, path: Path) -> Iterator[str]:
     """Where favours and slips come from: a line for each source."""
     themes, mine = themes_of(sheet), [item for item in sheet.items if item.key not in sheet.frozen]
     if mine:
-        dealt = [themes.dealt(item.key, item.says, item.ask) for item in mine]
+        people = [voice_of(themes.language, sheet.people, *item.key)["id"] for item in mine]
+        dealt = [themes.dealt(who, item.key, item.says, item.ask) for who, item in zip(people, mine, strict=True)]
         for part, found in zip(("favours", "slips"), zip(*dealt, strict=True), strict=True):
             own = Counter(theme for theme in found if theme is not None)
             general = [f"general {n}"] if (n := len(found) - own.total()) else []

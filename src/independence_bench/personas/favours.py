@@ -52,15 +52,16 @@ class Themes:
     things: frozenset[str]
     ruled_out: frozenset[str]  # acts as well
 
-    def dealt(self, key: Sequence[str], *says: str | None) -> tuple[str | None, str | None]:
-        """The themes of the favour and of the slip of the stem called *key*; None where none fits.
+    def dealt(self, person: str, key: Sequence[str], *says: str | None) -> tuple[str | None, str | None]:
+        """The themes of *person*'s favour and slip in the stem called *key*; None where none fits or *person* has none.
 
         Neither is what its item *says*. They are dealt by a hash, so that a theme more takes over only what it wins.
         """
+        slips = self.things if "slip" in favours(self.language)["people"][person] else frozenset[str]()
         about = _touched(self.language, " ".join(filter(None, (*key, *says))))
         favour, slip = (
             min(left - about, key=lambda theme: content_hash([part, *key, theme]), default=None)
-            for part, left in (("favour", self.deeds | self.things), ("slip", self.things))
+            for part, left in (("favour", self.deeds | self.things), ("slip", slips))
         )
         return (None if key[0] == "name" else favour), slip  # who signs with the name signs what it is asked for there
 
@@ -71,7 +72,7 @@ class Themes:
 
         Without a theme the favour is the first general one that nothing rules out, else what anybody can do.
         """
-        texts, (theme, thing) = favours(self.language), self.dealt(key, *says)
+        texts, (theme, thing) = favours(self.language), self.dealt(voice["id"], key, *says)
         own, asks, wanted = texts["people"][voice["id"]], lines["slip.asks"], [lines["favour"], voice["favour"]]
         if theme is not None:
             way = own["do" if theme in self.deeds else "about"]
