@@ -20,12 +20,13 @@ test("what the store gains while the page is open appears by itself", async ({ p
 });
 
 test("a search answers while conversations are read, says how far that is, and then finds all", async ({ page }) => {
-  const head = await answer<SearchHead>(page, "search/index.json");
+  const ask = () => answer<SearchHead>(page, "search/index.json");
+  await expect.poll(async () => (await ask()).preparing).toBeNull(); // what is told from here on is made up
+  const head = await ask();
   let asked = 0;
   await page.route("**/api/search/index.json", async (route) => {
     asked += 1;
-    if (asked > 2) await route.continue();
-    else await route.fulfill({ json: { ...head, preparing: 0.4 } });
+    await route.fulfill({ json: { ...head, preparing: asked > 2 ? null : 0.4 } });
   });
   const queries: string[] = [];
   await page.route("**/api/search/found.json?*", async (route) => {
