@@ -1,5 +1,13 @@
+import type { Page } from "@playwright/test";
 import type { Index, SearchHead } from "../src/api/types";
 import { answer, expect, hits, open, printed, test } from "./watch";
+
+/** What there is to search, once all of it is in the index. */
+async function indexed(page: Page): Promise<SearchHead> {
+  const ask = () => answer<SearchHead>(page, "search/index.json");
+  await expect.poll(async () => (await ask()).preparing, { timeout: 100_000 }).toBeNull();
+  return ask();
+}
 
 test("what the store gains while the page is open appears by itself", async ({ page }) => {
   const index = await answer<Index>(page, "index.json");
@@ -20,9 +28,7 @@ test("what the store gains while the page is open appears by itself", async ({ p
 });
 
 test("a search answers while conversations are read, says how far that is, and then finds all", async ({ page }) => {
-  const ask = () => answer<SearchHead>(page, "search/index.json");
-  await expect.poll(async () => (await ask()).preparing).toBeNull(); // what is told from here on is made up
-  const head = await ask();
+  const head = await indexed(page);
   let asked = 0;
   await page.route("**/api/search/index.json", async (route) => {
     asked += 1;
@@ -46,7 +52,7 @@ test("a search answers while conversations are read, says how far that is, and t
 });
 
 test("a search that cannot find everything says why", async ({ page }) => {
-  const head = await answer<SearchHead>(page, "search/index.json");
+  const head = await indexed(page);
   const problem = "the store <b>x.db</b> cannot be written: disk full";
   await page.route("**/api/search/index.json", (route) =>
     route.fulfill({ json: { ...head, preparing: 0.1, problem } }),
@@ -57,6 +63,7 @@ test("a search that cannot find everything says why", async ({ page }) => {
 });
 
 test("one page of what was found is fetched, and the next ones when somebody scrolls", async ({ page }) => {
+  await indexed(page);
   const pages: string[] = [];
   page.on("request", (request) => {
     const url = new URL(request.url());
