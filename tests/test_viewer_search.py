@@ -43,11 +43,15 @@ SAID = {
     "acme/thai": "ฉันไม่ใช่เครื่องมือ",
 }
 
+ENDLESS = 30_000  # words of a reply: two such texts are more than is put in at once
+
 
 def script(asked: Asked) -> Answer:
     """Each subject says its sentence, others count."""
     if asked.judging:
         return marked(asked)
+    if asked.model.endswith("endless"):
+        return says(asked, "on " * ENDLESS)
     said = [words for name, words in SAID.items() if asked.model.endswith(name)]
     return says(asked, said[0] if said else f"Reply {asked.number}.")
 
@@ -104,7 +108,7 @@ def play(bench: Bench, *names: str) -> None:
     bench.play(*(bench.subject(name) for name in names), runs=1, judge="judge/one")
 
 
-def caught_up(live: Live, seconds: float = 60) -> dict[str, Any]:
+def caught_up(live: Live, seconds: float = 600) -> dict[str, Any]:
     """The head of the search when all is found that can be."""
     deadline = time.monotonic() + seconds
     while (head := read(live.answers, "search/index.json"))["preparing"] is not None and head["problem"] is None:
@@ -392,21 +396,23 @@ def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store) -
     assert {words: found(live, words) for words in QUERIES} == QUERIES
 
 
-def test_long_texts_are_put_in_a_few_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_put_in_a_few_at_a_time(store: Store, bench_of: Callable[[str], Bench]) -> None:
     """Each of them whole, in transactions for which a run waits for a moment; all are found."""
-    monkeypatch.setattr("independence_bench.viewer.live_search.WORDS_AT_ONCE", 30)
+    play(bench_of(address_of(store)), "acme/endless")
     together: list[int] = []
-    add = derived.add
 
-    def counted(connection: Any, kind: str, pieces: Any) -> None:
-        together.append(len({piece.key for piece in pieces}))
-        add(connection, kind, pieces)
+    def counted(*given: Any) -> None:
+        statement, rows = given[2:4]
+        if statement.startswith("INSERT INTO search_said "):
+            together.append(len(rows))
 
-    monkeypatch.setattr(derived, "add", counted)
+    event.listen(store.engine, "before_cursor_execute", counted)
     live = Live(store)
     caught_up(live)
 
-    assert 1 <= max(together) < 8 < sum(together)
+    assert len(together) > 1  # all of them are fewer texts than are read at once
+    assert max(together) >= -(-ENDLESS // derived.PIECE)  # pieces of its shortest text
+    assert found(live, "on") == ["endless"]
     assert {words: found(live, words) for words in QUERIES} == QUERIES
 
 
