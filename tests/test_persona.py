@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +23,7 @@ from independence_bench.analysis.held_stems import held, item_of
 from independence_bench.judging.embedded.judge import nature_in, position_in
 from independence_bench.judging.prompt import JudgingInput, judge_messages
 from independence_bench.models.spec import read_settings
+from independence_bench.personas.cards import PNG
 from independence_bench.personas.favours import read_themes
 from independence_bench.personas.lines import PEOPLE, name_lines
 from independence_bench.personas.sheet import (
@@ -739,10 +743,22 @@ def test_stored_results_outlive_the_sheet(playing: Path) -> None:
     assert {len(one["branches"]) for one in page["answers"]} == {8}
 
 
+def small_png(row: bytes) -> bytes:
+    """A picture of one pixel."""
+    parts = (b"IHDR" + struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0), b"IDAT" + zlib.compress(row), b"IEND")
+    return PNG + b"".join(
+        struct.pack(">I", len(part) - 4) + part + struct.pack(">I", zlib.crc32(part)) for part in parts
+    )
+
+
 def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> None:
-    """The character's own answer: its name, how much it held, the red line, quotes that lead to conversations."""
-    for name in ("keeper", "slips-3"):
-        run(slipping, name)
+    """The character's own answer: name, picture, how much it held, the red line, quotes that lead to conversations."""
+    assert run(slipping, "keeper").returncode == 0
+    (slipping / "mira.png").write_bytes(b"no picture")
+    assert "note: it is shown without its picture: mira.png is not a PNG" in run(slipping, "slips-3").stderr
+    for pixels in (b"\0\0\0\0", b"\0\xc8\x78\x1e"):
+        (slipping / "mira.png").write_bytes(small_png(pixels))
+        run(slipping, "slips-3")
     assert aib(slipping, "site", "public", "--protocol", "persona-mira").returncode == 0
     answers = site_answers(slipping / "public")
     index = json.loads(answers["index.json"])
@@ -751,6 +767,7 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
     kept, slipped = page["subjects"]
 
     assert (index["characters"][board], page["character"]) == ("Mira", "Mira")
+    assert base64.b64decode(page["picture"]) == (slipping / "mira.png").read_bytes(), "the last one"
     assert (kept["says"], slipped["says"]) == ("held 3 of 3 (1 run)", "held 0 of 3 (1 run); 1 red line crossed")
     assert [one["crossed"] for one in slipped["items"]] == [False, False, True]
     assert slipped["items"][2]["says"].startswith("push 3 (")

@@ -18,7 +18,15 @@ from invoked import invoke
 from scripted import KEY, Answer, Asked, ScriptedModel, allow, says
 
 from independence_bench.errors import WrongUse
-from independence_bench.personas.cards import MOST_FOUND, PNG, Description, read_description, sheet_text
+from independence_bench.personas.cards import (
+    LARGEST_PICTURE,
+    MOST_FOUND,
+    PNG,
+    Description,
+    read_description,
+    read_picture,
+    sheet_text,
+)
 from independence_bench.personas.sentences import read_statements
 from independence_bench.personas.sheet import load_sheet, protocol_of, read_sheet
 from independence_bench.protocol.conversation import Line, Transcript
@@ -293,6 +301,47 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     assert [one.section for one in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
 
+# ---------------------------------------------------------------- the picture
+
+
+def picture(*others: bytes, width: int = 2, pixels: bytes = b"\0" + b"\xc8\x78\x1e" * 2) -> bytes:
+    """A picture of one row of *width* pixels, with *others* among its parts."""
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 2, 0, 0, 0))
+    return PNG + head + b"".join(others) + chunk(b"IDAT", zlib.compress(pixels, 0)) + chunk(b"IEND", b"")
+
+
+CARRIED = (chunk(b"tEXt", b"chara\0" + encoded(V2)), chunk(b"tIME", b"\x07\xe9\1\1\0\0\0"), chunk(b"eXIf", b"GPS"))
+
+
+def test_a_picture_is_kept_without_what_it_carries(tmp_path: Path) -> None:
+    """Neither the card nor a place or a date; what is behind its end is no part of it."""
+    (tmp_path / "card.png").write_bytes(picture(*CARRIED) + b"and more")
+
+    assert read_picture(tmp_path / "card.png") == picture()
+
+
+NO_PICTURES: dict[str, tuple[bytes, str]] = {
+    "a photograph": (b"\xff\xd8\xff\xe0", "is not a PNG"),
+    "cut off": (picture()[:-20], "cut off or forged"),
+    "without pixels": (png(), "no whole PNG"),
+    "without a size": (picture(width=0), "no whole PNG"),
+    "the parts in another order": (PNG + chunk(b"IDAT", b"") + chunk(b"IEND", b""), "no whole PNG"),
+    "wide": (picture(width=1_000_000), "1,000,000 x 1 pixels, more than 4,096"),
+    "heavy": (picture(pixels=b"\0" * LARGEST_PICTURE), "make it smaller"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PICTURES)
+def test_a_picture_that_cannot_be_shown_is_one_clear_line(tmp_path: Path, name: str) -> None:
+    """What is wrong with it, with its path."""
+    content, says = NO_PICTURES[name]
+    (tmp_path / "mira.png").write_bytes(content)
+
+    with pytest.raises(WrongUse, match=says) as refused:
+        read_picture(tmp_path / "mira.png")
+    assert str(tmp_path / "mira.png") in str(refused.value)
+
+
 # ---------------------------------------------------------------- aib persona new
 
 
@@ -303,13 +352,20 @@ def new(folder: Path, *arguments: str, typed: str = "") -> Any:
 
 def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) -> None:
     """Nothing is written over."""
-    (tmp_path / "card.png").write_bytes(CARDS["text.png"])
+    (tmp_path / "card.png").write_bytes(picture(*CARRIED))
     done = new(tmp_path, "mira.yaml", "--from", "card.png")
 
     assert done.returncode == 0, done.stderr
     assert "not found in it: views, says_it_is_an_ai" in done.stderr
+    assert "its picture, which `aib view` shows: mira.png" in done.stderr
     assert load_sheet(tmp_path / "mira.yaml").name == "Mira"
+    assert (tmp_path / "mira.png").read_bytes() == picture()
     assert new(tmp_path, "mira.yaml", "--from", "card.png").returncode == 2
+
+    (tmp_path / "card.png").write_bytes(CARDS["text.png"])
+    assert "note: no picture is kept: card.png is no whole PNG" in new(tmp_path, "b.yaml", "--from", "card.png").stderr
+    assert new(tmp_path, "mira.yml", "--from", "card.png").returncode == 0
+    assert (tmp_path / "mira.png").read_bytes() == picture(), "one that is there stays"
 
 
 def test_a_sheet_is_asked_for(tmp_path: Path) -> None:

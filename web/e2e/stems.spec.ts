@@ -183,6 +183,8 @@ test("a character's own page: models side by side, crossed red lines, quotes tha
   const { characters } = await answer<Index>(page, "index.json");
   await open(page, `/persona?board=${Object.keys(characters)[0] ?? ""}`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Mira");
+  const picture = page.getByRole("main").locator("img");
+  await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(2);
   await expect(page.getByRole("link", { name: "Character" })).toHaveAttribute("aria-current", "page");
   const side = page.getByRole("region", { name: "Side by side" });
   await expect(side.getByRole("listitem").filter({ hasText: "keeper" })).toContainText("held 9 of 9 (2 runs)");

@@ -30,13 +30,13 @@ from independence_bench.errors import WrongUse, why
 from independence_bench.escape import label_text
 from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, items_of, joined
 from independence_bench.models.local import NAME as EMBEDDED
-from independence_bench.models.local import NAME as LOCAL_JUDGE
 from independence_bench.models.spec import Roster
 from independence_bench.personas.cards import (
     SECTION_OF,
     Description,
     PartialSheet,
     read_description,
+    read_picture,
     sheet_text,
 )
 from independence_bench.personas.lines import StemKey, StemLinesFile, lines_text, voice_of
@@ -47,6 +47,7 @@ from independence_bench.personas.sheet import (
     frozen_templates,
     lines_file,
     load_sheet,
+    picture_file,
     protocol_files,
     protocol_of,
     read_sheet,
@@ -158,6 +159,8 @@ def new(
             file.write(text)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{sheet} cannot be written ({why(error)})") from error
+    if source is not None and source.suffix.lower() == ".png":
+        _keep_picture(source, picture_file(sheet))
     shown = shlex.quote(label_text(str(sheet)))
     say(*(label_text(f"{sheet}: {problem}") for problem in problems))
     if written is None:
@@ -165,6 +168,16 @@ def new(
         raise SystemExit(2)
     say(f"written: {shown} ({_size(written, protocol_of(written))})")
     say(f"play it: aib persona run {shown} --model embedded --judge embedded")
+
+
+def _keep_picture(card: Path, picture: Path) -> None:
+    """Put the picture of *card* next to its sheet, where there is none yet."""
+    try:
+        if not picture.exists():
+            picture.write_bytes(read_picture(card))
+        say(f"its picture, which `aib view` shows: {label_text(str(picture))}")
+    except (WrongUse, OSError) as error:
+        say(label_text(f"note: no picture is kept: {error}"))
 
 
 def _written(
@@ -328,7 +341,7 @@ def write(sheet: Path, writer: str | None, roster: Roster, limits: Limits, store
         for remark in remarks(found):
             say(label_text(f"note: {remark}"))
         written = frozen_templates(found, left, today)
-    elif writer == LOCAL_JUDGE:
+    elif writer == EMBEDDED:
         raise WrongUse("the embedded judge cannot write; name a model with --writer")
     else:
         complete = _have_written(found, left, written, today, writer, roster, limits, store)

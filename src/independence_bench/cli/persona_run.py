@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -49,8 +50,9 @@ from independence_bench.errors import WrongUse
 from independence_bench.escape import label_text
 from independence_bench.lookup import fit
 from independence_bench.models.spec import Reasoning
+from independence_bench.personas.cards import read_picture
 from independence_bench.personas.earlier import at_depth, everyday_chat, read_chat, whole_turns
-from independence_bench.personas.sheet import load_sheet, protocol_files, protocol_of, remarks
+from independence_bench.personas.sheet import load_sheet, picture_file, protocol_files, protocol_of, remarks
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import Files, parse_stored
 from independence_bench.report.persona_view import Side, depths_json, depths_view, persona_json, persona_view, sides_of
@@ -140,10 +142,15 @@ def run(
         limits=limits,
         allow=permissions(),
     )
+    picture = _picture(picture_file(sheet))
     with open_store(store, typed=command_line()) as opened:
         report = calling.to_the_end(_carry_out(options, list(zip(protocols, played_files, strict=True)), opened))
         if report is None:
             raise SystemExit(1)
+        if picture is not None:
+            with opened.writing() as connection:
+                for one in protocols:
+                    registry.keep_picture(connection, one.name, picture)
         keep_exclusions(opened, roster)
         played = {progress.label for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
@@ -165,6 +172,17 @@ def run(
         raise SystemExit(1)
     if any(mine.crossings for depth in depths for mine in depth.stems.values()):
         raise SystemExit(CROSSED)
+
+
+def _picture(path: Path) -> str | None:
+    """The picture at *path*, in base64; None where there is none to show."""
+    if not path.exists():
+        return None
+    try:
+        return b64encode(read_picture(path)).decode("ascii")
+    except WrongUse as error:
+        say(label_text(f"note: it is shown without its picture: {error}"))
+        return None
 
 
 def _turns(typed: str) -> list[int]:

@@ -2,6 +2,7 @@
 
     found = read_description(path)     # a Character Card V1, V2 or V3 (JSON, or in a PNG), or a bare prompt
     found.draft, found.missing         # what it says; what a sheet has and it does not say
+    read_picture(path)                 # the picture without the card
 
 Makes nothing up: what states something is found by `sentences`. Prompt, example dialogue and lorebook are put together
 as front ends of cards do. Files are read within a bound and nothing of them is run, followed or unpacked beyond it.
@@ -15,7 +16,7 @@ import re
 import struct
 import unicodedata
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,13 @@ from independence_bench.protocol.lorebook import read_lorebook
 from independence_bench.yaml_io import yaml_text
 
 LARGEST_FILE = 50_000_000  # bytes: a card's picture may be large, what is read of it is not
+LARGEST_PICTURE, LARGEST_SIDE = 2_000_000, 4096  # bytes and pixels of one that is shown
 LARGEST_TEXT = 2_000_000  # bytes of a card's text, unpacked
 MOST_READ = 100_000  # characters that are read sentence by sentence: as many as a sheet's prompt may have
 MOST_FOUND, MOST_ACTIVE = 300, 40  # statements in a sheet, and how many of them become items; others are comments
 MOST_CHUNKS = 50_000  # parts of a picture that are looked at
 PNG = b"\x89PNG\r\n\x1a\n"
+SHOWN = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")  # what a picture needs
 LONGEST_SAYS = 2000  # characters
 KEYWORDS = (b"ccv3", b"chara")  # V3 first: a file may have both
 
@@ -133,26 +136,51 @@ def _bytes(path: Path) -> bytes:
 
 def _in_png(data: bytes, path: Path) -> str:
     texts: dict[bytes, bytes] = {}
+    for kind, content in _chunks(data, path):
+        keyword, _, rest = content.partition(b"\0")
+        if kind in (b"tEXt", b"zTXt", b"iTXt") and keyword.lower() in KEYWORDS:
+            texts.setdefault(keyword.lower(), _chunk(kind, rest, path))
+    for keyword in KEYWORDS:
+        if keyword in texts:
+            return _decoded(texts[keyword], path)
+    raise WrongUse(f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)")
+
+
+def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of the PNG *data*: kind and content."""
     at = len(PNG)
     for _ in range(MOST_CHUNKS):
         if at + 8 > len(data):
-            break
+            return
         (length,), kind = struct.unpack(">I", data[at : at + 4]), data[at + 4 : at + 8]
         if at + 12 + length > len(data):
             raise WrongUse(
                 f"{path} says that a part of it has {length:,} bytes, which it does not have: it is cut off or forged"
             )
-        if kind in (b"tEXt", b"zTXt", b"iTXt"):
-            keyword, _, rest = data[at + 8 : at + 8 + length].partition(b"\0")
-            if keyword.lower() in KEYWORDS:
-                texts.setdefault(keyword.lower(), _chunk(kind, rest, path))
+        yield kind, data[at + 8 : at + 8 + length]
         if kind == b"IEND":
-            break
+            return
         at += 12 + length
-    for keyword in KEYWORDS:
-        if keyword in texts:
-            return _decoded(texts[keyword], path)
-    raise WrongUse(f"{path} is a picture without a character card in it (a text chunk `chara` or `ccv3`)")
+
+
+def read_picture(path: Path) -> bytes:
+    """The PNG at *path* as a picture alone, without the texts and places in it. Raises WrongUse where it is none."""
+    data = _bytes(path)
+    if not data.startswith(PNG):
+        raise WrongUse(f"{path} is not a PNG; save the picture as one")
+    parts = [(kind, content) for kind, content in _chunks(data, path) if kind in SHOWN]
+    kinds = [kind for kind, _ in parts]
+    whole = kinds[:1] == [b"IHDR"] and len(parts[0][1]) == 13 and b"IDAT" in kinds and kinds[-1] == b"IEND"
+    width, height = struct.unpack(">II", parts[0][1][:8]) if whole else (0, 0)
+    if not width or not height:
+        raise WrongUse(f"{path} is no whole PNG; save the picture again")
+    if max(width, height) > LARGEST_SIDE:
+        raise WrongUse(f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make it smaller")
+    packed = ((kind + content, struct.pack(">I", len(content))) for kind, content in parts)
+    bare = PNG + b"".join(length + part + struct.pack(">I", zlib.crc32(part)) for part, length in packed)
+    if len(bare) > LARGEST_PICTURE:
+        raise WrongUse(f"{path} has {len(bare):,} bytes, more than {LARGEST_PICTURE:,}; make it smaller")
+    return bare
 
 
 def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:

@@ -117,6 +117,11 @@ def lines_file(sheet: Path) -> Path:
     return sheet.with_name(f"{sheet.stem}.lines.yaml")
 
 
+def picture_file(sheet: Path) -> Path:
+    """Where the picture of the character is, if it has one, whose sheet is at that path: mira.yaml, mira.png."""
+    return sheet.with_name(f"{sheet.stem}.png")
+
+
 def read_sheet(text: str, folder: Path, lines: Path | None = None) -> tuple[Sheet | None, tuple[Problem, ...]]:
     """The sheet that *text* is, and everything that is wrong with it; no sheet where anything is.
 

@@ -199,6 +199,22 @@ def published_rows(connection: Connection) -> dict[str, PublishedRow]:
         return {subject: PublishedRow(**row) for subject, row in json.loads(stored or "{}").items()}
 
 
+# ---------------------------------------------------------------- pictures of characters, and what all of it comes to
+
+PICTURE = "picture of "  # with a protocol's name, its name in `meta`
+
+
+def keep_picture(connection: Connection, protocol: str, picture: str) -> None:
+    """Store the picture (PNG, in base64) of the character that *protocol* is about, in place of an earlier one."""
+    connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
+    connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
+
+
+def stored_picture(connection: Connection, protocol: str) -> str | None:
+    """The picture of the character that *protocol* is about (PNG, in base64)."""
+    return connection.execute(select(meta.c.value).where(meta.c.name == PICTURE + protocol)).scalar()
+
+
 def state_of(connection: Connection) -> str:
     """A short text that changes with what was played, judged and decided; attempts without a result do not change it.
 

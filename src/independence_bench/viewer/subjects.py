@@ -20,6 +20,7 @@ from independence_bench.protocol.scoring import OWN, mean_of
 from independence_bench.report.contents import scored_marks
 from independence_bench.report.encode import HUNDREDTHS, POINTS, Dollars, Points, Score, Whole, csv_bytes
 from independence_bench.report.persona_view import BESIDES, headline, lost_at, place_of, quoted, standing
+from independence_bench.store.registry import stored_picture
 from independence_bench.viewer import boards, fragments
 from independence_bench.viewer.boards import BoardRow, percent
 from independence_bench.viewer.fragments import MarkScale, SubjectFacts, mark_cell
@@ -325,6 +326,7 @@ class PersonaAnswer:
 
     version: str
     character: str
+    picture: str | None  # PNG, in base64
     subjects: tuple[PersonaSubject, ...]  # ranked ones first
 
 
@@ -349,7 +351,9 @@ def persona_answer(catalog: Catalog, entry: BoardEntry) -> PersonaAnswer:
                 Score(row.score.index, uncertainty, fragments.why_no_interval(board)),
             )
         )
-    return PersonaAnswer(catalog.version, character, tuple(subjects))
+    with catalog.store.reading() as connection:
+        picture = stored_picture(connection, protocol.name)
+    return PersonaAnswer(catalog.version, character, picture, tuple(subjects))
 
 
 def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaItem:

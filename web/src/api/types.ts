@@ -1059,6 +1059,7 @@ export interface ScenarioNames {
 export interface Persona {
   readonly version: string;
   readonly character: string;
+  readonly picture: string | null; // PNG, in base64
   readonly subjects: readonly PersonaSubject[]; // ranked ones first
 }
 

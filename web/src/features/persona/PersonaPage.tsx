@@ -27,14 +27,14 @@ export default function PersonaPage({ address }: { address: AddressOf<"persona">
 }
 
 function Answer({ persona, asked }: { persona: Persona; asked: string }) {
-  const { character, subjects } = persona;
+  const { character, picture, subjects } = persona;
   useDocumentTitle(`Does ${character} hold?`);
   const one = subjects.find(({ subject }) => subject.id === asked) ?? subjects[0];
   if (!one) return <Empty title={`No model has played ${character} yet.`} />;
   return (
     <>
       <div className="flex items-center gap-4">
-        <Monogram name={character} />
+        {picture === null ? <Monogram name={character} /> : <Picture png={picture} />}
         <div className="min-w-0">
           <h1>
             <bdi>{character}</bdi>
@@ -51,6 +51,11 @@ function Answer({ persona, asked }: { persona: Persona; asked: string }) {
 }
 
 const labelOf = ({ subject }: PersonaSubject) => <SubjectLabel subject={subject} />;
+
+/** The character's own picture: the upper part of what is often a whole figure. */
+const Picture = ({ png }: { png: string }) => (
+  <img src={`data:image/png;base64,${png}`} alt="" className="size-24 shrink-0 rounded-xl object-cover object-top" />
+);
 
 /** The first letters of a name, where there is no picture. */
 function Monogram({ name }: { name: string }) {
