@@ -10,7 +10,9 @@ from statistics import median
 
 import pytest
 
-from independence_bench.engine.preview import RANGE, RANGE_THINKING, THOUGHT_TOKENS
+from independence_bench.engine.preview import RANGE, RANGE_THINKING, THOUGHT_TOKENS, typical
+from independence_bench.models.endpoints import shipped_subjects, verbosity_of
+from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.loader import load
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "published-dataset" / "cache.tar.xz"
@@ -60,6 +62,34 @@ def test_half_of_the_published_subjects_are_near_what_is_expected(taken: Taken, 
 
     assert median(abs(1 / share - 1) for share in found) < 0.3
     assert median(found) == pytest.approx(1, abs=0.1)
+
+
+def test_a_share_that_ships_is_what_was_published(taken: Taken) -> None:
+    """Of every model that a hundred subjects are: near what its replies took, as a share of what is typical."""
+    whole = shares(taken, "identity", "resistance", "stability")
+    shipped = {
+        spec.resolved(0.7, 700, Reasoning(spec.reasoning or "off")).label.replace("/", "--"): spec.verbosity
+        for spec in shipped_subjects()
+    }
+    ratios = [known[0] / whole[label] for label, known in shipped.items() if known and label in whole]
+
+    # two were heard in few scenarios, and one went round in circles in replies that do not count
+    assert len(ratios) == 86
+    assert sum(ratio == pytest.approx(1, abs=0.1) for ratio in ratios) >= 83
+
+
+def test_who_was_published_is_expected_to_be_as_verbose_as_then() -> None:
+    """Thinking or not is another matter; `:free` is not. Of others nothing is known."""
+    direct = V2.scenario("direct")
+    typical_one = typical(ChatModel("nobody/knows", "openrouter", 0.7, 8000), direct)
+    verbose = typical(ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000), direct)
+    free = [verbosity_of(ChatModel(f"google/gemma-4-31b-it{end}", "openrouter", 0.7, 8000)) for end in ("", ":free")]
+
+    assert typical_one.completion == typical_one.said == direct.reply_tokens
+    assert verbose.completion > 2 * typical_one.completion
+    assert free[0] == free[1] is not None
+    thinking = ChatModel("anthropic/claude-sonnet-5", "openrouter", 1.0, 8000, reasoning=Reasoning.LOW)
+    assert verbosity_of(thinking) is None
 
 
 def test_eight_of_ten_published_subjects_are_in_the_range(taken: Taken) -> None:

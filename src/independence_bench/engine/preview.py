@@ -16,11 +16,10 @@ from sqlalchemy import Connection
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
-from independence_bench.engine.session import remarks_on, remarks_on_prices
-from independence_bench.errors import WrongUse
+from independence_bench.engine.session import check_room, remarks_on, remarks_on_prices, tokens_before
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
-from independence_bench.models.endpoints import Dialect
+from independence_bench.models.endpoints import Dialect, verbosity_of
 from independence_bench.models.messages import BYTES_A_TOKEN, tokens_in
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
@@ -42,6 +41,7 @@ RANGE_CHARACTER = (0.3, 5.0)  # from the shortest of three small models to the l
 RANGE_AGAIN = (0.9, 1.1)  # a run's, as a share of its own subject's mean
 RANGE_PILOT = (0.7, 1.65)  # all of a subject's, as a share of what one of its scenarios lets expect
 RANGE_VERDICT = (0.8, 1.25)
+RANGE_KNOWN = (0.7, 1.35)  # of one whose `verbosity` is known, in scenarios that it is not known from
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class UsualReplies:
     by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
     own: bool = False  # taken from this subject's own replies
     subjects: int = 0  # whose replies they are taken from
+    published: bool = False  # none are, and the subject's `verbosity` is known, not of it as a character
     bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
 
 
@@ -59,8 +60,8 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, 
     """What *subject*'s replies to what is left of *protocol* are expected to take.
 
     Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). An empty
-    one where nothing is left or nothing is known.
+    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). Others are
+    not asked where it was published how verbose the model is. An empty one where nothing is left or nothing is known.
     """
     scenarios = {job.script_hash: job.scenario for job in (*pending.to_play, *pending.to_judge)}
     if not scenarios:
@@ -69,7 +70,8 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, 
     counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
     others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
     same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    for like in ([other for other in others if other.hash == subject.hash], same, others):
+    published = not protocol.kinds and verbosity_of(subject) is not None
+    for like in ([other for other in others if other.hash == subject.hash], same, [] if published else others):
         words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
         givers = 0
@@ -89,7 +91,7 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, 
                 if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
                     by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
             return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies()
+    return UsualReplies(published=published)
 
 
 def _mean(used: Sequence[Used]) -> Used:
@@ -115,9 +117,10 @@ def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple
 
 
 def typical(subject: ChatModel, scenario: Scenario) -> Used:
-    """A reply in *scenario* as a typical model gives it."""
+    """A reply in *scenario* as a typical model gives it, or one that is as verbose as *subject* is known to be."""
+    taken, said = verbosity_of(subject) or (1.0, 1.0)
     words, most = scenario.reply_tokens, subject.most_tokens
-    return Used(0, min(words + THOUGHT_TOKENS * subject.thinks, most), min(words, most))
+    return Used(0, min(taken * (words + THOUGHT_TOKENS * subject.thinks), most), min(said * words, most))
 
 
 def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
@@ -205,29 +208,13 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
     for model, info in infos.items():
         remarks += remarks_on(plan, model, info)
         if model in plan.subjects:
-            _check_room(plan, model, info)
+            check_room(plan, model, info)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((part.whole for part in estimates), Forecast())
     if sum(part.judge.calls > 0 for part in estimates) > 1:
         whole = replace(whole, at_most=True)  # subjects that say the same are judged once
     return Preview(plan, whole, spent, tuple(remarks), tuple(estimates), exam)
-
-
-def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
-    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
-    sent = max(_before_all(plan.protocol, way) for way in plan.configurations) + model.most_tokens
-    if plan.protocol.earlier and info.context is not None and sent > info.context:
-        turns = 2 * len(plan.protocol.earlier)
-        raise WrongUse(
-            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after {turns} turns, "
-            "replies included; say a smaller --after, or --max-tokens"
-        )
-
-
-def _before_all(protocol: Protocol, way: Configuration) -> float:
-    """Tokens that every conversation begins with: the system prompt and the earlier chat."""
-    return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +317,7 @@ def estimate(
         expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
         talk = opening(protocol, configuration, scenario, one_of[script].run)
         # an earlier chat and the system prompt begin every conversation, and each request the next one
-        before = _before_all(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
+        before = tokens_before(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
         said = 0.0
         for turn in range(len(scenario.asks)):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
@@ -352,8 +339,7 @@ def estimate(
             judged += call
             known_words += call if usual.own and told in verdicts and known and not known[0].prompt else Forecast()
             heard += said * number
-    own = RANGE_AGAIN if len(usual.by_script) == len(one_of) else RANGE_PILOT
-    spread = own if usual.own else RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
+    spread = _range_of(subject, protocol, usual, len(one_of))
     low, high = (
         added(
             _moved(played, share, subject, prices, (share - 1) * quoted),
@@ -366,6 +352,15 @@ def estimate(
     if without_view.calls and not usual.own:  # who takes no option is asked what to note, and nothing else
         low = _moved(without_view, spread[0], subject, prices)
     return Estimate(subject.label, played, judged, low, high, usual)
+
+
+def _range_of(subject: ChatModel, protocol: Protocol, usual: UsualReplies, scripts: int) -> tuple[float, float]:
+    """What a subject's completions may come to, as shares of what is expected of so many *scripts*."""
+    if usual.own:
+        return RANGE_AGAIN if len(usual.by_script) == scripts else RANGE_PILOT
+    if usual.published:
+        return RANGE_KNOWN
+    return RANGE_THINKING if subject.thinks else RANGE_CHARACTER if protocol.kinds else RANGE
 
 
 def _call(prompt: float, completion: float, prices: ModelInfo, repeated: float = 0.0) -> Forecast:

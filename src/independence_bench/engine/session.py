@@ -20,6 +20,7 @@ from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_t
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
+from independence_bench.models.messages import tokens_in
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
@@ -259,3 +260,19 @@ def remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     if model in plan.subjects and in_tool_role and "tools" not in info.parameters:
         remarks.append(f"{model.name} does not list tools: tool_role may be refused; --delivery user_role needs none")
     return remarks
+
+
+def check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
+    """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
+    sent = max(tokens_before(plan.protocol, way) for way in plan.configurations) + model.most_tokens
+    if plan.protocol.earlier and info.context is not None and sent > info.context:
+        turns = 2 * len(plan.protocol.earlier)
+        raise WrongUse(
+            f"{model.name} takes {info.context:,} tokens, and about {sent:,.0f} are needed after {turns} turns, "
+            "replies included; say a smaller --after, or --max-tokens"
+        )
+
+
+def tokens_before(protocol: Protocol, way: Configuration) -> float:
+    """Tokens that every conversation begins with: the system prompt and the earlier chat."""
+    return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))

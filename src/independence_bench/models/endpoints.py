@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import Field
@@ -37,6 +37,8 @@ from independence_bench.yaml_io import Effort, OneLine, Strict, file_text, read_
 SHIPPED = Path(__file__).with_name("models.yaml")
 BASE_URL = "OPENROUTER_BASE_URL"  # environment variable that moves the endpoint `openrouter`
 REFERER, TITLE = "OPENROUTER_HTTP_REFERER", "OPENROUTER_TITLE"  # and those that say who asks it
+FREE = ":free"  # ends the name of the same model at another price
+Share = Annotated[float, Field(gt=0, le=100)]
 
 
 class EndpointFile(Strict):
@@ -69,6 +71,12 @@ class SubjectFile(Strict):
         None, description="why it is excluded from every ranking; it stays listed, with this reason"
     )
     notes: str = ""
+    verbosity: list[Share] | None = Field(
+        None,
+        min_length=2,
+        max_length=2,
+        description="tokens of its replies, with and without thoughts, as shares of what is typical: for estimates",
+    )
 
 
 class ModelsFile(Strict):
@@ -95,6 +103,16 @@ def read_models(path: Path) -> Roster:
 def shipped_subjects() -> tuple[ModelSpec, ...]:
     """The subjects worth testing that ship with the package, as docs/models.md lists them."""
     return read_models(SHIPPED).specs
+
+
+def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
+    """The `ModelSpec.verbosity` of *subject* in published runs, thinking as it does."""
+    name = subject.model.removesuffix(FREE)
+    for spec in shipped_subjects():
+        thinking = spec.reasoning not in (None, Reasoning.OFF)
+        if spec.verbosity and spec.model.removesuffix(FREE) == name and thinking == subject.thinks:
+            return spec.verbosity
+    return None
 
 
 def parse_models(text: str, where: str) -> Roster:
@@ -137,7 +155,8 @@ def parse_models(text: str, where: str) -> Roster:
                 f"{where}, subjects.{number}.endpoint: a Python function is named on the command line only: "
                 "`aib run python:MODULE:FUNCTION`"
             )
-        specs.append(ModelSpec(**subject.model_dump(exclude={"notes"})))
+        verbosity = None if subject.verbosity is None else (subject.verbosity[0], subject.verbosity[1])
+        specs.append(ModelSpec(**subject.model_dump(exclude={"notes", "verbosity"}), verbosity=verbosity))
     return Roster(endpoints, tuple(specs))
 
 

@@ -177,6 +177,8 @@ class ModelSpec:
     accept_cut_off: bool = False
     active: bool = True
     exclude: str | None = None  # why it is on no ranking
+    # tokens that its replies took, and without thoughts, as shares of a typical model's; None: not known
+    verbosity: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Raises SubjectError where the provider has characters that a label cannot hold."""

@@ -61,7 +61,9 @@ def _basis(one: Estimate) -> str:
         return "nothing left"
     if one.usual.own:
         return "its own"
-    return plural(one.usual.subjects, "other") if one.usual.subjects else "assumed"
+    if one.usual.subjects:
+        return plural(one.usual.subjects, "other")
+    return "published" if one.usual.published else "assumed"
 
 
 def estimate_view(preview: Preview) -> Iterator[Block]:
@@ -85,9 +87,10 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     )
     yield Legend(
         "What is stored already is not counted. candidate, judge: dollars at list prices without discounts for cached "
-        "tokens. based on: the stored replies whose length is assumed. from, to: both together, if replies are as "
-        "short as those of the shortest tenth of published subjects, or as long as those of the longest; where the "
-        "subject's own replies are stored, the range of a subject's runs." + at_most * preview.forecast.at_most,
+        "tokens. based on: the stored replies whose length is assumed, or published ones of the model. from, to: both "
+        "together, if replies are as short as those of the shortest tenth of published subjects, or as long as those "
+        "of the longest; where the model's own are published or stored, as far as one's parts and runs "
+        "differ." + at_most * preview.forecast.at_most,
         "What is stored already is not counted. from, to: for replies as short, or as long, as published subjects'."
         + " calls: at most." * preview.forecast.at_most,
     )
