@@ -349,8 +349,8 @@ def estimate_cost(
 
     MODEL and the options are those of `aib run`; without a model, the active subjects of models.yaml, and without
     that file those of the shipped list. Stored replies cost nothing more. The length of replies is estimated from
-    stored ones of the same subject, else of the same model, else of other models; with an empty store, from the
-    protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
+    stored ones of the same subject, else of the same model; else from published runs of the model, stored ones of
+    others, or the protocol's typical model. The cost of eight of ten published subjects lies between `from` and `to`.
     """
     order = replace(order, every=order.every or not order.named)
     options = run_options(order, permissions(), Limits(price=price))
