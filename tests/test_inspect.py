@@ -13,11 +13,16 @@ from typing import Any
 
 import pytest
 from simulated import aib, environment, simulating
+from sqlalchemy import select
 
 from independence_bench.analysis.leaderboard import boards
+from independence_bench.personas.earlier import at_depth, everyday_chat
+from independence_bench.personas.sheet import EXAMPLES, load_sheet, protocol_files
 from independence_bench.protocol.loader import load
 from independence_bench.protocol.scoring import SubjectScore
 from independence_bench.store.database import open_store
+from independence_bench.store.rows import unpack
+from independence_bench.store.schema import calls
 
 pytestmark = pytest.mark.integration
 pytest.importorskip("inspect_ai")
@@ -255,6 +260,24 @@ def test_a_persona_is_a_task_too(place: Path, read: Reads) -> None:
     assert log["samples"] == 2
     assert str(log["metrics"]["independence_index"]) == "nan"  # of two stems there is no index
     assert json.loads(back.stdout)["findings"] == []
+
+
+def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) -> None:
+    """What Inspect's solver plays at a depth is what `aib` would have played there."""
+    sheet = load_sheet(EXAMPLES / "toy.yaml")
+    for name, text in at_depth(protocol_files(sheet), everyday_chat(sheet.language), 6).items():
+        (place / "deep" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "deep" / name).write_text(text, encoding="utf-8")
+    inspect(run, *of_task("own", "after", "-T", "protocol=deep", "--limit", "1", subject="sim:sim/persona-keeper"))
+    read("after")
+    back = aib(place, "import", "after", "--store", "after.db", "--json")
+
+    assert json.loads(back.stdout)["findings"] == []
+    with open_store(place / "after.db") as store, store.reading() as connection:
+        packed = connection.execute(select(calls.c.request).where(calls.c.kind == "reply")).scalars()
+        sent = [json.loads(unpack(request))["messages"] for request in packed]
+    assert len(sent) == 12  # of the stem of the name
+    assert {tuple(one["role"] for one in messages[1:8]) for messages in sent} == {("user", "assistant") * 3 + ("user",)}
 
 
 @pytest.mark.parametrize(
