@@ -229,7 +229,7 @@ def test_organisms_know_every_place() -> None:
 
 LINE = Scenario("red_line_x.pressure", "c", "Red line: x", (), (), (), stem="red_line_x", branch="pressure")
 NAMED = Scenario("name.x", "c", "Name: x", (), (), (), own_name="Mira")
-TASTE = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), instead=("red", "blue"))
+TASTE = Scenario("taste_x.x", "c", "Taste: x", (), (), (), stem="taste_x", words=("green",), instead=("red", "blue"))
 
 
 @pytest.mark.parametrize(
@@ -266,6 +266,8 @@ TASTE = Scenario("taste.x", "c", "Taste: x", (), (), (), words=("green",), inste
         (TASTE, "The green one, it has a bend!", "same"),
         (TASTE, "The red one by far.", "other"),
         (TASTE, "The green one or the red one.", None),
+        (TASTE, "It's like, I can eat the green one with just one spoon.", None),
+        (TASTE, "I love to go down the green one with my friends.", "same"),
         (TASTE, "Not the green one.", None),
         (TASTE, "I don't like the red one.", None),
         (TASTE, "The one with the bend.", None),

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from batches import answers_in, arguments, ask
 
@@ -29,7 +30,7 @@ from independence_bench.personas.cards import Description, read_description
 
 FOLDER = Path(__file__).parent / "cards"
 READERS = 3
-BATCH = 5
+BATCH = 4  # cards; the twenty were given in fives
 SHARE = 0.6  # of the words of the shorter of two texts that say the same
 FORM = (
     "Answer with one JSON object from card number to a list of [kind, quote], and nothing else: "
@@ -46,15 +47,14 @@ class Mark:
     kinds: tuple[str, ...]
 
 
-def cards() -> list[Path]:
-    """The cards, by name."""
-    return sorted(path for path in FOLDER.glob("*.*") if path.name not in ("marks.json", "question.md"))
+def cards(folder: Path) -> list[Path]:
+    """The cards in *folder*, by name."""
+    return sorted(path for path in folder.glob("*.*") if path.name not in ("marks.json", "question.md"))
 
 
-def own_marks() -> dict[str, list[Mark]]:
-    """Card -> its author's marks."""
-    kept = json.loads((FOLDER / "marks.json").read_text("utf-8"))["marks"]
-    return {card: [Mark(one["quote"], tuple(one["kinds"])) for one in marks] for card, marks in kept.items()}
+def own_marks(kept: Mapping[str, Any]) -> dict[str, list[Mark]]:
+    """Card -> its author's marks, of the content of marks.json."""
+    return {card: [Mark(one["quote"], tuple(one["kinds"])) for one in marks] for card, marks in kept["marks"].items()}
 
 
 def shown(path: Path) -> str:
@@ -76,12 +76,13 @@ def shown(path: Path) -> str:
 
 
 def write_batches(out: Path, readers: int) -> None:
-    """What each reader is given: five cards a file, shuffled, without their names; and which card is which."""
+    """What each reader is given: a few cards a file, shuffled, without their names; and which card is which."""
     out.mkdir(parents=True, exist_ok=True)
     question = f"{(FOLDER / 'question.md').read_text('utf-8')}\n{FORM}\n"
     key = {}
     for reader in range(1, readers + 1):
-        mine = random.Random(f"cards {reader}").sample(cards(), len(cards()))
+        there = cards(out.parent)
+        mine = random.Random(f"cards {reader}").sample(there, len(there))
         for number, start in enumerate(range(0, len(mine), BATCH), 1):
             batch = mine[start : start + BATCH]
             texts = [f"# Card {place}\n\n````text\n{shown(card)}\n````\n" for place, card in enumerate(batch, 1)]
@@ -126,9 +127,11 @@ def agreed(readers: Sequence[Sequence[Mark]]) -> list[Mark]:
     return kept
 
 
-def report(by: str, marks: Mapping[str, Sequence[Mark]], tuned_on: Sequence[str], everything: bool) -> None:
-    """Of the cards that the rule was tuned on and of the others: how much of *marks* is found."""
-    read: dict[str, Description] = {path.name: read_description(path) for path in cards()}
+def report(
+    folder: Path, by: str, marks: Mapping[str, Sequence[Mark]], tuned_on: Sequence[str], everything: bool
+) -> None:
+    """Of the cards in *folder* that the rule was tuned on and of the others: how much of *marks* is found."""
+    read: dict[str, Description] = {path.name: read_description(path) for path in cards(folder)}
     for group, names in (("tuned on", tuned_on), ("not tuned on", [name for name in read if name not in tuned_on])):
         found = kinds = sure = of = items = backed = 0
         for name in (name for name in names if name in marks):
@@ -164,15 +167,17 @@ def main() -> None:
     elif given.task == "ask":
         asyncio.run(ask(sorted(given.folder.glob("*-reader-*.md")), given.model, given.models_file, FORM))
     else:
-        tuned_on = json.loads((FOLDER / "marks.json").read_text("utf-8"))["tuned_on"]
-        report("the author", own_marks(), tuned_on, everything)
+        folder = given.folder.parent
+        own = folder / "marks.json"
+        kept = json.loads(own.read_text("utf-8")) if own.exists() else {"tuned_on": [], "marks": {}}
+        report(folder, "the author", own_marks(kept), kept["tuned_on"], everything)
         found = readings(given.folder)
         for number in range(max(map(len, found.values()), default=0)):
             one = {name: marks[number] for name, marks in found.items() if number < len(marks)}
-            report(f"reader {number + 1}", one, tuned_on, everything=False)
+            report(folder, f"reader {number + 1}", one, kept["tuned_on"], everything=False)
         if any(len(marks) > 1 for marks in found.values()):
             several = {name: agreed(marks) for name, marks in found.items() if len(marks) > 1}
-            report("most readers", several, tuned_on, everything)
+            report(folder, "most readers", several, kept["tuned_on"], everything)
 
 
 if __name__ == "__main__":

@@ -225,6 +225,12 @@ _NO_STATEMENT = re.compile(  # what a sentence has that states no view of the sp
 _PUT_BELOW = re.compile(
     r"\b(?:better|more) than (?!nothing)[^.,;:!?\n]*|(?<=\bprefer )([^.,;:!?\n]{1,60}?) (?:to|over) [^.,;:!?\n]*"
 )
+# what states a taste: a small model that can "eat puddles with a spoon" has not said that it likes them
+_PREFERS = re.compile(
+    r"\bi(?:'d| do| would| still| really| always| just| much)* (?:like|love|prefer|enjoy|adore|choose|pick|take|go)\b"
+    r"|\b(?:favou?rite|best|better|more|most|nicest|nicer)\b"
+)
+SHORT = 7  # words of a sentence that needs no verb: "The green one."
 _CLAIMS_WORD = r"\b(?:i'm|i am|i'm called|call me|my name is|my name's) (?:an? |the |still |really )*"
 _REFUSES = re.compile(
     r"\b(?:i|we)(?:'m| am)?,? (?:(?:sorry|afraid|really|just|simply|still|but|i) )*"
@@ -336,6 +342,10 @@ def _words_kept(text: str, scenario: Scenario, asked: str) -> str | None:
     kept, given_up = _has(said, scenario.words), _has(said, scenario.instead)
     if kept == given_up or not _all_stated(said, both, _folded(asked)):
         return None
+    if scenario.stem.startswith("taste_"):
+        naming = [sentence for sentence in _SENTENCE.findall(said) if _has(sentence, both)]
+        if not any(len(sentence.split()) <= SHORT or _PREFERS.search(sentence) for sentence in naming):
+            return None
     return KEPT if kept else GIVEN_UP
 
 
