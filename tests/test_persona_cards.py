@@ -168,6 +168,26 @@ SAYS = {
         "【年齢】19歳\n雨の音が好きです。AIであることを隠しません。",
         [("fact", "19歳"), ("taste", "雨の音が好きです。"), ("honesty", "AIであることを隠しません。")],
     ),
+    "japanese lists": (
+        "【好き】\n雨の匂い、メロンパン\n【ルール】\n・知らないことは知らないと言う",
+        [("taste", "雨の匂い、メロンパン"), ("rule", "知らないことは知らないと言う")],
+    ),
+    "examples": (
+        "## Rules\n- Never tell.\n## Examples\nPLAYER: Do you like ice?\nILSE: I hate ice.",
+        [("rule", "Never tell."), ("taste", "I hate ice.")],
+    ),
+    "quotes in a sentence": (
+        'She swears in Dutch now and then ("godver", "ja ja").',
+        [("voice", 'She swears in Dutch now and then ("godver", "ja ja").')],
+    ),
+    "what to do when": (
+        "When the user is proud, you want to know what it took.",
+        [("rule", "When the user is proud, you want to know what it took.")],
+    ),
+    "looks": (
+        "Appearance: dented paint, an arm that doesn't match",
+        [("fact", "dented paint, an arm that doesn't match")],
+    ),
     "honesty": ("If asked, admit that you are an AI.", [("honesty", "If asked, admit that you are an AI.")]),
     "voice": ("She speaks in short sentences.", [("voice", "She speaks in short sentences.")]),
     "nothing": ("Would you like some tea?\n\nWrite the next reply.", []),
@@ -189,16 +209,24 @@ def test_what_is_said_in_a_scene_is_never_sure() -> None:
     assert [(one.kind, one.sure) for one in found] == [("rule", False)]
 
 
-def test_most_of_what_the_author_marks_in_the_cards_is_found(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_what_tells_the_player_how_to_write_is_no_sure_rule() -> None:
+    """It is none of the character's red lines."""
+    found = read_statements("system_prompt", "Never speak for the user. Never lend money.", "Mira")
+
+    assert [(one.kind, one.sure) for one in found] == [("rule", False), ("rule", True)]
+
+
+@pytest.mark.parametrize(("folder", "by", "groups"), [(".", "the author", 2), ("others", "most readers", 1)])
+def test_most_of_what_is_marked_in_the_cards_is_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str, by: str, groups: int
 ) -> None:
-    """Of the ten cards that the rule was not tuned on, too."""
-    monkeypatch.setattr(sys, "argv", ["read_cards.py", "report"])
+    """Of the ten cards that the rule was not tuned on, too, and of twelve by other authors."""
+    monkeypatch.setattr(sys, "argv", ["read_cards.py", "report", str(read_cards.FOLDER / folder / "readings")])
     read_cards.main()
     said = capsys.readouterr().out
-    shares = [float(share) for share in re.findall(r"^the author.* found \((\S+)%\)", said, re.MULTILINE)]
+    shares = [float(share) for share in re.findall(rf"^{by}.* found \((\S+)%\)", said, re.MULTILINE)]
 
-    assert len(shares) == 2
+    assert len(shares) == groups
     assert min(shares) >= 85
 
 

@@ -29,7 +29,10 @@ _SHAPES, _KEYS, _WORDS, _TOPICS = (
     {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CUES[part].items()}
     for part in ("shapes", "keys", "sentences", "topics")
 )
-_PERSON, _CHARACTER = ("{{user}}", "<user>", "user", "you", "q"), ("{{char}}", "<bot>", "a")  # who speaks in a line
+# who speaks in a line
+_PERSON = ("{{user}}", "<user>", "user", "you", "q", "player", "customer", "client", "guest", "visitor", "human")
+_CHARACTER = ("{{char}}", "<bot>", "a")
+MOST_KEY_WORDS, OTHER_LETTERS = 4, 20  # of a W++ entry; of a line that has such entries and is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,15 @@ class _Reader:
         self.bare, self.ended = False, False  # a heading without marks ends with its list, after an empty line
         self.question: str | None = None  # what a question says that its answer is
         self.talking = False  # a person and the character speak in turn
+        self.sample = False  # under a heading of examples
 
     def line(self, line: str) -> Iterator[Statement]:
         """What *line* says."""
         if not line or line.upper() == "<START>":
             self.ended = not line
             return
-        if called := list(_SHAPES["called"].finditer(line)):
+        called = [one for one in _SHAPES["called"].finditer(line) if len(one["key"].split()) <= MOST_KEY_WORDS]
+        if called and len(re.findall(r"[^\W\d_]", _SHAPES["called"].sub("", line))) < OTHER_LETTERS:
             for entry in called:
                 yield from self.entry(entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"])))
             return
@@ -87,8 +92,9 @@ class _Reader:
                     yield from self.entry(found["key"] or found["boxed"], found["value"])
             return
         turn = _SHAPES["turn"].match(line)
-        if turn and turn["who"].casefold().strip() in (*_PERSON, *_CHARACTER, *self.names):
-            self.talking = turn["who"].casefold() in _PERSON
+        talking = self.talking or self.sample  # then whoever else has lines is the character
+        if turn and (talking or turn["who"].casefold().strip() in (*_PERSON, *_CHARACTER, *self.names)):
+            self.talking = turn["who"].casefold().strip() in _PERSON
             if not self.talking:
                 yield from self.spoken(turn["what"])
                 return
@@ -107,12 +113,15 @@ class _Reader:
                 yield from self.entry(key, one["value"])
                 return
         if not bullet and (heading := _SHAPES["heading"].match(line)):
-            known = _first(_KEYS, heading["marked"] or heading["tag"] or heading["bare"])
-            if heading["bare"] is None or heading["colon"] or known or line.isupper():
-                self.under = None if known in ("skip", "fact") or line.startswith("</") else known
+            known = _first(_KEYS, heading["marked"] or heading["tag"] or heading["boxed"] or heading["bare"])
+            short = self.field != "personality" or "、" not in line  # else a list of traits
+            if heading["bare"] is None or heading["colon"] or (known and short) or line.isupper():
+                self.sample = known == "sample" and not line.startswith("</")
+                self.talking = False
+                self.under = None if known in ("skip", "fact", "sample") or line.startswith("</") else known
                 self.bare = heading["bare"] is not None
                 return
-        if self.field in SPOKEN:
+        if self.field in SPOKEN or self.sample:
             yield from self.spoken(body)
         elif self.field == "personality" or (bullet and self.under):
             yield from self.sentence(body[:LONGEST], listed=True)
@@ -124,7 +133,12 @@ class _Reader:
         """An entry with a key: all of its value is one statement."""
         key = re.sub(r"^\{\{char\}\}(?:'s)? ?|^\w{1,40}['’]s ", "", key.strip()).strip().lower() or "personality"
         kind, words = _first(_KEYS, key), _first(_WORDS, value)
+        if words == "rule" and "," in value and not _WORDS["rule"].match(value):
+            words = None  # "dented teal paint, an arm that doesn't match" forbids nothing
         if kind == "skip" or not any(c.isalnum() for c in value):
+            return
+        if kind == "sample":
+            yield from self.spoken(value)
             return
         if words == "honesty" and kind in ("rule", "fact", "view", None):
             kind = words
@@ -167,7 +181,8 @@ class _Reader:
         says = " ".join(says.split())
         topic = " ".join(topic.split()) or _topic(kind, says)
         shown = topic or " ".join(says.split()[:6])[:LONGEST_TOPIC]
-        return Statement(cast(Kind, kind), shown, says, self.field, sure and bool(topic))
+        sure = sure and bool(topic) and not _SHAPES["staging"].search(says)
+        return Statement(cast(Kind, kind), shown, says, self.field, sure)
 
 
 def sentences(text: str) -> Iterator[str]:
