@@ -192,7 +192,7 @@ class SimulatedTime(asyncio.SelectorEventLoop):
 # ---------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # `asyncio.run` writes down what it returns
 class Played:
     """What one command came to, and what its endpoints' ledgers say: of subjects first, then of judges."""
 

@@ -404,7 +404,19 @@ def test_results_on_a_disk_that_can_only_be_read_are_ranked(bench: Benches, wher
 # ---------------------------------------------------------------- no room
 
 
-SIMULATED = ("run", "sim:sim/rock", "sim:sim/verbose", "--judge", "sim:sim/judge", "--runs", "2", "-pt", "4")
+SIMULATED = (
+    "run",
+    "sim:sim/rock",
+    "sim:sim/verbose",
+    "--protocol",
+    "lite",
+    "--judge",
+    "sim:sim/judge",
+    "--runs",
+    "2",
+    "-pt",
+    "4",
+)
 
 
 def stored(path: Path) -> dict[str, str]:
@@ -455,15 +467,15 @@ def test_a_run_that_may_not_write_more_ends_in_one_line_and_goes_on_when_it_may(
     """The same where it is a quota that is reached: a limit on the size of files."""
     with simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"):
         store = tmp_path / "aib.db"
-        full = subprocess.run(
-            ["bash", "-c", 'ulimit -f 300; exec "$@"', "bash", AIB, *SIMULATED, "--store", str(store)],
-            cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        with start_aib(tmp_path, *SIMULATED, "--store", str(store)) as full:
+            allowed = resource.prlimit(full.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (300 * 1024, allowed[1]))
+            out, errors = full.communicate()
         assert full.returncode == 1
-        assert full.stdout == ""
-        assert "aib: the store" in full.stderr.splitlines()[-1]
-        assert "room" in full.stderr.splitlines()[-1]
-        assert "Traceback" not in full.stderr
+        assert out == ""
+        assert "aib: the store" in errors.splitlines()[-1]
+        assert "room" in errors.splitlines()[-1]
+        assert "Traceback" not in errors
         before = stored(store)
         nothing_was_lost(tmp_path, store, before, aib(tmp_path, *SIMULATED, "--store", str(store)))
 
