@@ -139,16 +139,16 @@ def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] =
 
 def make_tables(connection: Connection) -> None:
     """Make the tables of the newest version, where another process has not made them just now."""
-    for statement in _statements(connection.dialect):
+    for statement in _statements(type(connection.dialect)):
         connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
         connection.execute(insert(meta).values(name="version", value=str(VERSION)))
 
 
 @lru_cache(maxsize=2)
-def _statements(dialect: Dialect) -> tuple[str, ...]:
+def _statements(kind: type[Dialect]) -> tuple[str, ...]:
     """What makes the tables, in that order. Written once: `create_all` writes it anew for every store, and looks."""
-    parts: list[ExecutableDDLElement] = []
+    dialect, parts = kind(), list[ExecutableDDLElement]()
     if dialect.supports_sequences:
         parts.append(CreateSequence(ATTEMPT_IDS, if_not_exists=True))
     for table in metadata.sorted_tables:
