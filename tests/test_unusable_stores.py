@@ -22,10 +22,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from forked import AIB, start
+from forked import start
 from postgres import PASSWORD, USER, Server, somebody
 from scripted import Bench, ScriptedModel, once_each, steady
-from simulated import aib, environment, simulating, start_aib
+from simulated import aib, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
@@ -626,15 +626,10 @@ def test_a_server_that_takes_the_call_and_never_answers_is_given_up(tmp_path: Pa
     assert "that the server runs" in said
 
 
-def test_without_the_driver_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_the_driver_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, where only the plain package was installed."""
-    (tmp_path / "psycopg.py").write_text(
-        "raise ModuleNotFoundError(\"No module named 'psycopg'\", name='psycopg')\n", encoding="utf-8"
-    )  # what an environment without it does
-    done = subprocess.run(
-        [AIB, "leaderboard", "--store", "postgresql://u:not-the-secret@127.0.0.1/x"], cwd=tmp_path, check=False,
-        env=environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
-    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    done = aib(tmp_path, "leaderboard", "--store", "postgresql://u:not-the-secret@127.0.0.1/x")
     said = keeps_its_password(only_line(done), "not-the-secret")
     assert "pip install 'ai-independence-bench[postgres]'" in said
 
