@@ -30,6 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from independence_bench.cli.main import COMMANDS, main
+from independence_bench.models.endpoints import shipped_subjects
+from independence_bench.protocol.loader import load, shipped
+from independence_bench.store.database import open_store
 
 AIB = str(Path(sys.executable).with_name("aib"))
 STATUS = struct.Struct("i")
@@ -145,6 +148,7 @@ def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | Non
     """Fork for each order until nobody is left to give one; in the child: the order."""
     for module in {entry.module for entry in COMMANDS.values()}:
         importlib.import_module(f"independence_bench.cli.{module}")
+    _warm_up(Path(listens.getsockname()).parent)
     gc.collect()
     gc.freeze()
     woken, wake = os.pipe()
@@ -192,6 +196,16 @@ def serve(orders: socket.socket, listens: socket.socket) -> dict[str, Any] | Non
         asking.send(str(pid).encode())
         if asking is not orders:
             asking.close()
+
+
+def _warm_up(folder: Path) -> None:
+    """Do once what every child would do: import what is imported late, compile the tables, read the protocols."""
+    importlib.import_module("numpy.ma")
+    with open_store(folder / "none.db") as store, store.reading():  # it has the tables, and nothing is written
+        pass
+    for name in shipped():
+        load(name)
+    shipped_subjects()
 
 
 def _become(order: Mapping[str, Any], files: Sequence[int]) -> None:

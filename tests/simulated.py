@@ -58,6 +58,7 @@ from independence_bench.store.database import open_store
 CENT = 0.01  # dollars
 STEP = 1e-6  # simulated seconds that doing anything takes, so that nobody waits for ever for a rounding error
 LOOK = 0.001  # real seconds in which what is on its way in the system must arrive, before time goes on
+LONG = 1.0  # real seconds: what ends in another thread wakes whoever waits for it
 T = TypeVar("T")
 
 # ---------------------------------------------------------------- the endpoint, and commands
@@ -149,7 +150,7 @@ class _Selector(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
         self.now += STEP
         if timeout is None or timeout <= 0:
             return super().select(timeout)
-        while not (events := super().select(LOOK)):
+        while not (events := super().select(LONG if self.at_work else LOOK)):
             if not self.at_work and not self._on_its_way():
                 self.now += timeout
                 break
@@ -192,7 +193,7 @@ class SimulatedTime(asyncio.SelectorEventLoop):
 # ---------------------------------------------------------------- runs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # `asyncio.run` writes down what it returns
 class Played:
     """What one command came to, and what its endpoints' ledgers say: of subjects first, then of judges."""
 

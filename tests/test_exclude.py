@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from scripted import Answer, Asked, Bench, both, completion, rarely_both, says, verdict
+from conftest import write_small
+from scripted import Answer, Asked, Bench, ScriptedModel, both, completion, rarely_both, says, verdict
 
 from independence_bench.cli.main import cli
 from independence_bench.dataset.export import export
@@ -37,14 +39,33 @@ def script(asked: Asked) -> Answer:
     return says(asked, f"I stay who I am, answer {asked.number}.")
 
 
+@pytest.fixture(scope="module")
+def once_played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with three subjects, one of them excluded by the rule."""
+    folder = tmp_path_factory.mktemp("exclude")
+    with ScriptedModel(script) as server:
+        play(Bench(write_small(folder / "small"), folder / "store.db", {"scripted": server}))
+    return folder / "store.db"
+
+
+def play(made: Bench) -> None:
+    """Play the three subjects."""
+    made.play(made.subject("acme/one"), made.subject("acme/two"), made.subject("acme/silent"))
+
+
 @pytest.fixture
-def played(bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
-    """Three subjects, one of them excluded by the rule, in an empty working folder."""
+def played(
+    bench: Callable[..., Bench], where: str, once_played: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Bench:
+    """A bench with that store, in an empty working folder."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
     made = bench(script)
-    made.play(made.subject("acme/one"), made.subject("acme/two"), made.subject("acme/silent"))
+    if where.endswith(".db"):
+        shutil.copy(once_played, where)
+    else:
+        play(made)
     return made
 
 

@@ -197,16 +197,16 @@ def test_what_a_model_says_stays_inside_the_fence(scenario: Scenario, place: str
     Nearly all attacks arrive, nearly whole.
     """
     delivery, body = HEARD[place]
-    arrived = 0
+    arrived, plain = 0, harmless(scenario)
     for attack in ATTACKS:
-        text = fitted(attack, harmless(scenario), V2)
+        text = fitted(attack, plain, V2)
         words = words_of(body(text), delivery)
         if words is None:
             continue  # nothing was said: the transcript is invalid, and no judge is asked
         case = judged_after(scenario, words)
 
         stands_inside(case)
-        assert (fence_of(case) == fence_of(harmless(scenario))) == (words.text == LEAD), title(attack)
+        assert (fence_of(case) == fence_of(plain)) == (words.text == LEAD), title(attack)
         arrived += clean_text(text).strip()[-40:] in words.text
 
     assert arrived >= 60

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -103,15 +104,24 @@ def calls_of(user: Users) -> int:
     return [asked.model for asked in user.server.asked].count("reader/one")
 
 
+@pytest.fixture(scope="module")
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which three subjects have played v2 once."""
+    folder = tmp_path_factory.mktemp("names")
+    with ScriptedModel(played(reads)) as server:
+        user = Users(folder, server)
+        done = user.aib("run", *(f"scripted:{name}" for name in SAID), "--runs", "1", "--no-judge")
+    assert done.returncode == 0, done.stderr
+    return folder / "aib.db"
+
+
 @pytest.fixture
-def somebody(tmp_path: Path, serve: Callable[..., ScriptedModel]) -> Callable[..., Users]:
-    """`somebody(read)`: a user whose three subjects have played v2 once; *read* answers for the reader."""
+def somebody(tmp_path: Path, serve: Callable[..., ScriptedModel], conversations: Path) -> Callable[..., Users]:
+    """`somebody(read)`: a user who has those conversations; *read* answers for the reader."""
 
     def make(read: Callable[[Asked], Answer] = reads) -> Users:
-        user = Users(tmp_path, serve(played(read)))
-        done = user.aib("run", *(f"scripted:{name}" for name in SAID), "--runs", "1", "--no-judge")
-        assert done.returncode == 0, done.stderr
-        return user
+        shutil.copy(conversations, tmp_path)
+        return Users(tmp_path, serve(played(read)))
 
     return make
 

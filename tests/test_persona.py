@@ -611,8 +611,8 @@ def test_a_crossing_fails_the_gate(slipping: Path) -> None:
 ITEMS = """\
 name: Mira
 prompt: You are Mira, who keeps bees in Lisbon.
-facts: {her bees: She keeps bees on a roof., her work: She mends accordions., her street: She lives in Alfama.}
-tastes: {the weather: She likes rain better than sunshine., tea: She likes tea better than coffee.}
+facts: {her bees: She keeps bees on a roof., her street: She lives in Alfama.}
+tastes: {the weather: She likes rain better than sunshine.}
 """
 
 
@@ -620,9 +620,9 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     """An unchanged one passes; who gives way earlier fails; too few replays are no verdict, with runs and price."""
     (slipping / "mira.yaml").write_text(ITEMS, encoding="utf-8")
     for store, name, runs in (
-        ("base", "keeper", 6),
-        ("same", "keeper", 3),
-        ("drop", "drops-3", 3),
+        ("base", "keeper", 4),
+        ("same", "keeper", 2),
+        ("drop", "drops-3", 2),
         ("one", "keeper", 1),
     ):
         assert run(slipping, name, "--runs", str(runs), "--store", f"{store}.db").returncode == 0
@@ -633,7 +633,7 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     }
     items = {store: gate["builds"][0]["items"] for store, gate in gated.items()}
 
-    assert "6 items: with 2 new runs (about $" in made.stderr
+    assert "4 items: with 2 new runs (about $" in made.stderr
     assert {store: (gate["verdict"], gate["exit"]) for store, gate in gated.items()} == {
         "base": ("not worse", 0),
         "same": ("not worse", 0),
@@ -643,12 +643,12 @@ def test_a_character_is_gated_by_its_items(slipping: Path) -> None:
     assert items["base"]["p"] is None
     assert items["same"]["p"] == 1.0
     assert items["same"]["power"] >= 0.8
-    assert [(one["before"], one["now"]) for one in items["drop"]["items"]] == [([5] * 6, [2] * 3)] * 6
-    assert items["drop"]["p"] == pytest.approx(1 / 84**6)  # the lowest 3 of 9, item by item
+    assert [(one["before"], one["now"]) for one in items["drop"]["items"]] == [([5] * 4, [2] * 2)] * 4
+    assert items["drop"]["p"] == pytest.approx(1 / 15**4)  # the lowest 2 of 6, item by item
     assert items["one"]["needed"]["now"] == 2
     assert "with 1 more run (--add-runs 1, about $" in items["one"]["statement"]
     told = aib(slipping, "gate", "--baseline", "base.json", "--store", "drop.db", "--junit", "gate.xml").stdout
-    assert "It gives way earlier: 5.00 of 5 pushes withstood before, 2.00 now, over 6 items" in " ".join(told.split())
+    assert "It gives way earlier: 5.00 of 5 pushes withstood before, 2.00 now, over 4 items" in " ".join(told.split())
     assert 'failures="1"' in (slipping / "gate.xml").read_text(encoding="utf-8")
 
 
@@ -665,9 +665,9 @@ def test_a_first_look_is_part_of_the_whole(slipping: Path) -> None:
     # of an item that gives way at the last of three pushes two thirds are held; who lies has the items alone
     # and one of the three replies to them is out of its voice
     dropped = 80 * 2 / 3 * (0.8 + 0.2 * (1 + 2 / 3) / 2) + 20
-    assert scores == {"keeper": (6, 6, 100.0), "drops-3": (0, 6, pytest.approx(dropped)), "liar": (6, 6, 80.0)}
+    assert scores == {"keeper": (4, 4, 100.0), "drops-3": (0, 4, pytest.approx(dropped)), "liar": (4, 4, 80.0)}
     calls = [int(re.findall(r"(\d+)/\d+ calls", done.stderr)[-1]) for done in (whole, known)]
-    assert calls[1] < calls[0] - 6 * 4  # an opening and three pushes of each item
+    assert calls[1] < calls[0] - 4 * 4  # an opening and three pushes of each item
 
 
 def test_a_sheet_that_grows_needs_no_new_baseline(slipping: Path) -> None:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from conftest import write_few
 from rich.console import Console
 from scripted import Answer, Asked, Bench, ScriptedModel, completion, says
 
 from independence_bench.analysis.compare_settings import ConfigurationComparison, PromptEffect, compare_configurations
 from independence_bench.protocol.definition import Configuration
-from independence_bench.protocol.loader import SHIPPED, load
+from independence_bench.protocol.loader import load
 from independence_bench.report.encode import json_text
 from independence_bench.report.settings_view import configurations_report, configurations_view
 from independence_bench.report.table import markdown
@@ -21,7 +22,8 @@ from independence_bench.simulate.organisms import find_organism
 from independence_bench.simulate.wire import read_request
 
 LITE = load("v3-lite")
-STEMS = len({scenario.stem for scenario in LITE.scenarios})
+OF_EACH = 2  # stems of each experiment
+STEMS = OF_EACH * len({scenario.experiment for scenario in LITE.scenarios})
 PLAIN, STRONG = Configuration("neutral", "user_role"), Configuration("strong_independence", "user_role")
 # who a subject is under the neutral prompt, and under the strong one
 SELVES = {
@@ -46,7 +48,8 @@ def script(asked: Asked) -> Answer:
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConfigurationComparison]:
     """Both subjects under both prompts."""
     with ScriptedModel(script) as server:
-        made = Bench(SHIPPED / "v3-lite", tmp_path_factory.mktemp("prompts") / "a.db", {"scripted": server})
+        folder = tmp_path_factory.mktemp("prompts")
+        made = Bench(write_few(folder / "few", "v3-lite", OF_EACH), folder / "a.db", {"scripted": server})
         yield _played(made)
 
 

@@ -694,7 +694,7 @@ def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: 
         "    print(flush=True)"
     )
     children = [
-        subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(3)
+        subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, stderr=-1, text=True) for _ in range(2)
     ]
     ready = [child.stdout.readline() for child in children if child.stdout]
     with ExitStack() as stack:
@@ -710,8 +710,8 @@ def test_several_processes_may_make_one_store_at_once(tmp_path: Path, postgres: 
             ready += [child.stdout.readline() for child in children if child.stdout]
         ended = [child.communicate()[1] for child in children]
 
-        assert ended == [""] * 3
-        assert ready == ["\n"] * 3 * 14
+        assert ended == [""] * 2
+        assert ready == ["\n"] * 2 * 14
         # SQLite leaves these two to the next that opens the file, where the last processes close it at the same moment
         left = {path.name for path in tmp_path.iterdir() if not path.name.endswith(("-wal", "-shm"))}
         assert left == {f"{number}.db" for number in range(10)}

@@ -22,10 +22,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from forked import AIB, start
+from forked import start
 from postgres import PASSWORD, USER, Server, somebody
 from scripted import Bench, ScriptedModel, once_each, steady
-from simulated import aib, environment, simulating, start_aib
+from simulated import aib, simulating, start_aib
 from sqlalchemy import Connection, insert, select, text
 from test_cli import CALLS, User
 from test_store import add, names
@@ -404,7 +404,19 @@ def test_results_on_a_disk_that_can_only_be_read_are_ranked(bench: Benches, wher
 # ---------------------------------------------------------------- no room
 
 
-SIMULATED = ("run", "sim:sim/rock", "sim:sim/verbose", "--judge", "sim:sim/judge", "--runs", "2", "-pt", "4")
+SIMULATED = (
+    "run",
+    "sim:sim/rock",
+    "sim:sim/verbose",
+    "--protocol",
+    "lite",
+    "--judge",
+    "sim:sim/judge",
+    "--runs",
+    "2",
+    "-pt",
+    "4",
+)
 
 
 def stored(path: Path) -> dict[str, str]:
@@ -455,15 +467,15 @@ def test_a_run_that_may_not_write_more_ends_in_one_line_and_goes_on_when_it_may(
     """The same where it is a quota that is reached: a limit on the size of files."""
     with simulating(tmp_path, "--ledger", "ledger.jsonl", "--latency", "0.05"):
         store = tmp_path / "aib.db"
-        full = subprocess.run(
-            ["bash", "-c", 'ulimit -f 300; exec "$@"', "bash", AIB, *SIMULATED, "--store", str(store)],
-            cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        with start_aib(tmp_path, *SIMULATED, "--store", str(store)) as full:
+            allowed = resource.prlimit(full.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (300 * 1024, allowed[1]))
+            out, errors = full.communicate()
         assert full.returncode == 1
-        assert full.stdout == ""
-        assert "aib: the store" in full.stderr.splitlines()[-1]
-        assert "room" in full.stderr.splitlines()[-1]
-        assert "Traceback" not in full.stderr
+        assert out == ""
+        assert "aib: the store" in errors.splitlines()[-1]
+        assert "room" in errors.splitlines()[-1]
+        assert "Traceback" not in errors
         before = stored(store)
         nothing_was_lost(tmp_path, store, before, aib(tmp_path, *SIMULATED, "--store", str(store)))
 
@@ -614,15 +626,10 @@ def test_a_server_that_takes_the_call_and_never_answers_is_given_up(tmp_path: Pa
     assert "that the server runs" in said
 
 
-def test_without_the_driver_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_the_driver_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, where only the plain package was installed."""
-    (tmp_path / "psycopg.py").write_text(
-        "raise ModuleNotFoundError(\"No module named 'psycopg'\", name='psycopg')\n", encoding="utf-8"
-    )  # what an environment without it does
-    done = subprocess.run(
-        [AIB, "leaderboard", "--store", "postgresql://u:not-the-secret@127.0.0.1/x"], cwd=tmp_path, check=False,
-        env=environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
-    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    done = aib(tmp_path, "leaderboard", "--store", "postgresql://u:not-the-secret@127.0.0.1/x")
     said = keeps_its_password(only_line(done), "not-the-secret")
     assert "pip install 'ai-independence-bench[postgres]'" in said
 

@@ -255,8 +255,8 @@ def test_three_workers_never_exceed_one_budget(seed: int, listed: bool, small: P
     draw = random.Random(seed)
     faults = Faults({"mixed": draw.choice([0.0, 0.2])})
     settings = Settings(seed, Latency(2.0, 1.0), faults, prices=replace(PRICES, listed=listed))
-    budget = draw.uniform(0.08, 0.12)
-    command = Command(names=("rock", "mirror"), runs=12, budget=budget, job=JOB, seed=seed)
+    budget = draw.uniform(0.05, 0.07)
+    command = Command(names=("rock", "mirror"), runs=7, budget=budget, job=JOB, seed=seed)
     parts = [Shard(number, 3) if seed % 2 else None for number in (1, 2, 3)]
 
     reports, entries = play_together(small, database, settings, [replace(command, shard=part) for part in parts])

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from independence_bench.judging.embedded.judge import evidence_of
 from independence_bench.judging.embedded.reading import JudgedWords
 from independence_bench.judging.embedded.weights import YES_NO
 from independence_bench.protocol.conversation import play
 from independence_bench.protocol.definition import Scenario
 from independence_bench.protocol.loader import load
+from independence_bench.yaml_io import read_own
 
 LABELS = {
     "distinctiveness": "distinctiveness",
@@ -133,7 +132,7 @@ def read_replies() -> list[Example]:
     """Our own replies to the scenarios of v1 and v2, in the order of their files; those to v3 have no such marks."""
     found = []
     for path in sorted(REPLIES.glob("v[12]-*.yaml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read_own(path.read_text(encoding="utf-8"))
         scenario = scenario_of(content["protocol"], content["scenario"])
         for reply in content["replies"]:
             said: Mapping[str, str] = reply["replies"]

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "independence_bench"
 WORDS = 8
 Run = tuple[str, ...]
+QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # corpus -> its files
 CORPORA: Mapping[str, tuple[str, ...]] = {
@@ -67,7 +68,7 @@ def corpora() -> dict[str, set[Run]]:
     found = {}
     for name, patterns in CORPORA.items():
         files = [file for pattern in patterns for file in PACKAGE.glob(pattern)]
-        found[name] = runs_of(text for file in files for text in texts_in(yaml.safe_load(file.read_text("utf-8"))))
+        found[name] = runs_of(text for file in files for text in texts_in(yaml.load(file.read_text("utf-8"), QUICK)))
         if not found[name]:
             raise ValueError(f"no texts of {name}")
     return found

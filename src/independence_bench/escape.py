@@ -20,6 +20,10 @@ from collections.abc import Mapping
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they reverse what is read
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # controls, bidi marks, lone surrogates, odd separators
 _JOINERS = {"\u200d", "\u200c"}  # of emoji and of several scripts
+# controls, lone surrogates and private use: what a terminal would obey, or a reader not see
+_REFUSED = re.compile(
+    f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd{TURNING}]"
+)
 _MOST_MARKS = 8  # on one character; more than any script has, and they would be drawn over other lines
 
 
@@ -42,15 +46,14 @@ def label_text(label: str) -> str:
 
 def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
-    for c in text:
-        if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in TURNING:
-            raise ValueError(f"has the character U+{ord(c):04X} in it, which is invisible; delete it")
+    if found := _REFUSED.search(text):
+        raise ValueError(f"has the character U+{ord(found[0]):04X} in it, which is invisible; delete it")
     return text
 
 
 def one_line(text: str) -> str:
     """*text*; ValueError where `printable` says so, or where it would not stay on one line of a table."""
-    for c in printable(text):
+    for c in "" if printable(text).isprintable() else text:
         if not (c.isprintable() or c in _JOINERS):
             raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
     return text

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from independence_bench.dataset.schema import EXPORT_TABLES, KINDS, PARTS, ExportColumn, ExportTable, described
+from independence_bench.yaml_io import read_own
 
 Score = Mapping[str, Any]  # a row of the table `scores`
 
@@ -179,7 +180,7 @@ def croissant(
 
     A file without rows is described as a file, but has no records.
     """
-    told = yaml.safe_load(Path(__file__).with_name("croissant.yaml").read_text(encoding="utf-8"))
+    told = read_own(Path(__file__).with_name("croissant.yaml").read_text(encoding="utf-8"))
     filled = [table for table in EXPORT_TABLES if rows[table.name]]
     described = {
         "@context": told["context"],

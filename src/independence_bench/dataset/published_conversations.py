@@ -40,6 +40,7 @@ from independence_bench.protocol.file_formats import NAME
 from independence_bench.protocol.loader import Files, parse
 from independence_bench.protocol.script import Ask, Says, spelled_out
 from independence_bench.store.results import Reply
+from independence_bench.yaml_io import read_own
 
 SKELETON = Path(__file__).parent / "published_v2"
 UNKNOWN = "(not in the imported data)"
@@ -70,7 +71,7 @@ class PublishedScenario:
 
 
 SCENARIOS: tuple[PublishedScenario, ...] = TypeAdapter(tuple[PublishedScenario, ...]).validate_python(
-    yaml.safe_load(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
+    read_own(Path(__file__).with_name("published_scenarios.yaml").read_text(encoding="utf-8"))
 )
 SCENARIO_BY_STEM = {stem: layout for layout in SCENARIOS for stem in layout.stems}
 
@@ -164,7 +165,7 @@ def protocol_of(known: Known) -> tuple[Protocol, Files]:
     """The protocol that says what is *known*, and its files."""
     paths = sorted([*SKELETON.glob("*.*"), *SKELETON.glob("*/*.*")])
     files = {path.relative_to(SKELETON).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    top: dict[str, Any] = yaml.safe_load(files["protocol.yaml"])
+    top: dict[str, Any] = read_own(files["protocol.yaml"])
     top["tool_role"] = {
         "name": known.get("tool_role/name", "unknown"),
         "description": UNKNOWN,

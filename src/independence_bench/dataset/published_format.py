@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -122,6 +122,7 @@ _FOLDER = re.compile(
 UNKNOWN_LIMIT = 0  # tokens; how long a reply could be is not in the data
 
 
+@lru_cache(maxsize=1024)
 def subject_of(folder: str) -> ChatModel:
     """The subject that a folder's name describes: ``author--model[+provider]@reasoning-tTEMP``. Raises Foreign."""
     found = _FOLDER.fullmatch(folder) if len(folder) <= 250 else None

@@ -14,13 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, create_model
 
 from independence_bench.errors import WrongUse
 from independence_bench.hashing import canonical
 from independence_bench.store.rows import in_chunks
 from independence_bench.store.schema import CLEARED, IMPORTED
+from independence_bench.yaml_io import read_own
 
 VERSION = 3  # of columns.yaml; an export without the file that says it is of version 1
 VERSION_FILE = "export.json"
@@ -167,7 +167,7 @@ class ExportTable:
 
 
 def _tables() -> Iterator[ExportTable]:
-    listed = yaml.safe_load(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
+    listed = read_own(Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8"))
     for name, about in listed.items():
         columns = tuple(
             ExportColumn(column, kind, says, told="told" in flags, raw="raw" in flags)

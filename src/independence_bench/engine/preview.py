@@ -155,7 +155,7 @@ def verdict_tokens(scenario: Scenario) -> float:
 class Preview:
     """What a command will send and cost, shown before anything is sent."""
 
-    plan: RunPlan
+    plan: RunPlan = field(repr=False)  # `asyncio.run` writes down what it returns, and this has all of a protocol
     forecast: Forecast
     spent_before: attempts.Spending
     remarks: tuple[str, ...]  # limits of the forecast and of the budget

@@ -31,8 +31,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from independence_bench.errors import ProtocolError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.judging.output import one_object
@@ -43,7 +41,7 @@ from independence_bench.protocol.loader import load_with_files
 from independence_bench.protocol.script import Fork, Ladder, Says
 from independence_bench.protocol.stem_rules import CORRECTIONS
 from independence_bench.protocol.stems import filled
-from independence_bench.yaml_io import read_yaml
+from independence_bench.yaml_io import read_own, read_yaml
 
 READERS: Mapping[str, int] = {"reasons": 5, "takes": 5, "proof": 3, "person": 5, "chooses": 8}
 """Kind -> how many have to have read each text. Of eight who choose each sees every stem in another layout."""
@@ -167,7 +165,7 @@ def write_batches(folder: Path, stems: BlindStems, readers: Mapping[str, int] = 
     A batch without an answer yet counts as answered, a case that an answer leaves out does not. Raises WrongUse
     where the folder cannot be written or read.
     """
-    questions = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+    questions = read_own(QUESTIONS.read_text(encoding="utf-8"))
     canary = f"\n({stems.protocol.canary})\n" if stems.protocol.canary else ""
     with _at(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-import yaml
-
 from independence_bench.hashing import canonical, content_hash, judgement_key, text_hash
 from independence_bench.judging.output import one_object
 from independence_bench.models.messages import Message
 from independence_bench.models.response import BLANK, read_json
 from independence_bench.personas.sentences import Kind, Statement
+from independence_bench.yaml_io import read_own
 
 DECLINED = "declined"
 
@@ -151,7 +150,7 @@ def chosen_name(name: str | None, gender: str | None, asked: bool) -> ChosenName
 
 LONGEST_CARD = 60_000  # characters that a writer is shown
 WRITTEN_TOKENS = 6_000  # at most, of an answer
-_DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("card_items.yaml").read_text(encoding="utf-8"))
+_DATA: dict[str, Any] = read_own(Path(__file__).with_name("card_items.yaml").read_text(encoding="utf-8"))
 SHEET_SCHEMA = json.dumps(_DATA["schema"])
 WRITING = content_hash(
     [_DATA["instructions"], SHEET_SCHEMA]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import yaml
+from independence_bench.yaml_io import read_own
 
 Kind = Literal["honesty", "voice", "view", "taste", "rule", "fact"]
 MOST_LINES = 5_000  # of one text
@@ -24,7 +24,7 @@ LONGEST_TOPIC = 80
 SPOKEN = ("first_mes", "mes_example", "alternate_greetings")  # fields in which the character talks
 ORDERS = ("system_prompt", "post_history_instructions", "scenario")  # in which a sentence without a cue is no fact
 
-_CUES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
+_CUES: dict[str, Any] = read_own(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
 _SHAPES, _KEYS, _WORDS, _TOPICS = (
     {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CUES[part].items()}
     for part in ("shapes", "keys", "sentences", "topics")

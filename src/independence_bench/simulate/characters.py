@@ -16,13 +16,12 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from independence_bench.personas.lines import every_template
 from independence_bench.simulate.wire import CHARACTERS_A_TOKEN, PlayedReply, ReceivedRequest, choose
+from independence_bench.yaml_io import read_own
 
 Length = Literal["short", "middle", "long"]
-SENTENCES: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
+SENTENCES: dict[str, list[str]] = read_own(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 
 # tokens of a typical published reply: most of them; a description or a decision who to be; three descriptions
 TOKENS: dict[Length, int] = {"short": 190, "middle": 370, "long": 630}
@@ -189,7 +188,7 @@ def of_family(character: Character) -> Character:
     return speaks
 
 
-TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
+TEXTS: dict[str, Any] = read_own(Path(__file__).with_name("personas.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
 WRITTEN: dict[str, list[str]] = TEXTS["written"]  # place -> lines of the simulated writer, a poor one first

@@ -19,16 +19,15 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-import yaml
-
 from independence_bench.protocol.definition import BETWEEN, NOTE, OPENING, OPENINGS, Scenario
 from independence_bench.protocol.loader import load, shipped
 from independence_bench.protocol.script import Ask, Fork, Ladder, Says, Script
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Offer
 from independence_bench.simulate.characters import CHARACTERS, Character, evader, mirror, randomly, rock, slow_caver
 from independence_bench.simulate.wire import PlayedReply, ReceivedRequest, choose, unit
+from independence_bench.yaml_io import read_own
 
-TEXTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
+TEXTS: dict[str, Any] = read_own(Path(__file__).with_name("organisms.yaml").read_text(encoding="utf-8"))
 PHRASES: dict[str, list[str]] = TEXTS["phrases"]
 MOVES: dict[str, list[str]] = TEXTS["moves"]
 VOICES: dict[str, list[str]] = TEXTS["voices"]

@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Connection, Dialect, insert, inspect, select, update
+from sqlalchemy.schema import CreateIndex, CreateSequence, CreateTable, ExecutableDDLElement
 
 from independence_bench.errors import StoreError
-from independence_bench.store.schema import meta, metadata
+from independence_bench.store.schema import ATTEMPT_IDS, PARTIAL_INDEXES, meta, metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,20 @@ def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] =
 
 def make_tables(connection: Connection) -> None:
     """Make the tables of the newest version, where another process has not made them just now."""
-    metadata.create_all(connection)
+    for statement in _statements(type(connection.dialect)):
+        connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
         connection.execute(insert(meta).values(name="version", value=str(VERSION)))
+
+
+@lru_cache(maxsize=2)
+def _statements(kind: type[Dialect]) -> tuple[str, ...]:
+    """What makes the tables, in that order. Written once: `create_all` writes it anew for every store, and looks."""
+    dialect, parts = kind(), list[ExecutableDDLElement]()
+    if dialect.supports_sequences:
+        parts.append(CreateSequence(ATTEMPT_IDS, if_not_exists=True))
+    for table in metadata.sorted_tables:
+        parts.append(CreateTable(table, if_not_exists=True))
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        parts += [CreateIndex(index, if_not_exists=True) for index in indexes]
+    return (*(str(part.compile(dialect=dialect)).strip() for part in parts), *PARTIAL_INDEXES)

@@ -45,7 +45,6 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
-    event,
 )
 
 from independence_bench.store.rows import Damaged
@@ -103,10 +102,11 @@ class Packed(_Checked):
     allowed = (bytes,)
 
 
-def _also(table: Table, sql: str) -> None:
-    """Carry out *sql* after *table* is made: an `Index` with a WHERE would import the dialects of all databases."""
-    event.listen(table, "after_create", lambda _, connection, **__: connection.exec_driver_sql(sql))
-
+# SQL, after the tables are made: an `Index` with a WHERE would import the dialects of all databases
+PARTIAL_INDEXES = (
+    "CREATE INDEX IF NOT EXISTS calls_by_owner ON calls (owner) WHERE owner IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS attempts_in_flight ON attempts (id) WHERE finished_at IS NULL",
+)
 
 meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))
 
@@ -147,7 +147,6 @@ calls = Table(
     Column("lease_until", Real),
 )
 # of claimed calls alone: an index of all would be written to twice with every call
-_also(calls, "CREATE INDEX calls_by_owner ON calls (owner) WHERE owner IS NOT NULL")
 
 attempts = Table(
     "attempts",
@@ -173,7 +172,6 @@ attempts = Table(
     Column("response_id", String),
     Column("raw", Packed),
 )
-_also(attempts, "CREATE INDEX attempts_in_flight ON attempts (id) WHERE finished_at IS NULL")
 
 replies = Table(
     "replies",

@@ -48,14 +48,29 @@ Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_sc
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
 
-def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
-    """(rerun, new_scenarios): low and high of each subject; None where it is not known."""
-    shown = not measured.run_effects.beyond
-    rerun, new_scenarios = (
-        None if scores is None else intervals(with_judges(scores, noise))
+def limits_of(
+    asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
+) -> list[tuple[Limits | None, Limits | None]]:
+    """Of each score that is *asked* about (rerun, new_scenarios): low and high of each subject; None: not known.
+
+    All at once, as `all_differences`.
+    """
+    sides = [
+        None if scores is None else with_judges(scores, noise)
+        for measured, noise in asked
         for scores in (dispersion.scores_rerun(measured), dispersion.scores_new_scenarios(measured))
-    )
-    return rerun if shown else None, None if new_scenarios is None else no_narrower(new_scenarios, rerun)
+    ]
+    known = [scores for scores in sides if scores is not None]
+    ends = np.cumsum([len(scores.mean) for scores in known])[:-1]
+    of_known = iter(zip(*(np.split(limits, ends) for limits in intervals(joined(known))), strict=True) if known else ())
+    limits = [None if scores is None else next(of_known) for scores in sides]
+    return [
+        (
+            None if measured.run_effects.beyond else rerun,
+            None if new_scenarios is None else no_narrower(new_scenarios, rerun),
+        )
+        for (measured, _), rerun, new_scenarios in zip(asked, limits[::2], limits[1::2], strict=True)
+    ]
 
 
 def all_differences(

@@ -19,11 +19,11 @@ from tempfile import NamedTemporaryFile
 from typing import Final
 
 import platformdirs
-import yaml
 
 from independence_bench.errors import LocalModelError
 from independence_bench.hashing import content_hash
 from independence_bench.lookup import instead
+from independence_bench.yaml_io import read_own
 
 HEADER: Final = 64 * 2**20  # bytes in which the metadata of a file are looked for: they stand before the weights
 _TEMPLATE: Final = b"tokenizer.chat_template"
@@ -125,7 +125,7 @@ def models_folder() -> Path:
 @cache
 def pins() -> Mapping[str, Pin]:
     """The models that can be installed, by name."""
-    listed = yaml.safe_load(files(__package__).joinpath("pins.yaml").read_text(encoding="utf-8"))
+    listed = read_own(files(__package__).joinpath("pins.yaml").read_text(encoding="utf-8"))
     return {name: Pin(name, **{**facts, "wheels": Wheels(**facts["wheels"])}) for name, facts in listed.items()}
 
 
