@@ -27,7 +27,7 @@ from independence_bench.analysis.statistics.dispersion import (
 from independence_bench.analysis.statistics.generalization import (
     Answers,
     all_differences,
-    limits_of,
+    all_limits,
     pairs_of,
     picked,
     shrunken,
@@ -119,8 +119,8 @@ class BoardUncertainty:
         if not self.measures:
             return []
         by_score: dict[str, list[Uncertainty]] = {}
-        for name, score in self.measures.items():
-            limits = limits_of(score.measured, score.noise)
+        every_limits = all_limits([(score.measured, score.noise) for score in self.measures.values()])
+        for (name, score), limits in zip(self.measures.items(), every_limits, strict=True):
             number = len(score.measured.mean)
             possible = 0.0, score.unit + score.low  # a score is shown as at least 0
             both = (_in_unit(of, score.unit, score.low, possible) if of else [None] * number for of in limits)

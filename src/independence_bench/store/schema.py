@@ -30,6 +30,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -105,7 +106,7 @@ class Packed(_Checked):
 
 def _also(table: Table, sql: str) -> None:
     """Carry out *sql* after *table* is made: an `Index` with a WHERE would import the dialects of all databases."""
-    event.listen(table, "after_create", lambda _, connection, **__: connection.exec_driver_sql(sql))
+    event.listen(table, "after_create", DDL(sql))  # type: ignore[no-untyped-call]
 
 
 meta = Table("meta", metadata, Column("name", String, primary_key=True), Column("value", String, nullable=False))

@@ -48,14 +48,36 @@ Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_sc
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
 
-def limits_of(measured: dispersion.Measured, noise: JudgeNoise | None) -> tuple[Limits | None, Limits | None]:
-    """(rerun, new_scenarios): low and high of each subject; None where it is not known."""
-    shown = not measured.run_effects.beyond
-    rerun, new_scenarios = (
-        None if scores is None else intervals(with_judges(scores, noise))
-        for scores in (dispersion.scores_rerun(measured), dispersion.scores_new_scenarios(measured))
+def all_limits(
+    asked: Sequence[tuple[dispersion.Measured, JudgeNoise | None]],
+) -> list[tuple[Limits | None, Limits | None]]:
+    """Of each score that is *asked* about (rerun, new_scenarios): low and high of each subject; None: not known.
+
+    All at once: on a small board one score takes as long as all of them.
+    """
+    both = (
+        _limits(
+            [
+                None if (scores := scores_of(measured)) is None else with_judges(scores, noise)
+                for measured, noise in asked
+            ]
+        )
+        for scores_of in (dispersion.scores_rerun, dispersion.scores_new_scenarios)
     )
-    return rerun if shown else None, None if new_scenarios is None else no_narrower(new_scenarios, rerun)
+    return [
+        (None if measured.run_effects.beyond else rerun, new_scenarios and no_narrower(new_scenarios, rerun))
+        for (measured, _), rerun, new_scenarios in zip(asked, *both, strict=True)
+    ]
+
+
+def _limits(every: Sequence[Scores | None]) -> list[Limits | None]:
+    """The intervals of *every* score that is known."""
+    known = [scores for scores in every if scores is not None]
+    if not known:
+        return [None] * len(every)
+    ends = np.cumsum([len(scores.mean) for scores in known[:-1]])
+    limits = zip(*(np.split(of, ends) for of in intervals(joined(known))), strict=True)
+    return [None if scores is None else next(limits) for scores in every]
 
 
 def all_differences(
