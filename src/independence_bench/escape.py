@@ -42,6 +42,8 @@ def label_text(label: str) -> str:
 
 def printable(text: str) -> str:
     """*text*; ValueError where it has characters that a terminal would obey or a reader not see."""
+    if _is_plain(text):
+        return text
     for c in text:
         if (c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cs", "Co")) or c in TURNING:
             raise ValueError(f"has the character U+{ord(c):04X} in it, which is invisible; delete it")
@@ -50,10 +52,15 @@ def printable(text: str) -> str:
 
 def one_line(text: str) -> str:
     """*text*; ValueError where `printable` says so, or where it would not stay on one line of a table."""
-    for c in printable(text):
+    for c in "" if _is_plain(text) else printable(text):
         if not (c.isprintable() or c in _JOINERS):
             raise ValueError(f"has the character U+{ord(c):04X} in it; write it on one line, in plain characters")
     return text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it is a line of ASCII, as nearly every name is: that need not be looked through one by one."""
+    return text.isascii() and text.isprintable()
 
 
 SHORTEST_SECRET = 6  # characters; what is shorter stands in every text
