@@ -35,7 +35,7 @@ from independence_bench.store.database import open_store
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "published-dataset" / "cache.tar.xz"
-FEW = ("google--gemini-3-flash", "google--gemma-3", "z-ai--glm-4.6", "qwen--qwen3-8b", "mistralai--mistral-small")
+FEW = ("google--gemini-3-flash", "qwen--qwen3-8b", "mistralai--mistral-small-3.2")
 JURY = "sim/judge@,judge-plain,embedded"
 
 # a word of an example -> what stands for it here

@@ -138,7 +138,7 @@ def test_whoever_draws_has_its_index_in_the_mean(seeds: int, within: float) -> N
     """The coin with other tosses; of the reasonable one four times as many, each with other preferences."""
     selves = [mean_index(f"reasonable-{number}", [number % DEALS + 1]) for number in range(1, 4 * seeds + 1)]
 
-    assert mean_index("coin", RUNS, range(seeds)) == pytest.approx(expected_index("coin", 0.0), abs=within)
+    assert mean_index("coin", RUNS[:seeds], range(seeds)) == pytest.approx(expected_index("coin", 0.0), abs=within)
     assert fmean(selves) == pytest.approx(expected_index("reasonable", 0.0), abs=within)
 
 
@@ -231,7 +231,7 @@ def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
 
     All branches of a stem begin with the same replies.
     """
-    for run in RUNS:
+    for run in RUNS[:2]:
         begun: dict[str, set[tuple[str, ...]]] = {}
         for scenario, said, read in conversations(name, run, 0):
             offer = scenario.offer_of(run)

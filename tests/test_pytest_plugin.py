@@ -16,6 +16,11 @@ import independence_bench
 from independence_bench.integrations.pytest_plugin import CROSSED, _of_persona, _of_protocol, is_called
 
 pytest_plugins = ["pytester"]
+# in a process of its own without other people's plugins: what they import takes longer than the tests
+ALONE = (
+    "-q",
+    *(word for name in ("hypothesispytest", "anyio", "pytest_cov", "xdist") for word in ("-p", f"no:{name}")),
+)
 
 
 @pytest.fixture
@@ -44,7 +49,7 @@ def test_a_test_asks_whether_a_model_holds(their_tests: pytest.Pytester) -> None
         """
     )
 
-    done = their_tests.runpytest_subprocess("-q")
+    done = their_tests.runpytest_subprocess(*ALONE)
 
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(["*sim:sim/slow-caver-2 held 0 of 4 in few; the first gave way at push 2*"])
@@ -102,7 +107,7 @@ def test_whoever_does_not_ask_imports_nothing(pytester: pytest.Pytester) -> None
         """
     )
 
-    pytester.runpytest_subprocess("-q").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*ALONE).assert_outcomes(passed=1)
 
 
 def test_pytest_is_no_dependency() -> None:

@@ -43,7 +43,7 @@ def test_a_word_that_gives_a_correction_away_is_found() -> None:
     assert one.index == two.index == pytest.approx(64)
     assert one.p < search.CHANCE
     assert one.policy.startswith("moves at: ")
-    apart = search.logistic(sight, lean, np.random.default_rng(0), 100, 2)
+    apart = search.logistic(sight, lean, np.random.default_rng(0), 40, 2)
     assert apart.index > 50
     assert apart.p < search.CHANCE
 

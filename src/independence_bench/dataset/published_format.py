@@ -24,7 +24,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from independence_bench.dataset.archive import File
 from independence_bench.escape import one_line
 from independence_bench.models.messages import Message, ToolCall, Usage
-from independence_bench.models.response import clean_text
+from independence_bench.models.response import LENIENT, clean_text
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.conversation import Line
 from independence_bench.protocol.definition import DELIVERIES, Delivery
@@ -390,7 +390,7 @@ def _spoken(message: Message) -> tuple[str, tuple[str, str]]:
     """(what the one call of *message* says, the names of the tool and of the argument)."""
     try:
         (call,) = message.tool_calls
-        ((argument, text),) = json.loads(call.arguments, strict=False).items()
+        ((argument, text),) = LENIENT.decode(call.arguments).items()
     except (ValueError, AttributeError, RecursionError):
         raise Foreign(NO_SUCH_CONVERSATION) from None
     if not isinstance(text, str):
