@@ -83,8 +83,13 @@ export default defineConfig(
         { selector: "CallExpression[callee.property.name='parseFromString']", message: RAW_HTML },
         { selector: "ImportDeclaration[source.value='rehype-raw']", message: RAW_HTML },
         {
-          selector: "JSXOpeningElement[name.name=/^(iframe|object|embed|base|form|img|script|style|link)$/]",
+          selector: "JSXOpeningElement[name.name=/^(iframe|object|embed|base|form|script|style|link)$/]",
           message: "This element could load or send something.",
+        },
+        {
+          selector:
+            "JSXOpeningElement[name.name='img']:not(:has(JSXAttribute[name.name='src'] TemplateElement:first-child[value.raw='data:image/png;base64,']))",
+          message: "An image has its bytes in its address: it could load something.",
         },
       ],
     },

@@ -77,10 +77,16 @@ function Monogram({ name }: { name: string }) {
 function Subject({ one, named }: { one: PersonaSubject; named: boolean }) {
   const { href } = usePage();
   const crossed = one.items.filter((item) => item.crossed);
+  const [answer = "", ...rest] = one.says.split("; ");
   return (
     <section aria-label="Answer" className="mt-5">
       {named ? <h2 className="mb-1 font-normal text-soft">{labelOf(one)}</h2> : null}
-      <p className={`text-2xl font-semibold ${crossed.length ? "text-bad" : ""}`}>{capitalized(one.says)}</p>
+      <p className={crossed.length ? "text-bad" : ""}>
+        <span className="text-2xl font-semibold">{capitalized(answer)}</span>
+        {rest.map((clause) => (
+          <span key={clause}>; {clause}</span>
+        ))}
+      </p>
       <div className="mt-3 grid gap-3 empty:hidden md:grid-cols-2">
         {crossed.map((item) => (
           <div key={item.stem} className="panel border-bad p-3">
