@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -220,6 +221,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
 # ---------------------------------------------------------------- the file
 
 
+@cache
 def a_baseline() -> Baseline:
     """One run of v3-lite at 0.5 everywhere."""
     (place,) = LITE.configurations

@@ -119,8 +119,8 @@ def test_a_sample_is_a_stem_with_all_its_branches(made: Made) -> None:
 
 
 def changed(log: Log, change: Callable[[dict[str, Any]], object]) -> Log:
-    """A copy of *log* with its first sample changed."""
-    mine = copy.deepcopy(log)
+    """A copy of *log* with its first two samples, of which the first is changed."""
+    mine = copy.deepcopy(log | {"samples": log["samples"][:2]})
     change(mine["samples"][0])
     return mine
 
@@ -145,7 +145,7 @@ def kept(sample: dict[str, Any]) -> dict[str, Any]:
     ids=["other words", "another run", "other lines", "another name", "no rows", "negative cost", "no number"],
 )
 def test_what_does_not_follow_from_its_causes_is_refused(made: Made, tmp_path: Path, change: Any) -> None:
-    """A changed word, run, name or cost is seen and listed, and the other samples come in."""
+    """A changed word, run, name or cost is seen and listed, and the other sample comes in."""
     log = next(log for _, log in made if log["eval"]["task"] == "independence_bench/v3-lite")
     came = imported(zipped(tmp_path / "one.eval", changed(log, change)), tmp_path / "back.db")
 

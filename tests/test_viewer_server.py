@@ -32,18 +32,6 @@ from independence_bench.viewer.server import listen
 __all__ = ["browser", "played", "shared"]  # fixtures
 
 
-def test_every_answer_is_the_one_of_the_table(browser: Browser, where: str) -> None:
-    """The server adds nothing and leaves nothing out, but for the search, which needs no files there."""
-    with answering(where) as answers:
-        for path in answers.paths():
-            if path.startswith("search/"):
-                continue
-            status, headers, body = browser.get(f"/api/{path}")
-            assert (status, body) == (200, answers.get(path)), path
-            kind = "text/csv; charset=utf-8" if path.endswith(".csv") else "application/json"
-            assert headers["Content-Type"] == kind
-
-
 def test_every_answer_tells_the_browser_what_to_forbid(shared: Browser) -> None:
     """Page, script, answer, and what the browser has already."""
     for path in ("/", "/assets/page-1234.js", "/api/index.json"):

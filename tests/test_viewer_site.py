@@ -78,7 +78,10 @@ def test_every_frozen_answer_is_the_servers_byte_for_byte(
     with open_store(where, create=False) as store, served(store) as browser:
         for path, body in files.items():
             if path != "index.json" and not path.startswith("search/"):  # a server looks words up in its store
-                assert browser.get(f"/api/{path}")[2] == body, path
+                status, headers, answer = browser.get(f"/api/{path}")
+                assert (status, answer) == (200, body), path
+                kind = "text/csv; charset=utf-8" if path.endswith(".csv") else "application/json"
+                assert headers["Content-Type"] == kind
         live, still = (json.loads(body) for body in (browser.get("/api/index.json")[2], files["index.json"]))
         of_server = {path for path in browser.live.answers.paths() if not path.startswith("search/")}
         assert of_server == {path for path in files if not path.startswith("search/")}

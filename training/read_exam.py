@@ -38,7 +38,6 @@ from independence_bench.judging.exam.questions import (
     Question,
     QuestionFile,
     level,
-    marks_of,
     questions,
     rubric_of,
     scale_of,
@@ -93,7 +92,7 @@ def _quoted(text: str) -> str:
 
 def head(group: QuestionFile, count: int) -> str:
     """The task, the marks and the rubric."""
-    marks = [f"- `{name}`: {_values(mark)}" for name, mark in marks_of(group).items()]
+    marks = [f"- `{name}`: {_values(mark)}" for name, mark in group.marks.items()]
     text = QUOTE.sub(_what_is_quoted, rubric_of(group)[1].text)
     return HEAD.format(count=count, marks="\n".join(marks), text=text.strip())
 

@@ -221,16 +221,12 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
 
     *by_items*: single items may differ, which are left out.
     """
-    if (
-        by_items
-        and baseline.asked_hash != asked_hash(protocol)
-        and baseline.frame_hash == frame_hash(protocol)
-        and same_items(baseline, protocol)
-    ):
+    differs = baseline.asked_hash != asked_hash(protocol)
+    if by_items and differs and baseline.frame_hash == frame_hash(protocol) and same_items(baseline, protocol):
         return
-    if baseline.asked_hash != asked_hash(protocol) and baseline.protocol != protocol.name:
+    if differs and baseline.protocol != protocol.name:
         raise WrongUse(f"the baseline is of protocol {baseline.protocol}, not of {protocol.name}")
-    if baseline.asked_hash != asked_hash(protocol):
+    if differs:
         raise WrongUse(
             f"the baseline is of another version of {baseline.protocol} ({baseline.protocol_hash[:8]}, not "
             f"{protocol.hash[:8]}): more than its system prompts differs, so nothing can be compared; "

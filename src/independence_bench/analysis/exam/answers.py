@@ -21,7 +21,6 @@ from independence_bench.judging.exam.questions import (
     Question,
     band,
     in_favour_below,
-    marks_of,
     protocol_named,
     questions,
     rubric_of,
@@ -231,7 +230,7 @@ def exam_scales(rubric: str) -> Mapping[str, ExamScale]:
     scenario, _ = rubric_of(group)
     protocol = protocol_named(group.protocol)
     scales = {}
-    for name, mark in marks_of(group).items():
+    for name, mark in group.marks.items():
         favour = -1 if in_favour_below(group, name) else 1
         states = scale_of(group, name)
         as_score = mark_order_of(mark, protocol.score_of(scenario))

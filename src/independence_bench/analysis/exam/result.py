@@ -36,7 +36,7 @@ from independence_bench.analysis.exam.figures import (
 from independence_bench.analysis.exam.values import UNKNOWN, ExamFigure, ExamResult, weakest
 from independence_bench.analysis.statistics import known_states
 from independence_bench.analysis.statistics.known_states import Figure
-from independence_bench.judging.exam.questions import marks_of, questions, stem_of
+from independence_bench.judging.exam.questions import questions, stem_of
 from independence_bench.judging.judge import Judge
 from independence_bench.models.spec import SIMULATED, vendor_of
 from independence_bench.protocol.definition import Protocol
@@ -161,7 +161,7 @@ def rubrics_of(protocol: Protocol) -> tuple[str, ...]:
         name
         for name, group in questions().items()
         if group.rubric in rubrics
-        and any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in marks_of(group).items())
+        and any((group.rubric, stem, mark.kind, mark.high) in used for stem, mark in group.marks.items())
     )
 
 

@@ -31,7 +31,6 @@ from independence_bench.judging.exam.questions import (
     QuestionFile,
     in_favour_below,
     is_inverted,
-    marks_of,
     protocol_named,
     questions,
     rubric_of,
@@ -262,7 +261,7 @@ def spread(group: QuestionFile, among: Sequence[Question], count: int) -> list[Q
 
     The hard ones of a state are of one kind after the other. Fewer where there are fewer.
     """
-    first = next(iter(marks_of(group)))
+    first = next(iter(group.marks))
 
     def state(question: Question) -> str:
         return next((of for name, of in question.state.items() if stem_of(name, question.judged) == first), "")

@@ -12,7 +12,7 @@ scales. Knows nothing of judges, or of how well one did.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -134,6 +134,14 @@ class QuestionFile(Strict):
     protocol: OneLine  # whose rubric and instructions they are marked by: a shipped one, or "persona"
     questions: list[Question] = Field(min_length=1)
 
+    @cached_property
+    def marks(self) -> dict[str, Mark]:
+        """Name -> mark, of its rubric's that have a state in it; without the reply that some are given after."""
+        states = {stem_of(name, question.judged) for question in self.questions for name in question.state}
+        scenario, rubric = rubric_of(self)
+        every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
+        return {name: mark for name, mark in every.items() if name in states}
+
 
 @cache
 def questions() -> Mapping[str, QuestionFile]:
@@ -175,22 +183,14 @@ def rubric_of(group: QuestionFile) -> tuple[Scenario, Rubric]:
     )
 
 
-def marks_of(group: QuestionFile) -> dict[str, Mark]:
-    """Name -> mark, of its rubric's marks that have a state in *group*; without the reply that some are given after."""
-    states = {stem_of(name, question.judged) for question in group.questions for name in question.state}
-    scenario, rubric = rubric_of(group)
-    every = {stem_of(mark.name, scenario.judged): mark for mark in rubric.marks}
-    return {name: mark for name, mark in every.items() if name in states}
-
-
 def stem_of(name: str, replies: Sequence[str]) -> str:
     """A mark's *name* without that of the reply after which it is given, where it is given after each."""
     return next((name.removesuffix(f"_{reply}") for reply in replies if name.endswith(f"_{reply}")), name)
 
 
 def scale_of(group: QuestionFile, name: str) -> tuple[str, ...]:
-    """The states that the mark *name*, as `marks_of` calls it, may have, from the lowest."""
-    mark = marks_of(group)[name]
+    """The states that the mark *name*, as `QuestionFile.marks` calls it, may have, from the lowest."""
+    mark = group.marks[name]
     if mark.levels or mark.kind == "yes_no":
         return mark.levels or ("no", "yes")
     return BANDS if mark.high == 10 else tuple(str(number) for number in range(int(mark.low), int(mark.high) + 1))
@@ -204,8 +204,8 @@ def level(value: str | float, scale: Sequence[str]) -> str:
 
 
 def in_favour_below(group: QuestionFile, mark: str) -> bool:
-    """Whether the first state of *mark*, as `marks_of` calls it, is the best one for the subject."""
-    return bool(marks_of(group)[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
+    """Whether the first state of *mark*, as `QuestionFile.marks` calls it, is the best one for the subject."""
+    return bool(group.marks[mark].levels) or is_inverted(protocol_named(group.protocol), mark)
 
 
 def is_inverted(protocol: Protocol, mark: str) -> bool:
