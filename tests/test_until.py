@@ -60,7 +60,7 @@ def answered(folder: Path) -> list[Entry]:
 
 
 def test_it_stops_when_each_interval_is_narrow_enough(folder: Path) -> None:
-    """The one that never moves needs two runs, the other one more; nothing is asked that no run needs, nor asked again."""
+    """Two runs for who never moves, more for the other; nothing is asked that no run needs, and nothing twice."""
     done = until(folder, "--until-width", "24")
 
     assert done.returncode == 0, done.stderr
