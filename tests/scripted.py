@@ -353,7 +353,8 @@ class Bench:
 
     def subject(self, model: str = "acme/one", endpoint: str = "scripted", **changes: Any) -> ChatModel:
         """A subject with the protocol's sampling."""
-        settings: dict[str, Any] = {"temperature": self.protocol.temperature, "max_tokens": self.protocol.max_tokens}
+        protocol = self.protocol
+        settings: dict[str, Any] = {"temperature": protocol.temperature, "max_tokens": protocol.max_tokens}
         return ChatModel(model, endpoint, **settings | changes)
 
     def judge(self, model: str = JUDGE, endpoint: str = "scripted", again: bool = False) -> ModelJudge:

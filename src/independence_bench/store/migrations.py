@@ -139,7 +139,7 @@ def upgrade(connection: Connection, shown: str, steps: Mapping[int, Migration] =
 
 def make_tables(connection: Connection) -> None:
     """Make the tables of the newest version, where another process has not made them just now."""
-    for statement in _statements(type(connection.dialect)):  # type: ignore[arg-type]
+    for statement in _statements(type(connection.dialect)):  # type: ignore[arg-type] # a class has a hash
         connection.exec_driver_sql(statement)
     if connection.execute(select(meta.c.value).where(meta.c.name == "version")).scalar() is None:
         connection.execute(insert(meta).values(name="version", value=str(VERSION)))
