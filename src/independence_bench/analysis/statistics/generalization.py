@@ -253,13 +253,14 @@ def holm(p_values: Floats, level: float = LEVEL) -> Bools:
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979, 65-70:
     from the smallest p-value on, the i-th of n is compared with (1 - level) / (n - i + 1), up to the first that is
-    larger. An empty array for none.
+    larger. Families are along the last axis; a NaN is none of their hypotheses. An empty array for none.
     """
-    order = np.argsort(p_values, kind="stable")
-    bounds = (1 - level) / np.arange(len(p_values), 0, -1)
-    passed = np.logical_and.accumulate(p_values[order] <= bounds)
-    rejected = np.zeros(len(p_values), dtype=np.bool_)
-    rejected[order] = passed
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    known = np.count_nonzero(~np.isnan(p_values), axis=-1, keepdims=True)
+    bounds = (1 - level) / np.maximum(known - np.arange(p_values.shape[-1]), 1)
+    passed = np.logical_and.accumulate(np.take_along_axis(p_values, order, axis=-1) <= bounds, axis=-1)
+    rejected = np.zeros(p_values.shape, dtype=np.bool_)
+    np.put_along_axis(rejected, order, passed, axis=-1)
     return rejected
 
 
