@@ -27,6 +27,7 @@ from independence_bench.analysis.statistics.dispersion import (
 from independence_bench.analysis.statistics.generalization import (
     Answers,
     PairDifferences,
+    ScoreDifferences,
     all_differences,
     limits_of,
     pairs_of,
@@ -319,29 +320,6 @@ def measure_board(
             unit = 100.0 if name == INDEX else 1.0
             measures[name] = Measure(measured, noise, unit * (1 - protocol.lowest), unit * protocol.lowest)
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreDifferences:
-    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over pairs."""
-
-    difference: Floats
-    rerun: PairDifferences | None  # as far as it is not NaN
-    new_scenarios: PairDifferences | None
-
-    def __getitem__(self, number: int) -> ScoreDifference:
-        """That of one of the pairs."""
-        rerun, new_scenarios = (_one_of(of, number) for of in (self.rerun, self.new_scenarios))
-        intervals = Uncertainty(rerun[0], new_scenarios[0])
-        seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
-        return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
-
-
-def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None, float | None, float | None]:
-    if every is None:
-        return None, None, None
-    low, high, seen, p = _known(np.array([of[number] for of in (*every.limits, every.seen, every.p)]))
-    return None if low is None or high is None else Interval(low, high), seen, p
 
 
 def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:

@@ -36,6 +36,7 @@ from independence_bench.report.table import (
 from independence_bench.report.terminal import stacked
 
 STANDS = "*"
+Pair = tuple[Row, Row]
 NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertainty of the difference is not known"
 
 
@@ -55,21 +56,15 @@ def statement(found: SubjectComparison, names: tuple[str, str] | None = None) ->
     """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
     parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
     parts += [quantity_title(one.quantity) for one in found.branches if one.stands]
-    same = len(found.scores.scores) if alike(found) else 0
-    rows = found.first, found.second
+    rows, same = (found.first, found.second), len(found.scores.scores) if alike(found) else 0
     return statement_of(found.board, rows, names or side_names(*rows), found.scores.index, parts, same)
 
 
 def statement_of(
-    board: Board,
-    rows: tuple[Row, Row],
-    names: tuple[str, str],
-    index: ScoreDifference | None,
-    parts: Sequence[str],
-    same: int,
+    board: Board, rows: Pair, names: tuple[str, str], index: ScoreDifference | None, parts: Sequence[str], same: int
 ) -> str:
-    """What can be said of how the indices of *rows* differ. *parts*: the titles of what the two differ in, as far as it
-    stands; *same*: of how many scores, where every one of them is the same in both; else 0.
+    """What can be said of how the indices of *rows* differ. *parts*: titles of what stands; *same*: how many scores
+    there are, where every one of them is the same in both, else 0.
     """
     for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
@@ -102,7 +97,7 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _seen(rows: tuple[Row, Row], index: ScoreDifference) -> str:
+def _seen(rows: Pair, index: ScoreDifference) -> str:
     """What would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is None:
         return (
