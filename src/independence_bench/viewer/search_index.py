@@ -289,8 +289,7 @@ def numbers_of(written: str) -> list[int]:
 
 def places(every: Sequence[array[int]]) -> Iterator[str]:
     """Of each word, found at document x PLACES + place in any order: each document's distance and behind it those of
-    its places, all with points, between documents commas: ``1.3.2,4.1`` is document 0, places 2 and 4; document 4, place
-    0.
+    its places, all with points, between documents commas. So ``1.3.2,4.1`` is document 0 at 2 and 4, document 4 at 0.
     """
     ends = np.cumsum([len(one) for one in every])
     of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
