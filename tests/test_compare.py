@@ -22,14 +22,17 @@ from independence_bench.analysis.compare_subjects import (
     Comparison,
     SubjectComparison,
     SubjectInConfigurations,
+    all_compared,
+    compare_beside,
     compare_in_configurations,
     compare_pairs,
     compare_two_configurations,
+    values_on,
 )
 from independence_bench.analysis.health import Health
-from independence_bench.analysis.statistics.generalization import standing_out
+from independence_bench.analysis.statistics.generalization import holm, standing_out
 from independence_bench.analysis.statistics.intervals import joined_limits
-from independence_bench.analysis.statistics.values import ScoreDifference
+from independence_bench.analysis.statistics.values import UNKNOWN, ScoreDifference
 from independence_bench.analysis.uncertainty import INDEX, measure_board
 from independence_bench.models.spec import ChatModel, Reasoning
 from independence_bench.protocol.definition import Configuration, Protocol
@@ -152,6 +155,32 @@ def test_one_beside_all_others_is_what_each_pair_says_alone_either_way_round() -
                 assert turned is not None
                 assert (-turned.high, -turned.low) == pytest.approx((rerun.low, rerun.high), rel=0, abs=1e-12)
                 assert score.difference == -back.scores.scores[key].difference
+
+
+def test_arrays_of_pairs_have_what_each_pair_says_alone() -> None:
+    """Numbers, what stands, and nothing where a mark is missing or somebody is incomplete."""
+    board, every = simulated(), all_compared(V2)
+    part = played(V2, 0.5, 2, 5)
+    del part[1][V2.configurations[0], V2.scenarios[0].id]
+    board = replace(board, incomplete=(row_of(V2, "acme/part", part),))
+    values = {one.subject.hash: [values_on(board, one).get(key, np.nan) for key in every] for one in board.rows}
+
+    for row in board.rows:
+        others = [one for one in board.rows if one is not row]
+        apart, indices = compare_beside(board, row, others, {of: np.array(all_) for of, all_ in values.items()})
+        for n, alone in enumerate(compare_pairs(board, [(row, one) for one in others])):
+            assert indices[n] == alone.scores.index
+            for place, key in enumerate(every):
+                score = alone.scores.scores.get(key)
+                sure = score.apart.uncertainty if score and score.apart else UNKNOWN
+                ends = [(of[0][n, place], of[1][n, place]) for of in (apart.rerun, apart.new_scenarios)]
+                told = [None if np.isnan(low) else (low, high) for low, high in ends]
+                assert told == [of and (of.low, of.high) for of in (sure.rerun, sure.new_scenarios)]
+                stands = [bool(of[n, place]) for of in (apart.stands, apart.stands_new_scenarios)]
+                assert stands == [bool(score and score.stands), bool(score and score.stands_new_scenarios)]
+    assert apart.stands.shape == (4, len(every))
+    nobody, none = compare_beside(board, board.rows[-1], [], {of: np.array(all_) for of, all_ in values.items()})
+    assert (nobody.first.shape, none) == ((0, len(every)), [])
 
 
 def test_a_difference_is_the_second_minus_the_first_with_the_boards_interval() -> None:
@@ -310,6 +339,8 @@ def test_holm_by_hand_skips_what_is_not_known() -> None:
     assert standing_out([0.04, None, 0.016, 0.03]) == [False, None, True, False]
     assert standing_out([None]) == [None]
     assert standing_out([]) == []
+    by_rows = holm(np.array([[0.04, np.nan, 0.016, 0.03], [0.01, 0.011, 0.02, 0.5], [np.nan] * 4]))
+    assert by_rows.tolist() == [[False, False, True, False], [True, True, True, False], [False] * 4]
 
 
 @pytest.mark.parametrize("width", [80, 200])

@@ -233,11 +233,33 @@ def test_two_subjects_are_compared_flipped_scenarios_first(answers: Answers) -> 
     assert other["says"].startswith("iris is ahead on this test")
     values = {row["subject"]["id"]: row["index"]["value"] for row in board["rows"]}
     assert other["apart"]["points"][0] == pytest.approx(values[ids["mirror"]] - values[ids["iris"]], abs=0.001)
-    assert other["apart"]["rerun"][0]["low"] <= other["apart"]["points"][0] <= other["apart"]["rerun"][0]["high"]
+    low, high = (other["apart"]["rerun"][end][0] for end in ("low", "high"))
+    assert low <= other["apart"]["points"][0] <= high
     flipped = [compared["compared"][place] for place in other["apart"]["flipped"]]
     assert {"scenario": "erosion", "dimension": "resistance"} in flipped
     assert not set(other["apart"]["flipped"]) & set(other["apart"]["order"])
-    assert len(compared["others"]) == 2
+
+
+def test_each_two_are_compared_in_the_file_of_the_one_that_comes_first(answers: Answers) -> None:
+    """So a site has each pair once; the page turns it round as a server does for the other one first."""
+    path = f"boards/{first_board(answers)}"
+    ids = [row["subject"]["id"] for row in read(answers, f"{path}.json")["rows"]]
+    files = [read(answers, f"{path}/compare/{one}.json") for one in ids]
+
+    assert [[of["subject"] for of in file["others"]] for file in files] == [ids[n + 1 :] for n in range(len(ids))]
+    lines = [answers.get(f"{path}/compare/{one}.csv").count(b"\n") - 1 for one in ids]
+    assert lines == [lines[-2] * (len(ids) - 1 - n) for n in range(len(ids))]
+    for file in files:
+        for other in file["others"]:
+            back = read(answers, f"{path}/compare/{other['subject']}/{file['subject']}.json")
+            ((found,), apart) = back["others"], other["apart"]
+            assert (back["values"], found["values"]) == (other["values"], file["values"])
+            assert found["apart"]["points"] == [None if one is None else -one for one in apart["points"]]
+            for kind in ("rerun", "new_scenarios"):
+                ends = apart[kind] and [None if one is None else -one for one in apart[kind]["high"]]
+                assert (found["apart"][kind] and found["apart"][kind]["low"]) == ends
+            same = ("why", "flipped", "order", "stand", "stand_new_scenarios")
+            assert [found["apart"][name] for name in same] == [apart[name] for name in same]
 
 
 def test_what_stands_is_what_stands_in_the_terminal(bench: Callable[..., Bench], where: str) -> None:

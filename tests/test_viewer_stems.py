@@ -131,8 +131,9 @@ def test_two_subjects_are_compared_branch_by_branch(answers: Answers) -> None:
     """The second minus the first, with intervals as texts; of who has no view there is nothing to compare."""
     board = lite(answers)
     ids = {name: of_subject(board, name)["subject"]["id"] for name in SUBJECTS}
-    page = read(answers, f"boards/{board['board']['id']}/compare/{ids['rock']}.json")
-    others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in page["others"]}
+    path = f"boards/{board['board']['id']}/compare/{ids['rock']}"
+    beside = [read(answers, f"{path}/{ids[name]}.json")["others"][0] for name in ("bayesian", "evader")]
+    others = {one["subject"]: {of["quantity"]: of for of in one["branches"]} for one in beside}
 
     found = others[ids["bayesian"]]
     assert [*found] == [*SHOWN]

@@ -55,7 +55,7 @@ def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path
         places = {(what["scenario"], what["dimension"]): n for n, what in enumerate(told["compared"])}
         index = places[None, None]
         assert one["apart"]["points"][index] == pytest.approx(own["index"]["difference"], abs=0.001)
-        assert one["apart"]["rerun"][index]["low"] == pytest.approx(own["index"]["interval"]["rerun"]["low"], abs=0.001)
+        assert one["apart"]["rerun"]["low"][index] == pytest.approx(own["index"]["interval"]["rerun"]["low"], abs=0.001)
         for pair in (*own["dimensions"], *own["scenarios"]):
             n = places[pair["scenario"], pair["dimension"]]
             assert (one["before"][n], one["now"][n]) == pytest.approx((pair["first"], pair["second"]), abs=0.001)

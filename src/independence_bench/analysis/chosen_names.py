@@ -194,12 +194,11 @@ def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
 def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
     """What was *heard* -> (label of the model that read it, what it read); the newest question first, then by label."""
     judges = registry.stored_judges(connection)
-    there = [one for one in results.judgement_rows(connection, QUESTIONS) if one.reason is None]
+    there = [one for one in results.judgement_rows(connection, QUESTIONS, heard) if one.reason is None]
     there.sort(key=lambda one: (QUESTIONS.index(one.rubric_hash), judges[one.judge_hash], one.judge_hash))
     chosen: dict[str, str] = {}
     for one in there:
-        if one.heard_hash in heard:
-            chosen.setdefault(one.heard_hash, one.key)
+        chosen.setdefault(one.heard_hash, one.key)
     found = results.find_judgements(connection, list(chosen.values())) if chosen else {}
     return {of: (judges[found[key].judge_hash], reading_in(found[key].reasoning)) for of, key in chosen.items()}
 

@@ -27,9 +27,9 @@ from independence_bench.analysis.branch_values import BranchDifference, branch_d
 from independence_bench.analysis.compare_settings import change_between, order_of
 from independence_bench.analysis.statistics import intervals
 from independence_bench.analysis.statistics.dispersion import scores_rerun
-from independence_bench.analysis.statistics.generalization import standing_out
+from independence_bench.analysis.statistics.generalization import holm, standing_out
 from independence_bench.analysis.statistics.shared_effects import with_judges
-from independence_bench.analysis.statistics.values import Interval, ScoreDifference, Uncertainty
+from independence_bench.analysis.statistics.values import Bools, Floats, Interval, ScoreDifference, Uncertainty
 from independence_bench.analysis.uncertainty import INDEX, SCENARIO_DEGREES, BoardUncertainty, Compared
 from independence_bench.protocol.definition import Configuration, Dimension, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, SubjectScore, counted_marks
@@ -82,20 +82,13 @@ class Comparison:
 
 
 def comparison_of(
-    protocol: Protocol,
-    sides: Sequence[Values],
-    known: Known,
-    why_no_interval: Sequence[str] = (),
-    kinds: Sequence[Sequence[Compared]] = (),
+    protocol: Protocol, sides: Sequence[Values], known: Known, why_no_interval: Sequence[str] = ()
 ) -> Comparison:
-    """The second of two *sides* minus the first in everything; what one of them has no mark of is left out.
-
-    *kinds*: `kinds_compared` of *protocol*, where it is at hand.
-    """
+    """The second of two *sides* minus the first in everything; what one of them has no mark of is left out."""
     first, second = sides
     dimensions = {dimension.name: dimension for dimension in protocol.dimensions}
     found: dict[Compared, ScorePair] = {}
-    for kind in kinds or kinds_compared(protocol):
+    for kind in kinds_compared(protocol):
         sizes = {key: -abs(round(second[key] - first[key], 9)) for key in kind if key in first and key in second}
         group = sorted(sizes, key=sizes.__getitem__)
         # significant among all of them, by each question: nine true zeros would often include one
@@ -194,16 +187,9 @@ def values_on(board: Board, row: Row) -> Values:
     return values_of(board.protocol, board.configurations, row.score, row.marks)
 
 
-def compare_pairs(
-    board: Board, pairs: Sequence[tuple[Row, Row]], values: Mapping[str, Values] | None = None
-) -> list[SubjectComparison]:
-    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects.
-
-    *values*: of the rows, by their subjects' hashes, as `values_on` has them; None: not known yet.
-    """
+def compare_pairs(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[SubjectComparison]:
+    """Each of *pairs*, which are rows of *board*; what varies is measured once, over all of its ranked subjects."""
     uncertainty = board.uncertainty
-    if values is None:
-        values = {row.subject.hash: values_on(board, row) for pair in pairs for row in pair}
     numbers = {row.subject.hash: number for number, row in enumerate(board.measured)}
     ranked = [pair for pair in pairs if all(row.subject.hash in numbers for row in pair)]
     known: dict[tuple[str, str], Known] = {}
@@ -211,27 +197,83 @@ def compare_pairs(
         hashes = [(first.subject.hash, second.subject.hash) for first, second in ranked]
         of_numbers = known_differences(uncertainty, [(numbers[one], numbers[other]) for one, other in hashes])
         known = dict(zip(hashes, of_numbers, strict=True))
-    of_board = () if uncertainty is None else uncertainty.why_no_interval()
-    kinds, is_ranked = kinds_compared(board.protocol), {row.subject.hash for row in board.ranked}
     found = []
-    for first, second in pairs:
-        why_no_interval = tuple(
-            f"no interval: {row.label} has stems that are not scored"
-            if row.subject.hash in is_ranked
-            else f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
-            for row in (first, second)
-            if row.subject.hash not in numbers
-        )
-        if uncertainty is None:
-            why_no_interval = ()
-        elif not why_no_interval:
-            why_no_interval = of_board
-        both = first.subject.hash, second.subject.hash
-        sides = [values[one] for one in both]
-        scores = comparison_of(board.protocol, sides, known.get(both, {}), why_no_interval, kinds)
-        of_branches = branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
-        found.append(SubjectComparison(board, first, second, scores, of_branches))
+    for (first, second), reasons in zip(pairs, why_no_intervals(board, pairs), strict=True):
+        sides, both = [values_on(board, row) for row in (first, second)], (first.subject.hash, second.subject.hash)
+        scores = comparison_of(board.protocol, sides, known.get(both, {}), reasons)
+        found.append(SubjectComparison(board, first, second, scores, branches_apart(first, second)))
     return found
+
+
+def why_no_intervals(board: Board, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[str, ...]]:
+    """Of each of *pairs*, rows of *board*, why intervals are missing, a sentence each."""
+    if board.uncertainty is None:
+        return [()] * len(pairs)
+    measured, ranked = ({row.subject.hash for row in rows} for rows in (board.measured, board.ranked))
+    of_board = board.uncertainty.why_no_interval()
+    return [
+        tuple(
+            f"no interval: {row.label} has stems that are not scored"
+            if row.subject.hash in ranked
+            else f"no interval: {row.label} is incomplete, and only ranked subjects are compared"
+            for row in pair
+            if row.subject.hash not in measured
+        )
+        or of_board
+        for pair in pairs
+    ]
+
+
+def branches_apart(first: Row, second: Row) -> tuple[BranchDifference, ...]:
+    """What differs branch by branch; () without stems."""
+    return branch_differences(first.branches, second.branches) if first.branches and second.branches else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """Pairs of sides in all that is compared: arrays [pairs, compared], in points of 100; NaN: not known."""
+
+    first: Floats
+    second: Floats
+    rerun: intervals.Limits  # low and high of the second minus the first
+    new_scenarios: intervals.Limits
+    stands: Bools  # as in `ScorePair`
+    stands_new_scenarios: Bools
+
+    @property
+    def sizes(self) -> Floats:
+        """How large each difference is, by which they are ordered: what is equal but for rounding is."""
+        return np.asarray(np.abs(np.round(self.second - self.first, 9)))
+
+
+def compare_beside(
+    board: Board, row: Row, others: Sequence[Row], values: Mapping[str, Floats]
+) -> tuple[Beside, list[ScoreDifference | None]]:
+    """*others* beside *row*, all of *board*, as `compare_pairs` has them but in arrays; and how their indices differ.
+
+    *values*: what each has of `all_compared`, by its subject's hash.
+    """
+    first = np.repeat(values[row.subject.hash][None], len(others), axis=0)
+    second = np.array([values[one.subject.hash] for one in others]).reshape(first.shape)
+    ends_and_p = np.full((2, 3, *first.shape), np.nan)  # [question, (low, high, p), others, compared]
+    indices: list[ScoreDifference | None] = [None] * len(others)
+    numbers = {one.subject.hash: number for number, one in enumerate(board.measured)}
+    ranked = [place for place, one in enumerate(others) if {one.subject.hash, row.subject.hash} <= numbers.keys()]
+    if board.uncertainty is not None and ranked:
+        theirs = [numbers[others[place].subject.hash] for place in ranked]
+        every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked))
+        for column, key in enumerate(all_compared(board.protocol)):
+            for question, of in enumerate((every[key].rerun, every[key].new_scenarios) if key in every else ()):
+                if of is not None:
+                    ends_and_p[question, :, ranked, column] = np.transpose([*of.limits, of.p])
+        for number, place in enumerate(ranked):
+            indices[place] = every[INDEX_ITSELF][number]
+    ends_and_p[:, :, np.isnan(second - first)] = np.nan
+    stands, over_all = np.zeros((2, *first.shape), dtype=np.bool_), 1 + len(board.protocol.dimensions)
+    for kind in (slice(1, over_all), slice(over_all, None)):  # the index is one question by itself
+        stands[:, :, kind] = holm(ends_and_p[:, 2, :, kind])
+    rerun, new_scenarios = ((low, high) for low, high, _ in ends_and_p)
+    return Beside(first, second, rerun, new_scenarios, *stands), indices
 
 
 # ---------------------------------------------------------------- one subject in two configurations

@@ -26,6 +26,8 @@ from independence_bench.analysis.statistics.dispersion import (
 )
 from independence_bench.analysis.statistics.generalization import (
     Answers,
+    PairDifferences,
+    ScoreDifferences,
     all_differences,
     limits_of,
     pairs_of,
@@ -169,13 +171,13 @@ class BoardUncertainty:
 
     def differences(
         self, first: Sequence[int], second: Sequence[int], level: float = LEVEL
-    ) -> dict[Compared, list[ScoreDifference]]:
+    ) -> dict[Compared, ScoreDifferences]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100.
 
-        Who asks about one subject and all others, asks so about every subject: then every pair is worked out, once.
+        Who asks about one subject and several others, asks so about every subject: then every pair is worked out, once.
         """
         one, other, number = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp), len(self.shares)
-        if level == LEVEL and len(one) == number - 1 and 2 < number <= MOST_KEPT:
+        if level == LEVEL and len(one) > 1 and number <= MOST_KEPT:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
             answers = self._answers(one, other, level)
@@ -320,24 +322,17 @@ def measure_board(
     return BoardUncertainty(protocol, configurations, shares, measures, max(len(by_judge), 1), of_order)
 
 
-def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> list[ScoreDifference]:
-    columns: list[list[tuple[Interval | None, float | None, float | None]]] = []
-    for answer in both:
+def _in_pairs(score: Measure, both: Answers, one: Numbers, other: Numbers) -> ScoreDifferences:
+    reach = score.unit + score.low  # no two scores are farther apart
+
+    def scaled(answer: PairDifferences | None) -> PairDifferences | None:
         if answer is None:
-            columns.append([(None, None, None)] * len(one))
-            continue
-        reach = score.unit + score.low  # no two scores are farther apart
-        limits = _in_unit(answer.limits, score.unit, 0.0, (-reach, reach))
-        parts = limits, _known(answer.seen * score.unit), _known(answer.p)
-        columns.append(list(zip(*parts, strict=True)))
+            return None
+        low, high = (np.clip(limit * score.unit + 0.0, -reach, reach) for limit in answer.limits)  # no -0.0
+        return PairDifferences((low, high), answer.seen * score.unit, answer.p)
+
     mean = score.measured.mean
-    apart = (mean[one] - mean[other]) * score.unit
-    return [
-        ScoreDifference(
-            difference, Uncertainty(rerun[0], new_scenarios[0]), rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
-        )
-        for difference, rerun, new_scenarios in zip(apart.tolist(), *columns, strict=True)
-    ]
+    return ScoreDifferences((mean[one] - mean[other]) * score.unit, *map(scaled, both))
 
 
 def designs(protocol: Protocol, configurations: Sequence[Configuration]) -> dict[str, Design]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.board import Row
+from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.compare_subjects import ScorePair, SubjectComparison
 from independence_bench.analysis.compare_versions import VersionChange, VersionComparison, WordChange
 from independence_bench.analysis.health import numbers
@@ -36,13 +36,14 @@ from independence_bench.report.table import (
 from independence_bench.report.terminal import stacked
 
 STANDS = "*"
+Pair = tuple[Row, Row]
 NO_INTERVALS = "Intervals are computed under our own rules only, so the uncertainty of the difference is not known"
 
 
-def side_names(found: SubjectComparison) -> tuple[str, str]:
+def side_names(first: Row, second: Row) -> tuple[str, str]:
     """How the two are called in sentences and tables: their labels without what these have in common."""
-    first, second = short_names([found.first.label, found.second.label])
-    return first, second
+    one, other = short_names([first.label, second.label])
+    return one, other
 
 
 def alike(found: SubjectComparison) -> bool:
@@ -53,27 +54,37 @@ def alike(found: SubjectComparison) -> bool:
 
 def statement(found: SubjectComparison, names: tuple[str, str] | None = None) -> str:
     """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
-    first, second, index = found.first, found.second, found.scores.index
-    names = names or side_names(found)
-    for name, row in zip(names, (first, second), strict=True):
+    parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
+    parts += [quantity_title(one.quantity) for one in found.branches if one.stands]
+    rows, same = (found.first, found.second), len(found.scores.scores) if alike(found) else 0
+    return statement_of(found.board, rows, names or side_names(*rows), found.scores.index, parts, same)
+
+
+def statement_of(
+    board: Board, rows: Pair, names: tuple[str, str], index: ScoreDifference | None, parts: Sequence[str], same: int
+) -> str:
+    """What can be said of how the indices of *rows* differ. *parts*: titles of what stands; *same*: how many scores
+    there are, where every one of them is the same in both, else 0.
+    """
+    for name, row in zip(names, rows, strict=True):
         if row.score.index is None:
             some = row.excluded is None and 0 < len(row.whole) < len(row.runs)
             whole = f"; of its {len(row.runs)} runs {len(row.whole)} have all marks (--whole-runs)" if some else ""
             return f"{name} is incomplete, so there is no difference of the index{whole}."
-    if found.board.uncertainty is None:
+    if board.uncertainty is None:
         return f"{NO_INTERVALS}."
     if index is None or index.uncertainty.rerun is index.uncertainty.new_scenarios is None:
         return "The uncertainty of the difference is not known."
-    if alike(found):
-        return (
-            f"{names[0]} and {names[1]} are the same in all {len(found.scores.scores)} scores: {_seen(found, index)}."
-        )
+    if same:
+        return f"{names[0]} and {names[1]} are the same in all {same} scores: {_seen(rows, index)}."
     ahead = names[index.difference > 0]
     rerun, new_scenarios = (told_apart(one) for one in (index.uncertainty.rerun, index.uncertainty.new_scenarios))
+    if not rerun and not (rerun is None and new_scenarios):
+        by, but = (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
+        on = " on this test" if index.seen_rerun is not None else ""
+        return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(rows, index)}.{but}"
     if rerun is None:
-        return f"{ahead} would be ahead on another test like it." if new_scenarios else _untold(found, index, names)
-    if not rerun:
-        return _untold(found, index, names)
+        return f"{ahead} would be ahead on another test like it."
     if new_scenarios is None:
         return f"{ahead} is ahead on this test; nothing can be said about another test like it."
     if new_scenarios:
@@ -86,23 +97,14 @@ def told_apart(interval: Interval | None) -> bool | None:
     return None if interval is None else interval.low > 0 or interval.high < 0
 
 
-def _untold(found: SubjectComparison, index: ScoreDifference, names: tuple[str, str]) -> str:
-    """With what would have been seen, and in what the two differ nevertheless."""
-    parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
-    parts += [quantity_title(one.quantity) for one in found.branches if one.stands]
-    by, but = (" by their indices", f" They differ in {', '.join(parts)}.") if parts else ("", "")
-    on = " on this test" if index.seen_rerun is not None else ""
-    return f"{names[0]} and {names[1]} cannot be told apart{by}{on}: {_seen(found, index)}.{but}"
-
-
-def _seen(found: SubjectComparison, index: ScoreDifference) -> str:
+def _seen(rows: Pair, index: ScoreDifference) -> str:
     """What would have been seen: on this test, else where none has two runs on another like it."""
     if index.seen_rerun is None:
         return (
             f"a true difference of {index.seen_new_scenarios or 0:.1f} points is detected in 80 of 100 tests like this "
             "one, and a smaller one less often"
         )
-    one, other = found.first.score.runs, found.second.score.runs
+    one, other = (row.score.runs for row in rows)
     runs = f"{one} and {other} runs" if one != other else f"{one} runs each" if one > 1 else "single runs"
     return (
         f"{runs} detect a true difference of {index.seen_rerun:.1f} points in 80 of 100 repetitions, and a smaller one "
@@ -115,7 +117,7 @@ def _seen(found: SubjectComparison, index: ScoreDifference) -> str:
 
 def paired_view(found: SubjectComparison) -> Iterator[Block]:
     """The two subjects, what can be said of them, and their differences, the largest first."""
-    names = side_names(found)
+    names = side_names(found.first, found.second)
     yield from _sides_view(found, names, label_text(found.board.protocol_name))
     yield Note(("\n", Prose(statement(found)), "\n"), "bold")
     yield from _differences_view(found, names)
@@ -260,7 +262,7 @@ def paired_values(found: SubjectComparison) -> dict[str, Any]:
         "judges_in_intervals": judges_in_intervals(board),
         "a": side(found.first),
         "b": side(found.second),
-        "names": side_names(found),
+        "names": side_names(found.first, found.second),
         "statement": statement(found),
         "index": found.scores.index,
         "no_intervals_because": found.scores.why_no_interval,

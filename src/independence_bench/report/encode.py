@@ -43,7 +43,7 @@ from independence_bench.report.keys import KEYS
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
-FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n"
+FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 
 Cell = str | float | int | bool | None
 Worded = str | None | list["Worded"] | dict[str, "Worded"]
@@ -350,11 +350,13 @@ def _cell(value: Cell) -> str | float | int:
         return _rounded(value)
     if isinstance(value, str):
         text = value.replace("\x00", "\ufffd")
-        return f"'{text}" if text.lstrip(" \u3000").startswith(tuple(FORMULA)) else text
+        return f"'{text}" if text.lstrip(" \u3000").startswith(FORMULA) else text
     return value
 
 
 def _rounded(number: float) -> float:
+    if number.is_integer() and abs(number) < 10**DIGITS:  # most marks are, and have no more digits
+        return number
     return float(f"{number:.{DIGITS}g}")
 
 
@@ -366,7 +368,7 @@ def _plain(value: Any, form: Form | None = None) -> Any:
         return value
     if isinstance(value, tuple | list):
         return [one if type(one) in AS_IT_IS else _plain(one, form) for one in value]
-    if isinstance(value, Mapping):
+    if not hasattr(value, "__dataclass_fields__") and isinstance(value, Mapping):  # to ask so takes long
         return {str(name): one if type(one) in AS_IT_IS else _plain(one, form) for name, one in value.items()}
     shape: Any = type(value)
     if text := AS_TEXT.get(shape):

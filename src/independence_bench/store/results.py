@@ -300,11 +300,15 @@ def judges_aside(connection: Connection) -> set[str]:
     return set(connection.execute(wanted).scalars())
 
 
-def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
-    """Every judgement by the given rubric hashes, without its reasoning."""
+def judgement_rows(
+    connection: Connection, rubrics: Collection[str], heard: Collection[str] | None = None
+) -> list[Judgement]:
+    """Every judgement by the given rubric hashes, without its reasoning; with *heard*, of those conversations alone."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    return [_judgement(row) for row in connection.execute(wanted.execution_options(yield_per=BATCH))]
+    wanted = wanted.execution_options(yield_per=BATCH)
+    parts = [wanted] if heard is None else [wanted.where(judgements.c.heard_hash.in_(one)) for one in in_chunks(heard)]
+    return [_judgement(row) for part in parts for row in connection.execute(part)]
 
 
 def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:

@@ -9,21 +9,27 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import combinations
 
+import numpy as np
+
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.branch_values import BranchDifference
 from independence_bench.analysis.compare_subjects import (
-    INDEX_ITSELF,
+    Beside,
     Comparison,
     SubjectScores,
     Values,
     all_compared,
-    compare_pairs,
+    branches_apart,
+    compare_beside,
     compare_two_configurations,
     values_on,
+    why_no_intervals,
 )
-from independence_bench.analysis.statistics.values import Interval
+from independence_bench.analysis.statistics.intervals import Limits
+from independence_bench.analysis.statistics.values import UNKNOWN, Floats
 from independence_bench.analysis.uncertainty import Compared
-from independence_bench.report.compare_view import side_names, statement
+from independence_bench.report.branches_view import quantity_title
+from independence_bench.report.compare_view import side_names, statement_of
 from independence_bench.report.encode import Cell, Rounded, csv_bytes, minus
 from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
@@ -38,12 +44,12 @@ Texts = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class WordedInterval:
-    """Two ends of a 95% interval, in the unit of what it belongs to."""
+class WordedIntervals:
+    """95% intervals, in the unit and the order of what they belong to; null: not known."""
 
-    low: Rounded
-    high: Rounded
-    shown: str  # both, as text
+    low: tuple[Rounded | None, ...]
+    high: tuple[Rounded | None, ...]
+    shown: tuple[str | None, ...]  # both ends, as text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ class Differences:
 
     points: tuple[Rounded | None, ...]  # null: one of the two has no mark of it
     shown: tuple[str | None, ...]  # the same, as text
-    rerun: tuple[WordedInterval | None, ...]  # of the differences: were the same scenarios played again
-    new_scenarios: tuple[WordedInterval | None, ...]  # of the index and the dimensions: were other scenarios asked
+    rerun: WordedIntervals | None  # of the differences: were the same scenarios played again; null: none is known
+    new_scenarios: WordedIntervals | None  # of the index and the dimensions: were other scenarios asked
     why: str | None  # why intervals are missing; null: nothing is missing, or it is not known
     flipped: tuple[int, ...]  # places in *compared*: one of the two is above 50 and the other below; largest first
     order: tuple[int, ...]  # places of every other dimension in a scenario that both have, largest difference first
@@ -86,8 +92,9 @@ class ComparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonsAnswer:
-    """`api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board.
+    """`api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board.
 
+    So each two are in one file, and stand in it once; turned round, the numbers have the other sign.
     `compare/<subject>/<other>.json`: beside that one alone, which a board of any size has soon.
     """
 
@@ -138,30 +145,36 @@ def comparisons_answer(
     """`api/boards/<board>/compare/<subject>.json`; with *other*, beside that one alone."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    beside = [one for one in board.rows if one is not row] if other is None else [catalog.row(board, other)]
+    beside = board.rows[board.rows.index(row) + 1 :] if other is None else [catalog.row(board, other)]
     compared = all_compared(board.protocol)
     sides = {
         one.subject.hash: catalog.kept(("values", entry.id, one.subject.hash), partial(_side, board, one, compared))
         for one in (row, *beside)
     }
-    why = fragments.why_no_interval(board)
+    apart, indices = compare_beside(board, row, beside, {of: side[0] for of, side in sides.items()})
+    reasons = why_no_intervals(board, [(row, one) for one in beside])
+    of_board = fragments.why_no_interval(board)
+    differences = differences_of(compared, apart, [of_board or "; ".join(one) or None for one in reasons])
     others = []
-    for pair in compare_pairs(board, [(row, one) for one in beside], {of: side[0] for of, side in sides.items()}):
-        second = pair.second
-        unknown = "; ".join(pair.scores.why_no_interval) or None
-        apart = differences_of(compared, pair.scores, why or unknown)
-        named = subject_id(second.subject), second.label, side_names(pair), statement(pair)
-        theirs = sides[second.subject.hash][1:]
-        others.append(ComparedSubject(*named, *theirs, apart, pair.branches))
+    for one, index, sizes, of in zip(beside, indices, apart.sizes, differences, strict=True):
+        branches, names = branches_apart(row, one), side_names(row, one)
+        stand = [place for place in of.stand if compared[place][0] is None]
+        stand.sort(key=lambda place: (-sizes[place], compared[place]))
+        parts = [board.protocol.dimensions[place - 1].title for place in stand]
+        parts += [quantity_title(branch.quantity) for branch in branches if branch.stands]
+        known = sizes[~np.isnan(sizes)]
+        same = 0 if known.any() or any(round(branch.difference, 9) for branch in branches) else len(known)
+        says = statement_of(board, (row, one), names, index, parts, same)
+        shown = sides[one.subject.hash][1:]
+        others.append(ComparedSubject(subject_id(one.subject), one.label, names, says, *shown, of, branches))
     asked = (catalog.version, entry.id, subject, row.label)
-    mine = sides[row.subject.hash][1:]
-    return ComparisonsAnswer(*asked, places(compared), *mine, tuple(others))
+    return ComparisonsAnswer(*asked, places(compared), *sides[row.subject.hash][1:], tuple(others))
 
 
-def _side(board: Board, row: Row, compared: Sequence[Compared]) -> tuple[Values, Numbers, Texts]:
+def _side(board: Board, row: Row, compared: Sequence[Compared]) -> tuple[Floats, Numbers, Texts]:
     """What a row has, and the same as it is sent."""
-    values = values_on(board, row)
-    return values, *values_shown(compared, values)
+    values = in_order(compared, values_on(board, row))
+    return values, *values_shown(values)
 
 
 def comparisons_table(answer: ComparisonsAnswer) -> bytes:
@@ -184,15 +197,14 @@ def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> 
     compared = all_compared(entry.weighed)
 
     def with_other(one: SubjectScores, other: SubjectScores) -> OtherConfiguration:
-        pair = compare_two_configurations(one, other)
-        apart = differences_of(compared, pair, "; ".join(pair.why_no_interval) or None)
+        apart = differences_in(compared, compare_two_configurations(one, other))
         return OtherConfiguration(str(other.place.configuration), apart)
 
     configurations = tuple(
         InConfiguration(
             str(one.place.configuration),
             board_id(entry.edition, one.place.board.configurations, entry.judge, entry.rules, entry.weights),
-            *values_shown(compared, one.values),
+            *values_shown(in_order(compared, one.values)),
             tuple(with_other(one, other) for other in found.placed if other is not one),
         )
         for one in found.placed
@@ -222,46 +234,68 @@ def score_lines(
 ) -> Iterator[list[Cell]]:
     """Of all that is *compared*: scenario, score, both values, their difference, and the ends of its interval."""
     for place, score in enumerate(compared):
-        ends = apart.rerun[place]
-        interval = (None, None) if ends is None else (ends.low, ends.high)
+        interval = (None, None) if apart.rerun is None else (apart.rerun.low[place], apart.rerun.high[place])
         numbers = (first[place], second[place], apart.points[place], *interval)
         yield [score.scenario, score.dimension or "index", *numbers]
 
 
-def differences_of(compared: Sequence[Compared], pair: Comparison, why: str | None) -> Differences:
+def differences_in(compared: Sequence[Compared], pair: Comparison) -> Differences:
     """The second minus the first of all that is *compared*."""
-    there = {place: pair.scores[key] for place, key in enumerate(compared) if key in pair.scores}
-    in_scenarios = [place for place, score in there.items() if score.scenario is not None]
-    in_scenarios.sort(key=lambda place: -abs(round(there[place].difference, 9)))
-    flipped = [n for n in in_scenarios if (there[n].first - HALF) * (there[n].second - HALF) < 0]
-    scores = [pair.scores.get(key) for key in compared]
-    points = [None if one is None else one.difference for one in scores]
-    sure = [None if one is None or one.apart is None else one.apart.uncertainty for one in scores]
+    numbers = np.full((8, 1, len(compared)), np.nan)
+    for place, score in ((place, pair.scores[key]) for place, key in enumerate(compared) if key in pair.scores):
+        sure = score.apart.uncertainty if score.apart else UNKNOWN
+        ends = (end for of in (sure.rerun, sure.new_scenarios) for end in ((of.low, of.high) if of else [np.nan] * 2))
+        stands = score.stands or False, score.stands_new_scenarios or False
+        numbers[:, 0, place] = [score.first, score.second, *ends, *stands]
+    first, second, low, high, new_low, new_high, *stand = numbers
+    apart = Beside(first, second, (low, high), (new_low, new_high), *(one == 1 for one in stand))
+    return differences_of(compared, apart, ["; ".join(pair.why_no_interval) or None])[0]
+
+
+def differences_of(
+    compared: Sequence[Compared], apart: Beside, why_no_interval: Sequence[str | None]
+) -> list[Differences]:
+    """Of each pair, the second minus the first of all that is *compared*."""
     over_all = sum(scenario is None for scenario, _ in compared)  # they come first
-    return Differences(
-        points=_short(points),
-        shown=_texts(compared, points, signed),
-        rerun=_worded(compared, [None if one is None else one.rerun for one in sure]),
-        new_scenarios=_worded(
-            compared[:over_all], [None if one is None else one.new_scenarios for one in sure[:over_all]]
-        ),
-        why=why,
-        flipped=tuple(flipped),
-        order=tuple(n for n in in_scenarios if n not in flipped),
-        stand=tuple(place for place, score in there.items() if score.stands),
-        stand_new_scenarios=tuple(place for place, score in there.items() if score.stands_new_scenarios),
-    )
+    points, sizes = apart.second - apart.first, apart.sizes[:, over_all:]
+    flipped = (apart.first - HALF) * (apart.second - HALF) < 0
+    order = over_all + np.argsort(-sizes, axis=1, kind="stable")  # what one of the two lacks is last
+    number = np.count_nonzero(~np.isnan(sizes), axis=1)
+    found = []
+    for pair, (numbers, texts, rerun, new_scenarios, why) in enumerate(
+        zip(
+            _short(points),
+            _texts(points, signed),
+            _worded(apart.rerun),
+            _worded((apart.new_scenarios[0][:, :over_all], apart.new_scenarios[1][:, :over_all])),
+            why_no_interval,
+            strict=True,
+        )
+    ):
+        in_scenarios = order[pair, : number[pair]]
+        turned = flipped[pair, in_scenarios]
+        lists = in_scenarios[turned], in_scenarios[~turned]
+        stand = (np.flatnonzero(of[pair]) for of in (apart.stands, apart.stands_new_scenarios))
+        found.append(
+            Differences(
+                numbers, texts, rerun, new_scenarios, why, *(tuple(places.tolist()) for places in (*lists, *stand))
+            )
+        )
+    return found
 
 
-def _worded(compared: Sequence[Compared], intervals: Sequence[Interval | None]) -> tuple[WordedInterval | None, ...]:
-    """The *intervals* of what is *compared*, with their texts, as `format.from_to` writes them."""
-    low = [None if ends is None else ends.low for ends in intervals]
-    high = [None if ends is None else ends.high for ends in intervals]
-    texts = _texts(compared, low, signed), _texts(compared, high, signed)
-    return tuple(
-        None if one is None or other is None else WordedInterval(one, other, f"{from_} to {to}")
-        for one, other, from_, to in zip(_short(low), _short(high), *texts, strict=True)
-    )
+def _worded(ends: Limits) -> list[WordedIntervals | None]:
+    """Intervals with their texts, as `format.from_to` writes them."""
+    low, high = ends
+    numbers_and_texts = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
+    return [
+        None
+        if all(end is None for end in low)
+        else WordedIntervals(
+            low, high, tuple([None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)])
+        )
+        for low, high, from_, to in zip(*numbers_and_texts, strict=True)
+    ]
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
@@ -272,26 +306,29 @@ def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
     )
 
 
-def values_shown(compared: Sequence[Compared], values: Values) -> tuple[Numbers, Texts]:
-    """A subject's values in the order of *compared*, as numbers and as text."""
-    mine = [values.get(one) for one in compared]
-    return _short(mine), _texts(compared, mine, number)
+def in_order(compared: Sequence[Compared], values: Values) -> Floats:
+    """A subject's values in the order of *compared*."""
+    return np.array([values.get(one, np.nan) for one in compared])
 
 
-def _texts(compared: Sequence[Compared], values: Sequence[float | None], text: Callable[[float, int], str]) -> Texts:
-    """Each value as text, with one decimal of the index and none of what it is made of."""
-    return tuple(
-        None if value is None else minus(text(value, 1)) if one == INDEX_ITSELF else _whole(text, round(value))
-        for one, value in zip(compared, values, strict=True)
-    )
+def values_shown(values: Floats) -> tuple[Numbers, Texts]:
+    """Those values as numbers and as text."""
+    return _short(values[None])[0], _texts(values[None], number)[0]
+
+
+def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
+    """Each row of *values* as text, with one decimal of the index, which is first, and none of what it is made of."""
+    whole = ([None if one != one else _whole(text, one) for one in row] for row in np.rint(values[:, 1:]).tolist())
+    indices = (None if one != one else minus(text(one, 1)) for one in values[:, 0].tolist())
+    return [(index, *row) for index, row in zip(indices, whole, strict=True)]
 
 
 @cache
-def _whole(text: Callable[[float, int], str], value: int) -> str:
+def _whole(text: Callable[[float, int], str], value: float) -> str:
     """There are few whole numbers, and most of what is compared is shown as one."""
     return minus(text(value, 0))
 
 
-def _short(numbers: Sequence[float | None]) -> Numbers:
-    """Rounded: a file has as many of them as there are subjects and scenarios."""
-    return tuple(None if one is None else round(one, DECIMALS) for one in numbers)
+def _short(values: Floats) -> list[Numbers]:
+    """Each row of *values*, rounded: a file has as many of them as there are subjects and scenarios."""
+    return [tuple([None if one != one else round(one, DECIMALS) for one in row]) for row in values.tolist()]

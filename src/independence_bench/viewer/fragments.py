@@ -240,13 +240,12 @@ def _bibtex(text: str) -> str:
 
 def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
     """What is known of a subject."""
-    return copied(
-        SubjectFacts,
-        subject,
-        id=subject_id(subject),
-        label=catalog.labels.get(subject.hash, subject.label),
-        family=vendor_of(subject.model),
-    )
+
+    def made() -> SubjectFacts:
+        label = catalog.labels.get(subject.hash, subject.label)
+        return copied(SubjectFacts, subject, id=subject_id(subject), label=label, family=vendor_of(subject.model))
+
+    return catalog.kept(("subject", subject.hash), made)
 
 
 def role_of(stored: StoredTranscript) -> Branch | None:

@@ -11,9 +11,10 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Literal, TypeVar
 
+import numpy as np
 from numpy import base_repr
 from sqlalchemy import Connection
 
@@ -30,6 +31,7 @@ BLOCK = 100  # documents in a file
 BATCH = 400  # transcripts whose reasoning is read at once
 APART = 4  # places between two texts of one document, so that no phrase runs from one into the other
 PLACES = 1 << 32  # more than a document has
+TOGETHER = 1000  # words whose places are written at once
 COVERS: Mapping[SearchOf, str] = {
     "said": "What the models said in every transcript, with their private notes and their reasoning. What the person "
     "says and what is put into a model's mouth are the same in every transcript of a scenario; the page Methods has "
@@ -252,12 +254,13 @@ def _shards(postings: Mapping[str, array[int]]) -> Iterator[SearchWords]:
     """The words in the order in which JavaScript compares them, a file's worth at a time."""
     words: dict[str, str] = {}
     size = 0
-    for word in sorted(postings, key=lambda word: word.encode("utf-16-be", "replace")):
-        words[word] = places(divmod(one, PLACES) for one in sorted(postings[word]))
-        size += len(word) + len(words[word])
-        if size >= SHARD:
-            yield SearchWords(words)
-            words, size = {}, 0
+    for some in _batches(sorted(postings, key=lambda word: word.encode("utf-16-be", "replace")), TOGETHER):
+        for word, written in zip(some, places([postings[word] for word in some]), strict=True):
+            words[word] = written
+            size += len(word) + len(written)
+            if size >= SHARD:
+                yield SearchWords(words)
+                words, size = {}, 0
     if words:
         yield SearchWords(words)
 
@@ -271,11 +274,12 @@ def _batches(items: Iterable[A], size: int) -> Iterator[list[A]]:
 # ---------------------------------------------------------------- rising numbers as short text
 
 _SHORT = [base_repr(number, 36).lower() for number in range(1 << 12)]
+_BEHIND = [f".{number}" for number in _SHORT]
 
 
-def distances(numbers: Sequence[int], between: str = ",") -> str:
+def distances(numbers: Sequence[int]) -> str:
     """*numbers*, rising, each as its distance from the one before it (the first one from -1), in base 36."""
-    return between.join([base36(after - before) for before, after in pairwise((-1, *numbers))])
+    return ",".join([base36(after - before) for before, after in pairwise((-1, *numbers))])
 
 
 def numbers_of(written: str) -> list[int]:
@@ -283,16 +287,24 @@ def numbers_of(written: str) -> list[int]:
     return [number - 1 for number in accumulate(int(one, 36) for one in written.split(",") if one)]
 
 
-def places(found: Iterable[tuple[int, int]]) -> str:
-    """(document, place in it), rising: a document's distance and behind it those of its places, all with points.
-
-    Documents are told apart by commas: ``1.3.2,4.1`` is document 0 at places 2 and 4, and document 4 at place 0.
+def places(every: Sequence[array[int]]) -> Iterator[str]:
+    """Of each word, found at document x PLACES + place in any order: each document's distance and behind it those of
+    its places, all with points, between documents commas. So ``1.3.2,4.1`` is document 0 at 2 and 4, document 4 at 0.
     """
-    written, last = [], -1
-    for document, group in groupby(found, lambda one: one[0]):
-        written.append(f"{base36(document - last)}.{distances([place for _, place in group], '.')}")
-        last = document
-    return ",".join(written)
+    ends = np.cumsum([len(one) for one in every])
+    of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
+    found = np.concatenate([np.frombuffer(one, dtype=np.uint64).astype(np.int64) for one in every])
+    document, place = np.divmod(found[np.lexsort((found, of_word))], PLACES)
+    of_other = np.diff(of_word, prepend=-1) != 0  # than the one before it
+    first = of_other | (np.diff(document, prepend=-1) != 0)
+    apart = np.where(first, place + 1, np.diff(place, prepend=0))
+    written = [_BEHIND[one] if one < len(_BEHIND) else f".{base36(one)}" for one in apart.tolist()]
+    at = np.flatnonzero(first)
+    documents = np.where(of_other[at], document[at] + 1, np.diff(document[at], prepend=0))
+    for number, distance in zip(at.tolist(), documents.tolist(), strict=True):
+        written[number] = f",{base36(distance)}{written[number]}"
+    for begin, end in pairwise((0, *ends.tolist())):
+        yield "".join(written[begin:end])[1:]
 
 
 def base36(number: int) -> str:

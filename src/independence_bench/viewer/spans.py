@@ -152,25 +152,25 @@ def shared(first: str, second: str) -> list[Run]:
     """
     one = list(_WORD.finditer(first[:LONGEST]))
     other = list(_WORD.finditer(second[:LONGEST]))
-    said, words = [word[0].casefold() for word in one], [word[0].casefold() for word in other]
+    # a word that is in no other place ends each text
+    said, words = ([*(word[0].casefold() for word in of), *ends] for of, ends in ((one, "."), (other, ",")))
     begins: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place in range(len(said) - FEWEST + 1):
-        begins[tuple(said[place : place + FEWEST])].append(place)
+    for place, begin in enumerate(zip(said, said[1:], said[2:], strict=False)):
+        begins[begin].append(place)
     runs = []
     at = 0
-    while at <= len(words) - FEWEST:
-        places = begins.get(tuple(words[at : at + FEWEST]), ())[:PLACES]
-        size, place = max(((_length(said, place, words, at), -place) for place in places), default=(0, 0))
+    while at <= len(other) - FEWEST:
+        size, longest = 0, 0
+        for place in begins.get((words[at], words[at + 1], words[at + 2]), ())[:PLACES]:
+            # a longer run has the word that ends the longest one so far, too
+            if place + size < len(said) and said[place + size] == words[at + size]:
+                length = FEWEST
+                while said[place + length] == words[at + length]:
+                    length += 1
+                if length > size:
+                    size, longest = length, place
         if size:
-            last, end = one[-place + size - 1], other[at + size - 1]
-            runs.append((one[-place].start(), last.end(), other[at].start(), end.end()))
+            last, end = one[longest + size - 1], other[at + size - 1]
+            runs.append((one[longest].start(), last.end(), other[at].start(), end.end()))
         at += size or 1
     return runs
-
-
-def _length(one: Sequence[str], at: int, other: Sequence[str], place: int) -> int:
-    """How many words are the same from *at* and *place* on."""
-    size = 0
-    while at + size < len(one) and place + size < len(other) and one[at + size] == other[place + size]:
-        size += 1
-    return size

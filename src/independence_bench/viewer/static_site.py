@@ -32,6 +32,7 @@ CONVERSATION = "transcripts/"
 # Bytes of answers in a pack, of which a sixth or so is left; a reader opens one conversation here and one there, as a
 # search finds them, and each file of its index by itself
 PACK, PACKS_OF = 800_000, {"transcripts": 180_000, "raw": 180_000, "search": 12_000}
+LEVEL = 4  # of compression: half the time of 6, and packs are a tenth larger
 PLAIN = ".nojekyll"  # or GitHub Pages would leave out what it takes for its own
 
 Tell = Callable[[int, int], None]  # files written, files in all
@@ -106,7 +107,7 @@ def _write(answers: Answers, page: Page | None, folder: Path, tell: Tell) -> int
 
 
 def _compressed(body: bytes) -> bytes:
-    return gzip.compress(body, 6, mtime=0)  # without a time: the same store gives the same files
+    return gzip.compress(body, LEVEL, mtime=0)  # without a time: the same store gives the same files
 
 
 def _lines(answers: Answers, paths: Sequence[str], tell: Tell) -> Iterator[tuple[str, bytes]]:

@@ -124,12 +124,12 @@ def _subject(compared: Sequence[Compared], one: VersionComparison, id_: str, lab
     for values, row in ((before, found.first), (now, found.second)):
         if row.score.index is not None:
             values[INDEX_ITSELF] = row.score.index
-    apart = compare.differences_of(compared, found.scores, "; ".join(found.scores.why_no_interval) or None)
+    apart = compare.differences_in(compared, found.scores)
     return ByVersions(
         id_,
         label,
-        *compare.values_shown(compared, before),
-        *compare.values_shown(compared, now),
+        *compare.values_shown(compare.in_order(compared, before)),
+        *compare.values_shown(compare.in_order(compared, now)),
         apart,
         version_statement(one),
         what_settles(one) or None,

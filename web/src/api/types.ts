@@ -902,7 +902,7 @@ export interface Body {
   readonly raw: string; // "": nothing came, or nothing was kept
 }
 
-/** `api/boards/<board>/compare/<subject>.json`: one subject beside every other one of the board. */
+/** `api/boards/<board>/compare/<subject>.json`: one subject beside each one that comes after it on the board. */
 export interface Comparisons {
   readonly version: string;
   readonly board: string;
@@ -936,9 +936,9 @@ export interface ComparedSubject {
 export interface Differences {
   readonly points: readonly (number | null)[]; // null: one of the two has no mark of it
   readonly shown: readonly (string | null)[]; // the same, as text
-  readonly rerun: readonly (WordedInterval | null)[]; // of the differences: were the same scenarios played again
-  /** of the index and the dimensions: were other scenarios asked */
-  readonly new_scenarios: readonly (WordedInterval | null)[];
+  /** of the differences: were the same scenarios played again; null: none is known */
+  readonly rerun: WordedIntervals | null;
+  readonly new_scenarios: WordedIntervals | null; // of the index and the dimensions: were other scenarios asked
   readonly why: string | null; // why intervals are missing; null: nothing is missing, or it is not known
   /** places in *compared*: one of the two is above 50 and the other below; largest first */
   readonly flipped: readonly number[];
@@ -949,11 +949,11 @@ export interface Differences {
   readonly stand_new_scenarios: readonly number[]; // of the dimensions, were other scenarios asked
 }
 
-/** Two ends of a 95% interval, in the unit of what it belongs to. */
-export interface WordedInterval {
-  readonly low: number;
-  readonly high: number;
-  readonly shown: string; // both, as text
+/** 95% intervals, in the unit and the order of what they belong to; null: not known. */
+export interface WordedIntervals {
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+  readonly shown: readonly (string | null)[]; // both ends, as text
 }
 
 /** `api/settings/<series>/<subject>.json`: one subject in each configuration that it has marks in. */

@@ -29,10 +29,20 @@ from independence_bench.analysis.statistics.intervals import (
     no_narrower,
     p_near,
     p_values,
+    shared_degrees,
     smallest_seen,
+    t_quantile,
 )
 from independence_bench.analysis.statistics.shared_effects import JudgeNoise, pairs_with_judges, with_judges
-from independence_bench.analysis.statistics.values import Bools, Floats, Numbers, Standing
+from independence_bench.analysis.statistics.values import (
+    Bools,
+    Floats,
+    Interval,
+    Numbers,
+    ScoreDifference,
+    Standing,
+    Uncertainty,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +52,30 @@ class PairDifferences:
     limits: Limits
     seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
     p: Floats  # at which 0 would be on the edge of the interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreDifferences:
+    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over pairs."""
+
+    difference: Floats
+    rerun: PairDifferences | None  # as far as it is not NaN
+    new_scenarios: PairDifferences | None
+
+    def __getitem__(self, number: int) -> ScoreDifference:
+        """That of one of the pairs."""
+        rerun, new_scenarios = (_one_of(of, number) for of in (self.rerun, self.new_scenarios))
+        intervals = Uncertainty(rerun[0], new_scenarios[0])
+        seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
+        return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
+
+
+def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None, float | None, float | None]:
+    if every is None:
+        return None, None, None
+    numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]
+    low, high, seen, p = (None if one != one else one for one in numbers)
+    return None if low is None or high is None else Interval(low, high), seen, p
 
 
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios
@@ -101,7 +135,8 @@ def _differences(
         one, other = map(joined, zip(*pairs, strict=True))
         degrees = np.repeat([more[place] for place in places], len(one.mean) // len(places))
         p_value = np.minimum(p_values(one, other, degrees) * ((1 - LEVEL) / (1 - level)), 1.0)
-        columns = *differences(one, other, level), smallest_seen(one, other, level), p_value
+        critical = t_quantile(level, shared_degrees(one, other))
+        columns = *differences(one, other, level, critical), smallest_seen(one, other, level, critical), p_value
         for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
             of_scores[place] = PairDifferences((low, high), seen, p)
     return of_scores
@@ -268,13 +303,14 @@ def holm(p_values: Floats, level: float = LEVEL) -> Bools:
 
     S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979, 65-70:
     from the smallest p-value on, the i-th of n is compared with (1 - level) / (n - i + 1), up to the first that is
-    larger. An empty array for none.
+    larger. Families are along the last axis; a NaN is none of their hypotheses. An empty array for none.
     """
-    order = np.argsort(p_values, kind="stable")
-    bounds = (1 - level) / np.arange(len(p_values), 0, -1)
-    passed = np.logical_and.accumulate(p_values[order] <= bounds)
-    rejected = np.zeros(len(p_values), dtype=np.bool_)
-    rejected[order] = passed
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    known = np.count_nonzero(~np.isnan(p_values), axis=-1, keepdims=True)
+    bounds = (1 - level) / np.maximum(known - np.arange(p_values.shape[-1]), 1)
+    passed = np.logical_and.accumulate(np.take_along_axis(p_values, order, axis=-1) <= bounds, axis=-1)
+    rejected = np.zeros(p_values.shape, dtype=np.bool_)
+    np.put_along_axis(rejected, order, passed, axis=-1)
     return rejected
 
 

@@ -70,21 +70,10 @@ def drawn_dispersion(
     """(believed_away + away) / (believed_room + room): what squares were measured, as a share of the room they have.
 
     Drawn towards what is believed beforehand, the more the less room was measured: empirical Bayes after G. K. Smyth
-    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3). `contrast_limits` takes it, over
+    (Statistical Applications in Genetics and Molecular Biology 3, 2004, article 3). `score_limits` takes it, over
     the number of independent parts of a mean.
     """
     return np.asarray((believed_away + away) / (believed_room + room))
-
-
-def contrast_limits(
-    weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
-) -> tuple[Floats, Floats]:
-    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by `joined_limits`.
-
-    With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for two proportions
-    (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
-    """
-    return joined_limits(weights, means, *score_limits(means, dispersion, critical))
 
 
 def joined_limits(weights: Floats, estimates: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -168,12 +157,14 @@ def intervals(scores: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
-def differences(first: Scores, second: Scores, level: float = LEVEL) -> tuple[Floats, Floats]:
+def differences(first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None) -> Limits:
     """Low and high of *first* minus *second* at *level*, in [-1, 1]; the two are independent of one another.
 
     Square-and-add, as in `joined_limits`: low = d - sqrt((a - low_a)^2 + (high_b - b)^2), high likewise.
+    *critical*: the quantile of their `shared_degrees`, where it is at hand.
     """
-    low, high = _difference_limits(first, second, t_quantile(level, _shared_degrees(first, second)))
+    critical = t_quantile(level, shared_degrees(first, second)) if critical is None else critical
+    low, high = _difference_limits(first, second, critical)
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
 
 
@@ -215,7 +206,7 @@ def p_near(first: Scores, second: Scores, more: float, bound: float) -> tuple[Bo
 
 
 def _tail_degrees(first: Scores, second: Scores, more: float | Floats) -> Floats:
-    degrees = _shared_degrees(first, second)
+    degrees = shared_degrees(first, second)
     return np.maximum(degrees + more, np.minimum(degrees, LEAST_DEGREES))
 
 
@@ -226,15 +217,15 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
     return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & (first.mean != second.mean))
 
 
-def smallest_seen(first: Scores, second: Scores, level: float = LEVEL) -> Floats:
+def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None) -> Floats:
     """The smallest true difference that would be told from none in a share `POWER` of repetitions, in [0, 1].
 
     (t at *level* + t at `POWER`) x standard error of the difference: what the design can do, not its result
     (e.g. M. Bland, An Introduction to Medical Statistics, 2015, chapter 18). The variance is that at the middles of
-    the two intervals, because at an end itself nothing seems to vary.
+    the two intervals, because at an end itself nothing seems to vary. *critical*: as in `differences`.
     """
-    degrees = _shared_degrees(first, second)
-    critical = t_quantile(level, degrees)
+    degrees = shared_degrees(first, second)
+    critical = t_quantile(level, degrees) if critical is None else critical
     limits = [score_limits(side.mean, side.dispersion, critical) for side in (first, second)]
     middle = np.mean(limits, axis=(0, 1))
     variance = (first.dispersion + second.dispersion) * middle * (1 - middle) + first.added + second.added
@@ -259,7 +250,7 @@ def _difference_limits(first: Scores, second: Scores, critical: Floats) -> tuple
     return gap - np.sqrt(below_a**2 + above_b**2 + added), gap + np.sqrt(above_a**2 + below_b**2 + added)
 
 
-def _shared_degrees(first: Scores, second: Scores) -> Floats:
+def shared_degrees(first: Scores, second: Scores) -> Floats:
     """Each side counts by the squares of its distances to its limits, which at an end are not 0 as its variance is.
 
     What both sides have from one estimate counts as one: a dispersion that they share, and what the judges, who are
@@ -293,17 +284,18 @@ _NEAR = 3e-4  # a step that leaves its cube to be gone
 _TINY = 1e-300
 
 
-def tail(distance: float | Floats, degrees: float | Floats) -> Floats:
+def tail(distance: float | Floats, degrees: float | Floats, ratios: Floats | None = None) -> Floats:
     """The chance of being *distance* or farther from 0, on either side, by Student's t: a two-sided p-value, in [0, 1].
 
-    Arrays are broadcast; *distance* is finite, *degrees* > 0.
+    Arrays are broadcast; *distance* is finite, *degrees* > 0. *ratios*: `_gamma_ratio` of half of each, if at hand.
     """
     t, df = np.broadcast_arrays(np.abs(np.asarray(distance, np.float64)), np.asarray(degrees, np.float64))
     near = df > FEW + FAR * t * t
-    outside = np.empty(t.shape)
-    for which, method in ((near, _near_normal), (~near, _fraction)):
-        if which.any():
-            outside[which] = method(t[which], df[which])
+    outside, far = np.empty(t.shape), ~near
+    if near.any():
+        outside[near] = _near_normal(t[near], df[near])
+    if far.any():
+        outside[far] = _fraction(t[far], df[far], _gamma_ratio(df[far] / 2) if ratios is None else ratios[far])
     return outside
 
 
@@ -314,25 +306,28 @@ def quantile(share: float | Floats, degrees: float | Floats) -> Floats:
     the distance, a curve that falls and is concave.
     """
     below, df = np.broadcast_arrays(np.asarray(share, np.float64), np.asarray(degrees, np.float64))
+    shape, below, df = df.shape, below.ravel(), df.ravel()
     outside = 2 * np.minimum(below, 1 - below)
-    z = np.array([-NormalDist().inv_cdf(half) for half in outside.ravel() / 2]).reshape(outside.shape)
+    halves, which = np.unique(outside / 2, return_inverse=True)
+    z = np.array([-NormalDist().inv_cdf(half) for half in halves])[which]
     # Cornish and Fisher's first two terms; at the middle the logarithm would have no start
     square = z * z
     t = z * (1 + (square + 1) / (4 * df) + ((5 * square + 16) * square + 3) / (96 * df * df))
-    t = np.maximum(t, 1e-9)
-    going = np.full(t.shape, True)  # each for itself: a number must not depend on what is asked with it
+    t, ratios = np.maximum(t, 1e-9), _gamma_ratio(df / 2)
+    at = np.arange(len(t))  # those that are not there yet, each for itself: a number must not depend on the others
     for _ in range(_STEPS):
-        left = tail(t, df)
-        logarithm = _gamma_ratio(df / 2) - (df + 1) / 2 * np.log1p(t * t / df)
-        slope = -2 * t * (np.exp(logarithm) / np.sqrt(df * np.pi)) / left  # the density at t in brackets
-        bend = slope * (1 - (df + 1) * t * t / (df + t * t) - slope)
-        newton = -np.log(left / outside) / slope
-        step = np.where(going, newton / (1 + np.clip(newton * bend / (2 * slope), -0.5, 0.5)), 0.0)
-        t = t * np.exp(np.minimum(step, 50.0))
-        going &= np.abs(step) >= _NEAR
-        if not going.any():
+        now, of, ratio = t[at], df[at], ratios[at]
+        left = tail(now, of, ratio)
+        logarithm = ratio - (of + 1) / 2 * np.log1p(now * now / of)
+        slope = -2 * now * (np.exp(logarithm) / np.sqrt(of * np.pi)) / left  # the density at t in brackets
+        bend = slope * (1 - (of + 1) * now * now / (of + now * now) - slope)
+        newton = -np.log(left / outside[at]) / slope
+        step = newton / (1 + np.clip(newton * bend / (2 * slope), -0.5, 0.5))
+        t[at] = now * np.exp(np.minimum(step, 50.0))
+        at = at[np.abs(step) >= _NEAR]
+        if not len(at):
             break
-    return np.where(outside == 1, 0.0, np.where(below < 0.5, -t, t))
+    return np.where(outside == 1, 0.0, np.where(below < 0.5, -t, t)).reshape(shape)
 
 
 def _gamma_ratio(a: Floats) -> Floats:
@@ -342,11 +337,12 @@ def _gamma_ratio(a: Floats) -> Floats:
     """
     whole = np.maximum(a, _SERIES)
     series = np.log(whole) / 2 - 1 / (8 * whole) + 1 / (192 * whole**3) - 1 / (640 * whole**5)
-    exact = [math.lgamma(x + 0.5) - math.lgamma(x) for x in np.minimum(a, _SERIES).ravel()]
-    return np.where(a > _SERIES, series, np.array(exact).reshape(a.shape))
+    exact, small = np.zeros(a.shape), a <= _SERIES
+    exact[small] = [math.lgamma(x + 0.5) - math.lgamma(x) for x in a[small].tolist()]
+    return np.where(small, exact, series)
 
 
-def _fraction(t: Floats, degrees: Floats) -> Floats:
+def _fraction(t: Floats, degrees: Floats, ratio: Floats) -> Floats:
     """The tail as the incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2).
 
     DLMF 8.17.22's continued fraction, on the side where it converges soon; I_x(a, b) = 1 - I_(1-x)(b, a) for the other.
@@ -360,7 +356,7 @@ def _fraction(t: Floats, degrees: Floats) -> Floats:
     # 1 / (a B(a, b)) x^a (1 - x)^b, the same on both sides but for its first factor
     with np.errstate(divide="ignore"):
         powers = np.log(square) / 2 - (degrees + 1) / 2 * np.log1p(square)
-    front = np.exp(_gamma_ratio(degrees / 2) + powers) / (a * math.sqrt(math.pi))
+    front = np.exp(ratio + powers) / (a * math.sqrt(math.pi))
     part = front * _lentz(a, b, at)
     return np.where(turned, 1 - part, part)
 

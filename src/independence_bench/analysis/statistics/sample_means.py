@@ -39,9 +39,9 @@ from independence_bench.analysis.statistics.intervals import (
     LEVEL,
     POWER,
     Limits,
-    contrast_limits,
     drawn_dispersion,
     edge,
+    joined_limits,
     quantile,
     score_limits,
     t_quantile,
@@ -266,7 +266,7 @@ def effect_interval(scores: Floats, weights: Sequence[float]) -> Interval | None
 
         dispersion = variance of the contrast / sum over k of weight[k]^2 x mean[k] x (1 - mean[k])
 
-    drawn towards `BELIEVED_EFFECT`, and the limits are `intervals.contrast_limits`.
+    drawn towards `BELIEVED_EFFECT`, and the limits are `contrast_limits`.
 
     None for fewer than `FEWEST_PAIRED` subjects.
     """
@@ -317,3 +317,14 @@ def apart_interval(first: float, one: Interval | None, second: float, other: Int
     difference = second - first
     below, above = hypot(second - other.low, one.high - first), hypot(other.high - second, first - one.low)
     return Interval(difference - below, difference + above)
+
+
+def contrast_limits(
+    weights: Floats, means: Floats, dispersion: float | Floats, critical: float | Floats
+) -> tuple[Floats, Floats]:
+    """Low and high of the sum of weight x mean over the first axis: each mean's `score_limits`, by `joined_limits`.
+
+    With weights 1 and -1 and the dispersion of the difference this is R. G. Newcombe's interval for two proportions
+    (Statistics in Medicine 17, 1998, 873-890, method 10), for paired data.
+    """
+    return joined_limits(weights, means, *score_limits(means, dispersion, critical))

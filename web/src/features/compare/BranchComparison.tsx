@@ -1,18 +1,19 @@
-import type { BoardRow, BranchDifference, BranchStatistics, ComparedSubject } from "../../api/types";
+import type { BoardRow, BranchDifference, BranchStatistics } from "../../api/types";
 import { DataTable, shownColumn, WithInterval, type Column } from "../../components/tables";
 import { FoldCurves, MOST_CURVES, type Curve } from "../../components/FoldCurves";
 import { besideFigures, branchFigures, branchTitle, type FigureKind } from "../../lib/branches";
 import { SideName, SignificanceMark } from "./Comparison";
+import type { Pair } from "./pairs";
 import { Label } from "../../components/labels";
 
 interface Props {
   rows: readonly BoardRow[]; // the two, and whoever else is picked
-  compared: ComparedSubject;
+  pair: Pair;
 }
 
 /** Of a board of stems: what the two did in the branches, side by side, and their curves. */
-export function BranchComparison({ rows, compared }: Props) {
-  const { branches: differences } = compared;
+export function BranchComparison({ rows, pair }: Props) {
+  const { branches: differences, names } = pair;
   const [first, second] = rows;
   if (!first?.branches || !second?.branches) return null;
   const curves = rows.flatMap(({ subject: { id, label }, branches }): Curve[] =>
@@ -22,8 +23,8 @@ export function BranchComparison({ rows, compared }: Props) {
   const figures = [...branchFigures(both), ...besideFigures(both)];
   const columns = [
     NAMES,
-    side("first", compared.names[0], first.subject.label, first.branches),
-    side("second", compared.names[1], second.subject.label, second.branches),
+    side("first", names[0], first.subject.label, first.branches),
+    side("second", names[1], second.subject.label, second.branches),
   ];
   const partial = [first, second].filter(({ rank }) => rank === null);
   return (
@@ -40,7 +41,7 @@ export function BranchComparison({ rows, compared }: Props) {
             <>
               <DataTable
                 rows={differences}
-                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])), compared.names)}
+                columns={differenceColumns(new Map(figures.map((figure) => [figure.id, figure])), names)}
                 rowKey={(row) => row.quantity}
                 caption="Branches of both, and the difference"
               />

@@ -1,5 +1,5 @@
 import { Button, SelectField } from "../../components/fields";
-import type { BoardRow, ComparedSubject } from "../../api/types";
+import type { BoardRow } from "../../api/types";
 import { costOf, COST, LENGTH } from "../../components/boardRows";
 import { DataTable, numberColumn, column, headColumn, type Column } from "../../components/tables";
 import { SubjectLabel } from "../../components/labels";
@@ -7,6 +7,7 @@ import { usePage } from "../../hooks/usePage";
 import { orDash } from "../../lib/format";
 import { Section } from "../../components/sections";
 import type { SharedParams } from "../../routes";
+import type { Pair } from "./pairs";
 
 interface Props {
   first: string;
@@ -119,15 +120,15 @@ export function suggestions(rows: readonly BoardRow[], subject: string): Suggest
 
 interface PickedProps {
   rows: readonly BoardRow[]; // three or more, the first being A
-  others: readonly ComparedSubject[]; // each beside the first, as far as they are there
+  pairs: readonly Pair[]; // each beside the first, as far as they are there
   kind: SharedParams["interval"];
 }
 
 /** Three picked subjects or more: what decides between them, each beside the first. */
-export function PickedTable({ rows, others, kind }: PickedProps) {
+export function PickedTable({ rows, pairs, kind }: PickedProps) {
   const { address, href } = usePage();
   const [first] = rows;
-  const apart = (row: BoardRow) => others.find(({ subject }) => subject === row.subject.id)?.apart;
+  const apart = (row: BoardRow) => pairs.find(({ subject }) => subject === row.subject.id)?.apart;
   const columns: Column<BoardRow>[] = [
     {
       id: "subject",
@@ -173,7 +174,7 @@ export function PickedTable({ rows, others, kind }: PickedProps) {
           <>
             {orDash(found.shown[0])}{" "}
             <span className="text-sm text-soft max-sm:hidden">
-              {orDash((kind === "like" ? found.new_scenarios : found.rerun)[0]?.shown)}
+              {orDash((kind === "like" ? found.new_scenarios : found.rerun)?.shown[0])}
             </span>
           </>
         );

@@ -12,6 +12,7 @@ import { route, type AddressOf } from "../../routes";
 import { BranchComparison } from "./BranchComparison";
 import { Comparison, type Side } from "./Comparison";
 import { Label } from "../../components/labels";
+import { pairIn } from "./pairs";
 import { PairChooser, PickedTable, Suggestions } from "./Choosing";
 import { Settings } from "./Settings";
 import { Versions } from "./Versions";
@@ -106,13 +107,19 @@ interface SubjectComparisonProps {
 function SubjectComparison({ board, address, labels, first, second }: SubjectComparisonProps) {
   const { href, index } = usePage();
   const { frozen, compared: most } = index.offer;
+  // a site has each pair once, in the file of the one that comes first on the board
+  const place = (id: string) => board.rows.findIndex(({ subject }) => subject.id === id);
   const pathOf = (other: string) =>
-    frozen ? endpoints.compare(board.board.id, first) : endpoints.comparePair(board.board.id, first, other);
+    frozen
+      ? endpoints.compare(board.board.id, place(first) < place(other) ? first : other)
+      : endpoints.comparePair(board.board.id, first, other);
   const path = pathOf(second);
   const wanted = [first, second, ...address.picked.filter((id) => id !== first && id !== second)];
   const rows = wanted.flatMap((id) => board.rows.find(({ subject }) => subject.id === id) ?? []);
+  const others = rows.slice(1).map(({ subject: { id } }) => id);
   const comparisons = useApi(path);
-  const found = useApis(frozen ? [path] : wanted.slice(1).map(pathOf)).flatMap((one) => one?.others ?? []);
+  const files = useApis([...new Set(others.map(pathOf))]);
+  const found = others.flatMap((other) => files.flatMap((file) => (file && pairIn(file, first, other)) ?? []));
   const side = (subject: string, name: string, { values, shown }: Pick<Side, "values" | "shown">): Side => ({
     label: labels.get(subject) ?? "",
     name,
@@ -125,37 +132,37 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
   const explain = ({ kind, next }: ApiError) => {
     if (kind !== "missing" || most === null) return { next };
     return {
-      what: "This frozen site has no comparison of the first subject.",
-      next: `It has those of the first ${most} rows; swap the two, or use \`aib view\`.`,
+      what: "This frozen site has no comparison of these two.",
+      next: `It has those of the first ${most} rows with all others; \`aib view\` has every one.`,
     };
   };
   return (
     <Await query={comparisons} what="the comparison" explain={explain}>
       {(value) => {
-        const other = value.others.find((other) => other.subject === second);
-        if (!other)
+        const pair = pairIn(value, first, second);
+        if (!pair)
           return <Empty title="These two cannot be compared.">They have no mark in common on this ranking.</Empty>;
         return (
           <>
             <p className="mt-4 text-lg font-semibold" role="status">
-              {other.says}
+              {pair.says}
             </p>
             <Downloads files={csvAndJson(path)} citation={board.citation} />
-            {rows.length > 2 ? <PickedTable rows={rows} others={found} kind={address.interval} /> : null}
+            {rows.length > 2 ? <PickedTable rows={rows} pairs={found} kind={address.interval} /> : null}
             <Comparison
               board={board}
               compared={value.compared}
-              sides={[side(first, other.names[0], value), side(second, other.names[1], other)]}
-              differences={other.apart}
+              sides={[side(first, pair.names[0], pair.sides[0]), side(second, pair.names[1], pair.sides[1])]}
+              differences={pair.apart}
               openRow={address.scenario}
               kind={address.interval}
             >
-              <BranchComparison rows={rows} compared={other} />
+              <BranchComparison rows={rows} pair={pair} />
             </Comparison>
             <p className="mt-6 flex flex-wrap gap-x-5 text-sm">
               {[first, second].map((subject, side) => (
                 <a key={subject} className="py-1" href={href(route("subject", { subject }))}>
-                  Everything about <Label text={other.names[side] ?? ""} />
+                  Everything about <Label text={pair.names[side] ?? ""} />
                 </a>
               ))}
             </p>

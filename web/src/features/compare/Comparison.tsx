@@ -1,5 +1,5 @@
 import { useMemo, useState, type ReactNode } from "react";
-import type { Board, ComparedScore, Differences, Interval, Transcript } from "../../api/types";
+import type { Board, ComparedScore, Differences, Interval, Transcript, WordedIntervals } from "../../api/types";
 import { DataTable, numberColumn, type Column } from "../../components/tables";
 import { DifferenceBar } from "../../components/bars";
 import { usePage } from "../../hooks/usePage";
@@ -242,14 +242,19 @@ function dimensionTitle(board: Board, name: string): string {
 
 /** The interval of a difference. Scenarios have only the one for the same test given again. */
 function intervalOf(differences: Differences, index: number, kind: Props["kind"]): Interval | null {
-  return (kind === "like" ? differences.new_scenarios : differences.rerun)[index] ?? null;
+  return intervalAt(kind === "like" ? differences.new_scenarios : differences.rerun, index);
+}
+
+function intervalAt(intervals: WordedIntervals | null, index: number): Interval | null {
+  const [low, high, shown] = [intervals?.low[index], intervals?.high[index], intervals?.shown[index]];
+  return low == null || high == null || shown == null ? null : { low, high, shown };
 }
 
 /** The end of the bars' scale: a multiple of ten that holds every difference and interval. */
 function reachOf({ points, rerun, new_scenarios }: Differences, indices: readonly number[]): number {
   const ends = indices.flatMap((i) => [
     points[i],
-    ...[rerun[i], new_scenarios[i]].flatMap((one) => [one?.low, one?.high]),
+    ...[rerun, new_scenarios].flatMap((one) => [one?.low[i], one?.high[i]]),
   ]);
   const most = Math.max(5, ...ends.map((end) => Math.abs(end ?? 0)));
   return Math.ceil(most / 10) * 10;

@@ -1,0 +1,67 @@
+import type { BranchDifference, ComparedSubject, Comparisons, Differences, WordedIntervals } from "../../api/types";
+
+/** What is said of two subjects beside each other. */
+export interface Pair extends Pick<ComparedSubject, "names" | "says" | "apart" | "branches"> {
+  subject: string; // id of the second
+  sides: readonly [Values, Values]; // in the order of *compared*
+}
+
+type Values = Pick<ComparedSubject, "values" | "shown">;
+
+/** *second* beside *first*, whichever of the two *file* is of; undefined: they are not in it. */
+export function pairIn(file: Comparisons, first: string, second: string): Pair | undefined {
+  const turn = file.subject !== first;
+  const other = file.others.find(({ subject }) => subject === (turn ? first : second));
+  if (!other || file.subject !== (turn ? second : first)) return undefined;
+  if (!turn) return { ...other, sides: [file, other] };
+  const [one, two] = other.names;
+  return {
+    subject: second,
+    sides: [other, file],
+    names: [two, one],
+    says: other.says, // it names both
+    apart: turned(other.apart),
+    branches: other.branches.map(turnedBranch),
+  };
+}
+
+/** The first minus the second. */
+function turned(apart: Differences): Differences {
+  return {
+    ...apart,
+    points: apart.points.map(negative),
+    shown: apart.shown.map(otherSign),
+    rerun: apart.rerun && turnedIntervals(apart.rerun),
+    new_scenarios: apart.new_scenarios && turnedIntervals(apart.new_scenarios),
+  };
+}
+
+function turnedIntervals({ low, high, shown }: WordedIntervals): WordedIntervals {
+  return { low: high.map(negative), high: low.map(negative), shown: shown.map(otherEnds) };
+}
+
+function turnedBranch(one: BranchDifference): BranchDifference {
+  const { first, second, difference, interval, shown } = one;
+  return {
+    ...one,
+    first: second,
+    second: first,
+    difference: 0 - difference,
+    interval: interval && { low: 0 - interval.high, high: 0 - interval.low, shown: otherEnds(interval.shown) },
+    shown: { ...shown, first: shown.second, second: shown.first, difference: otherSign(shown.difference) },
+  };
+}
+
+function negative(number: number | null): number | null {
+  return number === null ? null : 0 - number; // no -0
+}
+
+/** +1.2 of −1.2; a number that is shown as none has no sign. */
+function otherSign<Text extends string | null>(text: Text): Text {
+  return (text?.replace(/^[+−]/, (sign) => (sign === "+" ? "−" : "+")) ?? null) as Text;
+}
+
+/** −2 to +1 of −1 to +2. */
+function otherEnds<Text extends string | null>(text: Text): Text {
+  return (text?.split(" to ").reverse().map(otherSign).join(" to ") ?? null) as Text;
+}
