@@ -6,8 +6,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import intern
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
@@ -130,8 +131,7 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRow:
+class TranscriptRow(NamedTuple):  # a hundred thousand are read at once, and a dataclass takes four times as long
     """A stored transcript without its words."""
 
     id: str
@@ -151,7 +151,7 @@ class TranscriptRow:
     finished_at: float  # seconds since 1970; of imported ones, when they were played
 
 
-_ROW = tuple(transcripts.c[name] for name in TranscriptRow.__dataclass_fields__)
+_ROW = tuple(transcripts.c[name] for name in TranscriptRow._fields)
 _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
 
 
@@ -230,25 +230,28 @@ def read_lines(packed: bytes) -> Transcript:
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def reply_keys(
-    connection: Connection, scripts: Collection[str], subjects: Collection[str] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's id.
-
-    *subjects*: of these alone (their hashes); None: of all.
-    """
+def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
     wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
-    if subjects is not None:
-        wanted = wanted.where(transcripts.c.subject_hash.in_(list(subjects)))
     with undamaged():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
+
+
+def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The same of each of those transcripts that there is."""
+    wanted = select(transcripts.c.id, transcripts.c.reply_keys)
+    with undamaged():
+        return {
+            row[0]: tuple(json.loads(row[1]))
+            for some in in_chunks(ids)
+            for row in connection.execute(wanted.where(transcripts.c.id.in_(some))).all()
+        }
 
 
 # ---------------------------------------------------------------- judgements
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):  # as above
     """All marks of one judge on what was heard in one transcript; *reason* is set where it failed."""
 
     key: str
@@ -265,14 +268,14 @@ class Judgement:
         return self.heard_hash, self.rubric_hash
 
 
-_JUDGEMENT = tuple(judgements.c[name] for name in Judgement.__dataclass_fields__)
+_JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
 _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
 
 
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
     """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
     rows = [
-        fields_of(judgement)
+        judgement._asdict()
         | {"marks": canonical(dict(judgement.marks))}
         | _answer("failed", judgement.reason, key, attempt, now)
         for key, attempt, judgement, now in made
@@ -322,8 +325,13 @@ def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> d
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
     with undamaged():
-        about = intern(heard), intern(rubric), intern(judge)
-        return Judgement(key, *about, from_json(marks, cache_strings="keys"), reasoning, reason)
+        return Judgement(key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason)
+
+
+@lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks
+def _marks(text: str) -> Mapping[str, float]:
+    marks: Mapping[str, float] = from_json(text, cache_strings="keys")
+    return marks
 
 
 # ---------------------------------------------------------------- answers to calls

@@ -206,7 +206,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             unvalidated=unvalidated(protocol),
             runs=protocol.runs,
             scenarios=len(edition.units),
-            transcripts=len(edition.transcripts),
+            transcripts=edition.size,
         )
 
     return catalog.kept(f"entry of {edition.id}", made)
