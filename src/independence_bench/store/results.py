@@ -16,7 +16,16 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over, pack, undamaged, unpack_json
+from independence_bench.store.rows import (
+    execute_in,
+    fields_of,
+    in_chunks,
+    insert_once,
+    insert_over,
+    pack,
+    undamaged,
+    unpack_json,
+)
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
@@ -67,12 +76,8 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
 
 def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
     """How many characters each of those replies has that is valid, by its key."""
-    wanted = select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid")
-    return {
-        key: int(length)
-        for some in in_chunks(keys)
-        for key, length in connection.execute(wanted.where(replies.c.key.in_(some)))
-    }
+    wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
+    return {key: int(length) for some in in_chunks(keys) for key, length in execute_in(connection, wanted, some)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +244,10 @@ def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tu
 
 def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The same of each of those transcripts that there is."""
-    wanted = select(transcripts.c.id, transcripts.c.reply_keys)
+    wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
+    found = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
     with undamaged():
-        return {
-            row[0]: tuple(json.loads(row[1]))
-            for some in in_chunks(ids)
-            for row in connection.execute(wanted.where(transcripts.c.id.in_(some))).all()
-        }
+        return {id_: tuple(json.loads(keys)) for id_, keys in found}
 
 
 # ---------------------------------------------------------------- judgements

@@ -313,7 +313,8 @@ class Catalog:
 
     def row(self, board: Board, subject: str) -> Row:
         """The row of the subject with that id. Raises NotThere."""
-        return at({subject_id(row.subject): row for row in board.rows}, subject)
+        _, rows = self.kept(("rows", id(board)), lambda: (board, {subject_id(row.subject): row for row in board.rows}))
+        return at(rows, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         found = [
