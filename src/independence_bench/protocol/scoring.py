@@ -160,7 +160,7 @@ def score_run(
     not_scored = tuple(slot for slot, given in marks.items() if given == NOT_SCORED) if protocol.score else ()
     for name, slots in (planned_slots(protocol, configurations) if planned is None else planned).items():
         slots = [slot for slot in slots if slot not in not_scored] if not_scored else slots
-        there = [marks[slot].get(name) if slot in marks else None for slot in slots]
+        there = [marks.get(slot, NOT_SCORED).get(name) for slot in slots]
         if None in there:
             missing.update((slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None)
         means[name] = mean_of(there)

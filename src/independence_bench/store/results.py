@@ -289,7 +289,8 @@ def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """The judgements of those keys, valid or failed, that there are."""
     found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
-    return {row.key: _judgement(row) for row in found}
+    with undamaged():
+        return {row.key: _judgement(row) for row in found}
 
 
 def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
@@ -309,7 +310,9 @@ def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Jud
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    return [_judgement(row) for row in connection.execute(wanted.execution_options(yield_per=BATCH))]
+    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    with undamaged():  # once: for each of a hundred thousand rows it takes as long as all else
+        return [_judgement(row) for row in found]
 
 
 def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:
@@ -318,16 +321,16 @@ def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> d
     wanted = set(about)
     for some in in_chunks({heard for heard, _ in wanted}):
         of_some = select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
-        for row in connection.execute(of_some).all():
-            if (row.heard_hash, row.rubric_hash) in wanted:
-                found[row.heard_hash, row.rubric_hash].append(_judgement(row))
+        with undamaged():
+            for row in connection.execute(of_some).all():
+                if (row.heard_hash, row.rubric_hash) in wanted:
+                    found[row.heard_hash, row.rubric_hash].append(_judgement(row))
     return found
 
 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
-    with undamaged():
-        return Judgement(key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason)
+    return Judgement(key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason)
 
 
 @lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks
