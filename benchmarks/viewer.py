@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import random
 import re
 import subprocess
@@ -169,7 +170,10 @@ def viewing(store: Path) -> Iterator[tuple[str, float, int]]:
     """`aib view` over *store* while the block runs: its address, the seconds until it was printed, its process."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "independence_bench", "view", "--no-open", "--port", "0", "--store", str(store)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as viewer:
+    # modules are compiled once, as where a user has installed them
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes, text=True, env=kept) as viewer:
         try:
             found = re.search(r"http://\S+", viewer.stdout.readline() if viewer.stdout else "")
             if found is None:

@@ -333,7 +333,7 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(played: Path, whe
         given = judge.read(JudgingInput(transcript, one.scenario, edition.protocol.judge_instructions))
         label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
         registry.keep_judge(connection, by, label, judge.spec)
-        kept = replace(given, judge_hash=by, key=judgement_key(*given.about, by))
+        kept = given._replace(judge_hash=by, key=judgement_key(*given.about, by))
         results.keep_judgements(connection, [(kept.key, None, kept, 1.0)])
 
     with answering(where) as answers:

@@ -25,7 +25,7 @@ from independence_bench.errors import BenchError
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import metadata, worked_out
 from independence_bench.viewer.app import HEADERS, POLICY, read_page
-from independence_bench.viewer.live import OFFER, Live
+from independence_bench.viewer.live import OFFER, Live, first_looks
 from independence_bench.viewer.search_index import Search
 from independence_bench.viewer.server import listen
 
@@ -252,6 +252,20 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         with store.writing() as connection:
             connection.exec_driver_sql("UPDATE judgements SET stored_at = stored_at + 1")
         assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]
+
+
+def test_what_is_looked_at_first_is_there_and_is_prepared(played: Path, where: str, tmp_path: Path) -> None:
+    """A transcript, a scenario and a comparison of a board with two subjects; of an empty store nothing."""
+    shutil.copy(played, where)
+    with open_store(where, create=False) as store:
+        answers = Live(store).answers
+        paths = list(first_looks(answers.catalog))
+        kinds = [next(kind for kind in ("transcripts", "scenarios", "compare") if kind in path) for path in paths]
+
+        assert kinds == ["transcripts", "scenarios", "compare"]
+        assert all(answers.get(path) for path in paths)
+    with open_store(tmp_path / "empty.db") as store:
+        assert list(first_looks(Live(store).answers.catalog)) == []
 
 
 def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None:

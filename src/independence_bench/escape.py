@@ -29,6 +29,8 @@ _MOST_MARKS = 8  # on one character; more than any script has, and they would be
 
 def harmless(text: str) -> str:
     """*text* with everything that a terminal might obey, or not show, written out; line breaks stay."""
+    if text.isascii() and text.isprintable():  # as most labels are
+        return text
     shown: list[str] = []
     marks = 0  # on the character before
     for c in text.replace("\r\n", "\n").replace("\t", "    "):

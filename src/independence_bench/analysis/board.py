@@ -150,11 +150,11 @@ class Board:
     @property
     def kin(self) -> JudgesKin | None:
         """What the judge gives subjects of its own vendor; None where none is ranked, or all are simulated."""
-        mine = [row for row in self.ranked if self.vendor is not None and vendor_of(row.subject.model) == self.vendor]
+        mine = [row for row in self.ranked if vendor_of(row.subject.model) == self.vendor]
         index = mean_of([row.score.index for row in mine])
         if self.vendor in (None, SIMULATED) or index is None:
             return None
-        others = mean_of([row.score.index for row in self.ranked if row not in mine])
+        others = mean_of([row.score.index for row in self.ranked if vendor_of(row.subject.model) != self.vendor])
         return JudgesKin(self.vendor, len(mine), len(self.ranked), index, others)
 
     @property
@@ -209,7 +209,8 @@ def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
         every=every,
         judgements=judgements,
         failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
-        since=registry.judging_since(connection),
+        # of a single judge nobody asks
+        since=registry.judging_since(connection) if len({one.judge_hash for one in judgements}) > 1 else {},
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
         vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
@@ -390,7 +391,7 @@ def _row(
             sum(records.failed.get(row.id, 0) for row in transcripts),
         ),
         missing=missing_lines(protocol, states, runs, whole.coverage),
-        left_out=left_out(protocol, mine, judge.marking),
+        left_out=left_out(results, mine, judge.marking),
         by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
         marks=marks,
         made=run_times((row.run, row.finished_at) for row in transcripts),

@@ -30,6 +30,7 @@ from independence_bench.protocol.definition import Configuration, Protocol, Scen
 from independence_bench.store import registry, results
 from independence_bench.store.database import Store
 from independence_bench.store.registry import unique_labels
+from independence_bench.store.results import Judgement
 
 NAME_CHANGED, GENDER_CHANGED = "name_changed", "gender_changed"
 """Marks of what became of them. A scenario whose rubric asks for the first one asks for a name."""
@@ -194,13 +195,13 @@ def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
 def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
     """What was *heard* -> (label of the model that read it, what it read); the newest question first, then by label."""
     judges = registry.stored_judges(connection)
-    there = [one for one in results.judgement_rows(connection, QUESTIONS, heard) if one.reason is None]
+    asked = results.judgements_of(connection, ((of, question) for of in heard for question in QUESTIONS))
+    there = [one for given in asked.values() for one in given if one.reason is None]
     there.sort(key=lambda one: (QUESTIONS.index(one.rubric_hash), judges[one.judge_hash], one.judge_hash))
-    chosen: dict[str, str] = {}
+    chosen: dict[str, Judgement] = {}
     for one in there:
-        chosen.setdefault(one.heard_hash, one.key)
-    found = results.find_judgements(connection, list(chosen.values())) if chosen else {}
-    return {of: (judges[found[key].judge_hash], reading_in(found[key].reasoning)) for of, key in chosen.items()}
+        chosen.setdefault(one.heard_hash, one)
+    return {of: (judges[one.judge_hash], reading_in(one.reasoning)) for of, one in chosen.items()}
 
 
 def _reading(conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None) -> NamesRead:

@@ -302,7 +302,7 @@ def subject_costs(
     if of_key is None:
         of_key = by_key(judgements_of(connection, [results]) if records is None else records.judgements)
     judged = [judgement for key in about for judgement in of_key.get(key, ())]
-    keys = stored_results.reply_keys(connection, results.slots, subjects)
+    keys = stored_results.reply_keys_of(connection, (played.row.id for mine in wanted.values() for played in mine))
     called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
     replies, judgements = (
         usage.attempt_costs(connection, kind, None if subjects is None else called) for kind in ("reply", "judgement")

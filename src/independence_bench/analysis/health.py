@@ -16,7 +16,6 @@ from independence_bench.analysis.branch_values import Share
 from independence_bench.analysis.results import CountedConversation, Key, Results
 from independence_bench.protocol.definition import POSITION, Protocol
 from independence_bench.protocol.scoring import Coverage, RunScore, Slot
-from independence_bench.protocol.stem_scoring import needed_marks
 from independence_bench.store.results import Judgement, TranscriptRow
 
 
@@ -118,21 +117,16 @@ def health_of(planned: int, transcripts: Sequence[TranscriptRow], states: States
 
 
 def left_out(
-    protocol: Protocol, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
+    results: Results, conversations: Iterable[CountedConversation], judges: Sequence[Mapping[Key, Judgement]]
 ) -> dict[str, Share]:
     """Mark -> the judged conversations in which a judge left it out, of those in which the index needs it.
 
     What was left out most often comes first; where nothing was, {}. Marks that are given after each reply are one,
     `position`. Of a jury the conversations of each judge count.
     """
+    by_scenario = results.needed
     gone: Counter[str] = Counter()
     wanted: Counter[str] = Counter()
-    by_scenario = {
-        scenario.id: needed_marks(scenario, score)
-        if (score := protocol.score_of(scenario)) is not None
-        else protocol.needed & {mark.name for mark in scenario.marks}
-        for scenario in protocol.scenarios
-    }
     found = ((by_scenario[played.scenario.id], given.get(played.key)) for played in conversations for given in judges)
     judged = [(needed, one.marks.keys()) for needed, one in found if one is not None and one.reason is None]
     for needed, there in () if all(needed <= there for needed, there in judged) else judged:
@@ -221,7 +215,7 @@ def run_times(finished: Iterable[tuple[int, float]]) -> RunTimes | None:
             times.append(at)
     if not times:
         return None
-    days = {datetime.fromtimestamp(at, UTC).date() for at in times}
+    days = {at // DAY for at in times}
     return RunTimes(dict(sorted(runs.items())), min(times), max(times), len(days))
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from independence_bench.analysis.statistics.values import Floats, Interval
 from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.scoring import RunMarks, counted_marks, mean_of
 from independence_bench.protocol.stem_rules import Branch
+
+Number = TypeVar("Number", float, Floats)
 
 # verdicts (docs/statistics-methods.md says why these)
 ALONE = 0.5  # of its dimension's differences: whose interval is all above this carries the dimension alone
@@ -65,7 +67,7 @@ class MarkWeight:
     points: float  # at its independent end; 0 at the other one
     dimension: str
 
-    def share(self, mark: float) -> float:
+    def share(self, mark: Number) -> Number:
         """Where *mark*, which is on its own scale, lies between the other end and the independent one: [0, 1]."""
         share = (mark - self.low) / (self.high - self.low)
         return 1 - share if self.inverted else share
@@ -256,14 +258,17 @@ def _given(
     subjects: Sequence[tuple[str, RunMarks]],
 ) -> _Given:
     points = np.array([worth.points for worth in worths], dtype=np.float64)
-    shares: Floats = np.zeros((len(worths), len(subjects)))
-    scores: list[Floats] = []
-    for n, (_, runs) in enumerate(subjects):
-        slots = [marks.get((at, scenario), {}) for marks in runs.values() for at in configurations]
-        mine = np.array([[worth.share(marks[worth.mark]) for worth in worths] for marks in slots], dtype=np.float64)
-        shares[:, n] = mine.mean(axis=0)
-        scores.append(mine @ points / (points.sum() or 1.0))
-    return _Given(worths, shares, np.concatenate(scores) if scores else np.zeros(0), len(configurations))
+    if not subjects:
+        return _Given(worths, np.zeros((len(worths), 0)), np.zeros(0), len(configurations))
+    slots = [(at, scenario) for at in configurations]
+    marks = [of_run.get(slot, {}) for _, runs in subjects for of_run in runs.values() for slot in slots]
+    each = np.zeros((len(marks), len(worths)))  # of every transcript
+    for column, worth in enumerate(worths):
+        each[:, column] = worth.share(np.array([given[worth.mark] for given in marks], dtype=np.float64))
+    ends = np.cumsum([len(runs) * len(slots) for _, runs in subjects])
+    shares: Floats = np.array([mine.mean(axis=0) for mine in np.split(each, ends[:-1])])
+    scores = each @ points / (points.sum() or 1.0)
+    return _Given(worths, np.ascontiguousarray(shares.T), scores, len(configurations))
 
 
 def _parts(protocol: Protocol, given: Sequence[_Given]) -> list[MarkScores]:

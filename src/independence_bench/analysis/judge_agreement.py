@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -386,7 +386,7 @@ def _flagged(connection: Connection, material: _Material) -> tuple[Flagged, ...]
     for key, _, _, reasoning in stored_results.reasonings(connection, rubrics):
         if (judgement := by_key.get(key)) is not None:
             label, place = material.labels[judgement.judge_hash], material.places[judgement.about]
-            read = replace(judgement, reasoning=reasoning)
+            read = judgement._replace(reasoning=reasoning)
             if flags := flags_of(label, read, material.embedded.get(judgement.about), place.scenario):
                 flagged.append(Flagged(place, label, flags))
     return tuple(sorted(flagged, key=_first_to_read))

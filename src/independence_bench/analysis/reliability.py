@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import fsum
 from statistics import fmean, median_low
@@ -181,14 +182,20 @@ def _shares(worths: Mapping[str, Sequence[MarkWeight]], study: _Study) -> Floats
     """
     most = max((len(rows[0].runs) for rows in study.rows), default=0)
     shares = np.full((len(study.rows), len(worths), most, study.judges), np.nan)
+    number = len(study.configurations)
+    places = [
+        (i, [(place, scenario) for place in study.configurations], of, number * fsum(worth.points for worth in of))
+        for i, (scenario, of) in enumerate(worths.items())
+    ]
     for p, rows in enumerate(study.rows):
         for h, row in enumerate(rows):
             for r, run in enumerate(sorted(row.runs)):
-                for i, (scenario, of) in enumerate(worths.items()):
-                    slots = [row.marks.get(run, {}).get((place, scenario), {}) for place in study.configurations]
-                    if all(worth.mark in marks for worth in of for marks in slots):
-                        had = fsum(worth.points * worth.share(marks[worth.mark]) for worth in of for marks in slots)
-                        shares[p, i, r, h] = had / (len(slots) * fsum(worth.points for worth in of))
+                given = row.marks.get(run, {})
+                for i, slots, of, to_be_had in places:
+                    marks = [given.get(slot, {}) for slot in slots]
+                    with suppress(KeyError):  # a mark is missing
+                        had = [worth.points * worth.share(mine[worth.mark]) for worth in of for mine in marks]
+                        shares[p, i, r, h] = fsum(had) / to_be_had
     return shares
 
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -35,7 +35,7 @@ from independence_bench.protocol.loader import parse
 from independence_bench.protocol.plan import groups, runs_that_count, script_hashes
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_rules import Branch
-from independence_bench.protocol.stem_scoring import stem_scores
+from independence_bench.protocol.stem_scoring import needed_marks, stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
@@ -44,8 +44,7 @@ from independence_bench.store.results import Judgement, TranscriptRow
 Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
 
 
-@dataclass(frozen=True, slots=True)
-class CountedConversation:
+class CountedConversation(NamedTuple):
     """A transcript that counts, in one place of its run."""
 
     row: TranscriptRow  # complete or invalid
@@ -97,6 +96,17 @@ class Results:
         """Subject's hash -> its runs that count, in order; without subjects that have none."""
         return {
             subject: tuple(sorted({played.row.run for played in mine})) for subject, mine in self.by_subject.items()
+        }
+
+    @cached_property
+    def needed(self) -> Mapping[str, frozenset[str]]:
+        """Scenario's id -> its marks that the index needs."""
+        score_of, needed = self.protocol.score_of, self.protocol.needed
+        return {
+            scenario.id: needed & {mark.name for mark in scenario.marks}
+            if (score := score_of(scenario)) is None
+            else needed_marks(scenario, score)
+            for scenario in self.protocol.scenarios
         }
 
     def without_option(self, row: TranscriptRow) -> Literal["no view", "unread"] | None:
@@ -214,7 +224,8 @@ def reply_lengths(connection: Connection, results: Results, subjects: Collection
     Neither reasoning nor private notes count, because the human does not see them. A reply that several conversations
     share counts once.
     """
-    keys = stored_results.reply_keys(connection, results.slots, subjects)
+    played = (one.row.id for subject in subjects for one in results.by_subject.get(subject, ()))
+    keys = stored_results.reply_keys_of(connection, played)
     characters = stored_results.reply_characters(connection, {key for of in keys.values() for key in of})
     lengths = {}
     for subject in subjects:

@@ -303,12 +303,11 @@ def measure_board(
     measures: dict[str, Measure] = {}
     of_order = None
     slots = [(configuration, s.id) for configuration in configurations for s in protocol.scenarios]
-    shares = [_shares(protocol, slots, marks, list(marks)) for marks in subjects]
+    runs = [list(marks) for marks in subjects]
+    shares = _shares(protocol, slots, subjects, runs)
     if subjects:
-        of_judges = [
-            np.array([_shares(protocol, slots, mine[n], list(whole)) for mine in by_judge])
-            for n, whole in enumerate(subjects)
-        ]
+        each = [_shares(protocol, slots, mine, runs) for mine in by_judge]
+        of_judges = [np.array(of_subject) for of_subject in zip(*each, strict=True)]
         for name, design in designs(protocol, configurations).items():
             # a mark that does not count for this score may be missing
             counting = [np.where(design.weights, own, 0.0) for own in shares]
@@ -359,23 +358,26 @@ def believed_runs(protocol: Protocol, stems: int) -> float:
     return BELIEVED_RUNS * max(1.0, ENOUGH_STEMS / max(stems, 1)) if protocol.has_stems else 0.0
 
 
-def _shares(protocol: Protocol, slots: Sequence[Slot], marks: RunMarks, runs: Sequence[int]) -> Floats:
-    """[runs, dimensions, transcripts]: how far each dimension's marks are at their independent end; NaN: not marked.
+def _shares(
+    protocol: Protocol, slots: Sequence[Slot], subjects: Sequence[RunMarks], runs: Sequence[Sequence[int]]
+) -> list[Floats]:
+    """Of each subject [runs, dimensions, transcripts]: how far its marks are at their independent end; NaN: not marked.
 
     Of stems, how far they are from the least that one can be worth.
     """
-    shares = np.zeros((len(runs), len(protocol.dimensions), len(slots)))
+    marks = [of.get(run, {}) for of, mine in zip(subjects, runs, strict=True) for run in mine]
+    shares = np.zeros((len(marks), len(protocol.dimensions), len(slots)))
     lowest = protocol.lowest
     for column, slot in enumerate(slots):
-        scenario, of_runs = protocol.scenario(slot[1]), [marks.get(run, {}).get(slot, {}) for run in runs]
+        scenario, of_runs = protocol.scenario(slot[1]), [of.get(slot, {}) for of in marks]
         for row, dimension in enumerate(protocol.dimensions):
-            wanted = [(mark.name, mark.low, mark.high) for mark in scenario.marks if mark.name in dimension.marks]
-            length = sum([high - low for _, low, high in wanted])
-            for at, given in enumerate(of_runs) if wanted else ():
-                above = [given[name] - low for name, low, _ in wanted if name in given]
-                share = (sum(above) / length - lowest) / (1 - lowest) if len(above) == len(wanted) else np.nan
-                shares[at, row, column] = 1 - share if dimension.inverted else share
-    return shares
+            wanted = [mark for mark in scenario.marks if mark.name in dimension.marks]
+            if wanted:
+                length = sum([mark.high - mark.low for mark in wanted])
+                above = [np.array([given.get(of.name, np.nan) for given in of_runs]) - of.low for of in wanted]
+                share = (sum(above) / length - lowest) / (1 - lowest)
+                shares[:, row, column] = 1 - share if dimension.inverted else share
+    return np.split(shares, np.cumsum([len(mine) for mine in runs])[:-1]) if runs else []
 
 
 def _in_unit(limits: Limits, unit: float, low: float, possible: tuple[float, float]) -> list[Interval | None]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
@@ -111,7 +110,8 @@ def scale_ends(dimension: Dimension, protocol: Protocol) -> tuple[float, float]:
 
 def score(protocol: Protocol, configurations: Sequence[Configuration], marks: RunMarks) -> Scored:
     """Score every run in *marks*, at least one, pooling *configurations*, and all of them together."""
-    runs = {run: score_run(protocol, configurations, of_run) for run, of_run in marks.items()}
+    planned = planned_slots(protocol, configurations)
+    runs = {run: score_run(protocol, configurations, of_run, planned) for run, of_run in marks.items()}
     whole = score_subject(list(runs.values()))
     if protocol.score is None:
         return runs, whole
@@ -144,8 +144,13 @@ def coverage_of(protocol: Protocol, configurations: Sequence[Configuration], mar
 OWN = Rules("own", score)
 
 
-def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks: Mapping[Slot, Marks]) -> RunScore:
-    """Score one run, pooling *configurations*; *marks* has what was judged, by slot.
+def score_run(
+    protocol: Protocol,
+    configurations: Sequence[Configuration],
+    marks: Mapping[Slot, Marks],
+    planned: Mapping[str, Sequence[Slot]] | None = None,
+) -> RunScore:
+    """Score one run, pooling *configurations*; *marks* has what was judged, by slot; *planned*: `planned_slots`.
 
     A mark's mean is taken over all transcripts planned for it (eq. 1) and exists only if every one of them
     has it; stems that are not scored are left out of it. An empty *marks* gives a score in which everything is None.
@@ -153,15 +158,12 @@ def score_run(protocol: Protocol, configurations: Sequence[Configuration], marks
     means: dict[str, float | None] = {}
     missing: dict[Slot, None] = {}
     not_scored = tuple(slot for slot, given in marks.items() if given == NOT_SCORED) if protocol.score else ()
-    planned: dict[str, list[tuple[Slot, float | None]]] = {}
-    for configuration, scenario in product(configurations, protocol.scenarios):
-        slot = (configuration, scenario.id)
-        given, counts = marks.get(slot, {}), slot not in not_scored
-        for mark in scenario.marks:
-            planned.setdefault(mark.name, []).extend([(slot, given.get(mark.name))] if counts else ())
-    for name, there in planned.items():
-        missing.update((slot, None) for slot, mark in there if mark is None)
-        means[name] = mean_of([mark for _, mark in there])
+    for name, slots in (planned_slots(protocol, configurations) if planned is None else planned).items():
+        slots = [slot for slot in slots if slot not in not_scored] if not_scored else slots
+        there = [marks.get(slot, NOT_SCORED).get(name) for slot in slots]
+        if None in there:
+            missing.update((slot, None) for slot, mark in zip(slots, there, strict=True) if mark is None)
+        means[name] = mean_of(there)
     known = {name: mean for name, mean in means.items() if mean is not None}
     dimensions = {
         d.name: rescale(d, known, protocol) if known.keys() >= set(d.marks) else None for d in protocol.dimensions

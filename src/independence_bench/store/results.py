@@ -6,8 +6,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import intern
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
@@ -15,7 +16,16 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect
 from independence_bench.hashing import canonical
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, insert_over, pack, undamaged, unpack_json
+from independence_bench.store.rows import (
+    execute_in,
+    fields_of,
+    in_chunks,
+    insert_once,
+    insert_over,
+    pack,
+    undamaged,
+    unpack_json,
+)
 from independence_bench.store.schema import judgements, readings, replies, transcripts
 
 A = TypeVar("A")
@@ -66,12 +76,8 @@ def find_replies(connection: Connection, keys: Collection[str]) -> dict[str, Rep
 
 def reply_characters(connection: Connection, keys: Collection[str]) -> dict[str, int]:
     """How many characters each of those replies has that is valid, by its key."""
-    wanted = select(replies.c.key, func.length(replies.c.text)).where(replies.c.state == "valid")
-    return {
-        key: int(length)
-        for some in in_chunks(keys)
-        for key, length in connection.execute(wanted.where(replies.c.key.in_(some)))
-    }
+    wanted = "SELECT key, length(text) FROM replies WHERE state = 'valid' AND key IN"
+    return {key: int(length) for some in in_chunks(keys) for key, length in execute_in(connection, wanted, some)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +136,7 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptRow:
+class TranscriptRow(NamedTuple):  # a hundred thousand are read at once, and a dataclass takes four times as long
     """A stored transcript without its words."""
 
     id: str
@@ -151,7 +156,7 @@ class TranscriptRow:
     finished_at: float  # seconds since 1970; of imported ones, when they were played
 
 
-_ROW = tuple(transcripts.c[name] for name in TranscriptRow.__dataclass_fields__)
+_ROW = tuple(transcripts.c[name] for name in TranscriptRow._fields)
 _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
 
 
@@ -230,25 +235,25 @@ def read_lines(packed: bytes) -> Transcript:
     return Transcript(system, tuple(Line(**line) for line in lines))
 
 
-def reply_keys(
-    connection: Connection, scripts: Collection[str], subjects: Collection[str] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """The keys of the replies in each transcript of the given script hashes, by the transcript's id.
-
-    *subjects*: of these alone (their hashes); None: of all.
-    """
+def reply_keys(connection: Connection, scripts: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The keys of the replies in each transcript of the given script hashes, by the transcript's id."""
     wanted = select(transcripts.c.id, transcripts.c.reply_keys).where(_played(scripts))
-    if subjects is not None:
-        wanted = wanted.where(transcripts.c.subject_hash.in_(list(subjects)))
     with undamaged():
         return {row[0]: tuple(json.loads(row[1])) for row in connection.execute(wanted).all()}
+
+
+def reply_keys_of(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The same of each of those transcripts that there is."""
+    wanted = "SELECT id, reply_keys FROM transcripts WHERE id IN"
+    found = (row for some in in_chunks(ids) for row in execute_in(connection, wanted, some))
+    with undamaged():
+        return {id_: tuple(json.loads(keys)) for id_, keys in found}
 
 
 # ---------------------------------------------------------------- judgements
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):  # as above
     """All marks of one judge on what was heard in one transcript; *reason* is set where it failed."""
 
     key: str
@@ -265,14 +270,14 @@ class Judgement:
         return self.heard_hash, self.rubric_hash
 
 
-_JUDGEMENT = tuple(judgements.c[name] for name in Judgement.__dataclass_fields__)
+_JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
 _JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
 
 
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:
     """Store judgements, as (key, attempt, judgement, now). A valid one stays; a failed one gives way."""
     rows = [
-        fields_of(judgement)
+        judgement._asdict()
         | {"marks": canonical(dict(judgement.marks))}
         | _answer("failed", judgement.reason, key, attempt, now)
         for key, attempt, judgement, now in made
@@ -284,7 +289,8 @@ def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None
 def find_judgements(connection: Connection, keys: Collection[str]) -> dict[str, Judgement]:
     """The judgements of those keys, valid or failed, that there are."""
     found = connection.execute(_JUDGEMENTS, {"keys": list(keys)}).all()
-    return {row.key: _judgement(row) for row in found}
+    with undamaged():
+        return {row.key: _judgement(row) for row in found}
 
 
 def judged_at(connection: Connection, keys: Collection[str]) -> dict[str, float]:
@@ -300,15 +306,13 @@ def judges_aside(connection: Connection) -> set[str]:
     return set(connection.execute(wanted).scalars())
 
 
-def judgement_rows(
-    connection: Connection, rubrics: Collection[str], heard: Collection[str] | None = None
-) -> list[Judgement]:
-    """Every judgement by the given rubric hashes, without its reasoning; with *heard*, of those conversations alone."""
+def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
+    """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    wanted = wanted.execution_options(yield_per=BATCH)
-    parts = [wanted] if heard is None else [wanted.where(judgements.c.heard_hash.in_(one)) for one in in_chunks(heard)]
-    return [_judgement(row) for part in parts for row in connection.execute(part)]
+    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    with undamaged():  # once: for each of a hundred thousand rows it takes as long as all else
+        return [_judgement(row) for row in found]
 
 
 def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:
@@ -317,17 +321,22 @@ def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> d
     wanted = set(about)
     for some in in_chunks({heard for heard, _ in wanted}):
         of_some = select(*_JUDGEMENT).where(judgements.c.heard_hash.in_(some)).order_by(judgements.c.key)
-        for row in connection.execute(of_some).all():
-            if (row.heard_hash, row.rubric_hash) in wanted:
-                found[row.heard_hash, row.rubric_hash].append(_judgement(row))
+        with undamaged():
+            for row in connection.execute(of_some).all():
+                if (row.heard_hash, row.rubric_hash) in wanted:
+                    found[row.heard_hash, row.rubric_hash].append(_judgement(row))
     return found
 
 
 def _judgement(row: Any) -> Judgement:
     key, heard, rubric, judge, marks, reasoning, reason = row
-    with undamaged():
-        about = intern(heard), intern(rubric), intern(judge)
-        return Judgement(key, *about, from_json(marks, cache_strings="keys"), reasoning, reason)
+    return Judgement(key, intern(heard), intern(rubric), intern(judge), _marks(marks), reasoning, reason)
+
+
+@lru_cache(maxsize=8192)  # a hundred thousand judgements have a few thousand texts of marks
+def _marks(text: str) -> Mapping[str, float]:
+    marks: Mapping[str, float] = from_json(text, cache_strings="keys")
+    return marks
 
 
 # ---------------------------------------------------------------- answers to calls

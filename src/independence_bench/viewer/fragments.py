@@ -141,8 +141,10 @@ class TranscriptAttempt:
 
 def copied(shape: Callable[..., A], source: object, **more: object) -> A:
     """A *shape* whose fields are the attributes of *source* that are called so, and *more*."""
-    names = shape.__dataclass_fields__.keys()  # type: ignore[attr-defined]
-    return shape(**{name: getattr(source, name) for name in names if name not in more}, **more)
+    for name in shape.__dataclass_fields__:  # type: ignore[attr-defined]
+        if name not in more:
+            more[name] = getattr(source, name)
+    return shape(**more)
 
 
 def moment(seconds: float | None) -> str | None:
@@ -206,7 +208,7 @@ def protocol_entry(catalog: Catalog, edition: Edition) -> ProtocolEntry:
             unvalidated=unvalidated(protocol),
             runs=protocol.runs,
             scenarios=len(edition.units),
-            transcripts=len(edition.transcripts),
+            transcripts=edition.size,
         )
 
     return catalog.kept(f"entry of {edition.id}", made)

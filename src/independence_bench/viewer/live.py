@@ -12,7 +12,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -30,7 +30,7 @@ from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live_search import LiveSearch, asked_search
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchFound
-from independence_bench.viewer.snapshot import read_catalog
+from independence_bench.viewer.snapshot import Catalog, read_catalog, subject_id
 
 OFTEN = 2.0  # seconds between two looks at the store
 SHARE = 4.0  # times as long as reading it took, it is left alone
@@ -116,8 +116,8 @@ class Live:
             self.keep()
             answers = self.answers
             self.keep()  # where what was kept was no answer
-            for first in islice(answers.catalog.transcripts, 1):
-                answers.get(f"transcripts/{first}.json")  # finds what all others need, too
+            for path in first_looks(answers.catalog):
+                answers.get(path)
             self._search.head(answers.catalog)
 
     def close(self) -> None:
@@ -148,6 +148,18 @@ class Live:
             if self._clock() - started > LONG and state == catalog.version:
                 self._unkept = cause, bodies
             self._answers, self.current = answers, (catalog.version, answers.get)
+
+
+def first_looks(catalog: Catalog) -> Iterator[str]:
+    """A transcript, a scenario and a comparison, if there are any: the first of each finds what all others need."""
+    for transcript in islice(catalog.transcripts, 1):
+        yield f"transcripts/{transcript}.json"
+    for entry in islice(catalog.entries.values(), 1):
+        for scenario in islice(entry.edition.units, 1):
+            yield f"boards/{entry.id}/scenarios/{scenario}/part/all/0.json"
+        two = [subject_id(row.subject) for row in catalog.board(entry).ranked[:2]]
+        if len(two) > 1:
+            yield f"boards/{entry.id}/compare/{'/'.join(two)}.json"
 
 
 @cache

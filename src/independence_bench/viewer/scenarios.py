@@ -132,8 +132,8 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
             SubjectReply,
             one,
             transcript=one.id,
-            subject=subject_id(catalog.subjects[subject]),
-            label=catalog.labels[subject],
+            subject=named[0],
+            label=named[1],
             outcome=outcome(_pushed(one, pushes) if isinstance(one, StemEntry) else one.score),
             marks=listed.marks(subject, one.run, (one.configuration, meant.id)),
             text="",
@@ -144,6 +144,7 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
             branches=one.branches if isinstance(one, StemEntry) else (),
         )
         for subject, mine in lines.items()
+        for named in [(subject_id(catalog.subjects[subject]), catalog.labels[subject])]
         for one in listed.stems(subject, mine) or mine
     ]
     return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
@@ -81,8 +81,7 @@ def at(things: Mapping[str, A], id_: str) -> A:
         raise NotThere(id_) from None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTranscript:
+class StoredTranscript(NamedTuple):
     """One transcript that counts, and its place in a protocol."""
 
     id: str
@@ -105,8 +104,36 @@ class Edition:
     id: str
     protocol: Protocol
     hash: str  # the protocol's, which takes milliseconds to make
-    transcripts: tuple[StoredTranscript, ...]  # by label, run, configuration, scenario
     records: BoardRecords  # what its boards are made of
+    labels: Mapping[str, str]  # of all subjects, by hash
+
+    @cached_property
+    def transcripts(self) -> tuple[StoredTranscript, ...]:
+        """All that count, by label, run, configuration, scenario: no board needs them."""
+        places = product(every_configuration(self.protocol), self.protocol.scenarios)
+        order = {(configuration, scenario.id): number for number, (configuration, scenario) in enumerate(places)}
+        found: dict[str, StoredTranscript] = {}
+        for results in self.records.every:
+            for row, configuration, scenario, key in results.conversations:  # the first of the places that it fills
+                if row.id not in found:
+                    place = configuration, scenario, key, results.readings.get(row.id)
+                    found[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), row, *place)
+        return tuple(
+            sorted(
+                found.values(),
+                key=lambda one: (
+                    self.labels[one.row.subject_hash],
+                    one.row.subject_hash,
+                    one.row.run,
+                    order[one.configuration, one.scenario.id],
+                ),
+            )
+        )
+
+    @cached_property
+    def size(self) -> int:
+        """How many transcripts count."""
+        return len({row.id for results in self.records.every for row in results.transcripts})
 
     @cached_property
     def units(self) -> Mapping[str, Scenario]:
@@ -286,7 +313,8 @@ class Catalog:
 
     def row(self, board: Board, subject: str) -> Row:
         """The row of the subject with that id. Raises NotThere."""
-        return at({subject_id(row.subject): row for row in board.rows}, subject)
+        _, rows = self.kept(("rows", id(board)), lambda: (board, {subject_id(row.subject): row for row in board.rows}))
+        return at(rows, subject)
 
     def _entries(self, edition: Edition) -> list[BoardEntry]:
         found = [
@@ -351,9 +379,10 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
         editions = {}
         for hash_, protocol in {one.hash: one for one in protocols if one.name not in hidden}.items():
             records = read_examined(connection, protocol)
-            if transcripts := _transcripts(records, protocol, hash_, labels):
-                id_ = slug(protocol.name, hash_)
-                editions[id_] = Edition(id_, protocol, hash_, transcripts, records)
+            id_ = slug(protocol.name, hash_)
+            edition = Edition(id_, protocol, hash_, records, labels)
+            if edition.size:
+                editions[id_] = edition
         judges = registry.stored_judges(connection)
         people = registry.people_judging(connection)
         return Catalog(
@@ -369,26 +398,3 @@ def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
             },
             editions=editions,
         )
-
-
-def _transcripts(
-    records: BoardRecords, protocol: Protocol, hash_: str, labels: Mapping[str, str]
-) -> tuple[StoredTranscript, ...]:
-    """Every transcript that counts for *protocol*, in the first of the places that it fills."""
-    order = {place: number for number, place in enumerate(product(every_configuration(protocol), protocol.scenarios))}
-    found: dict[str, StoredTranscript] = {}
-    for results in records.every:
-        for one in results.conversations:
-            place = one.configuration, one.scenario, one.key, results.readings.get(one.row.id)
-            found.setdefault(one.row.id, StoredTranscript(transcript_slug(hash_, one.row.id), one.row, *place))
-    return tuple(
-        sorted(
-            found.values(),
-            key=lambda one: (
-                labels[one.row.subject_hash],
-                one.row.subject_hash,
-                one.row.run,
-                order[one.configuration, one.scenario],
-            ),
-        )
-    )

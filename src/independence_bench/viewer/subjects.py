@@ -259,7 +259,7 @@ def field_profiles(board: Board, row: Row) -> tuple[FieldProfile, ...]:
 
 
 def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile:
-    others = [one.score.dimensions[dimension] for one in board.ranked if one.subject.hash != row.subject.hash]
+    others = [one.score.dimensions[dimension] for one in board.ranked if one is not row]
     there = sorted(100 * one for one in others if one is not None)
     mine = percent(row.score.dimensions[dimension])
     return FieldProfile(

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
-from independence_bench.analysis.results import CountedConversation, by_key
+from independence_bench.analysis.results import CountedConversation, Key, by_key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.judging.prompt import as_played
@@ -25,7 +25,7 @@ from independence_bench.models.messages import UNUSABLE, Completion
 from independence_bench.models.response import clean_text, read_completion, read_json
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Line, Reading, Transcript
-from independence_bench.protocol.definition import POSITION, Delivery, Protocol, Scenario, ToolWording
+from independence_bench.protocol.definition import POSITION, Configuration, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import Said, is_words, said
 from independence_bench.protocol.scoring import Marks, Rules
 from independence_bench.store import results as stored_results
@@ -33,13 +33,17 @@ from independence_bench.store.attempts import ANSWERED, CUT_OFF, RawAttempt, raw
 from independence_bench.store.bulk import JUDGED_AGAIN, REPLACED
 from independence_bench.store.database import Store
 from independence_bench.store.integrity import check
-from independence_bench.store.results import Judgement
+from independence_bench.store.results import Judgement, TranscriptRow
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedConversation(CountedConversation):
-    """With its text and its judgements."""
+class AuditedConversation:
+    """A counted conversation with its text and its judgements."""
 
+    row: TranscriptRow
+    configuration: Configuration
+    scenario: Scenario
+    key: Key
     subject: ChatModel
     label: str
     transcript: Transcript
@@ -138,20 +142,9 @@ def _conversations(
     for transcript_id, transcript, keys in stored_results.words_of(connection, scripts):
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played, reading in counted[transcript_id]:
-            row, place = (
-                rows[played.configuration, played.row.subject_hash],
-                (played.configuration, played.scenario, played.key),
-            )
+            row = rows[played.configuration, played.row.subject_hash]
             yield AuditedConversation(
-                played.row,
-                *place,
-                row.subject,
-                row.label,
-                transcript,
-                keys,
-                replies,
-                reading,
-                given.get(played.key, ()),
+                *played, row.subject, row.label, transcript, keys, replies, reading, given.get(played.key, ())
             )
 
 

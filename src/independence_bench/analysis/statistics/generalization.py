@@ -78,6 +78,7 @@ def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None
     return None if low is None or high is None else Interval(low, high), seen, p
 
 
+_SIDES = dispersion.pairs_rerun, dispersion.pairs_new_scenarios  # by question
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios
 ComparedScore = tuple[dispersion.Measured, JudgeNoise | None, float]  # of a score; degrees on top for the tail of p
 
@@ -182,7 +183,7 @@ def ranking_p(
     The tail of the first has more degrees, the dispersions coming mostly from all subjects together; that of the
     second has none, because the subjects have its scenarios in common.
     """
-    asked = _ranking_sides(measured, noise, first, second)
+    asked = (_ranking_sides(measured, noise, question, first, second) for question in range(2))
     p_rerun, p_new_scenarios = (None if sides is None else p_values(*sides) for sides in asked)
     if p_rerun is not None and p_new_scenarios is not None:
         p_new_scenarios = np.maximum(p_new_scenarios, p_rerun)
@@ -190,16 +191,17 @@ def ranking_p(
 
 
 def _ranking_sides(
-    measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
-) -> tuple[tuple[Scores, Scores, float] | None, tuple[Scores, Scores, float] | None]:
-    """Both sides by each question, and the degrees on top."""
-    rerun, new_scenarios = _sides(measured, noise, first, second)
+    measured: dispersion.Measured, noise: JudgeNoise | None, question: int, first: Numbers, second: Numbers
+) -> tuple[Scores, Scores, float] | None:
+    """Both sides by that question, 0 or 1, and the degrees on top."""
+    sides = _SIDES[question](measured, first, second)
+    if sides is None:
+        return None
+    one, other = pairs_with_judges(*sides, noise, first, second)
+    if question:
+        return one, other, 0.0
     more = ranking_degrees(len(measured.mean), bool(measured.trials.any()))
-    one, other = (None, None) if rerun is None else (dispersion.for_ranking(measured, side) for side in rerun)
-    return (
-        None if one is None or other is None else (one, other, more),
-        None if new_scenarios is None else (*new_scenarios, 0.0),
-    )
+    return dispersion.for_ranking(measured, one), dispersion.for_ranking(measured, other), more
 
 
 AT_ONCE = 1 << 14  # pairs: more of them need more memory and are hardly faster
@@ -224,12 +226,15 @@ def told_apart(
             return np.ones(len(which)) if found is None else found
 
         def near(which: Numbers, bound: float) -> tuple[Bools, Bools]:
-            found = []
-            for some in np.array_split(which, len(which) // AT_ONCE + 1):
-                asked = _ranking_sides(measured, noise, first[some], second[some])[: question + 1]
-                each = [p_near(*sides, bound) for sides in asked if sides is not None]
-                found.append(np.all(each, axis=0))  # by the second question p is the larger of the two
-            return tuple(np.concatenate(found, axis=1))
+            known = np.ones((2, len(which)), dtype=np.bool_)
+            for some in np.array_split(np.arange(len(which)), len(which) // AT_ONCE + 1):
+                for asked in range(question + 1):  # by the second question p is the larger of the two
+                    left = some[known[1, some]]
+                    pairs = first[which[left]], second[which[left]]
+                    sides = _ranking_sides(measured, noise, asked, *pairs) if len(left) else None
+                    if sides is not None:
+                        known[:, left] &= p_near(*sides, bound)
+            return known[0] & known[1], known[1]
 
         no_subjects = np.array([], dtype=np.intp)
         return (
@@ -280,7 +285,7 @@ def _sides(
     measured: dispersion.Measured, noise: JudgeNoise | None, first: Numbers, second: Numbers
 ) -> Iterator[dispersion.Pair | None]:
     """Both sides of the differences, with the judges in them: of a rerun, then of new scenarios."""
-    for pairs in (dispersion.pairs_rerun, dispersion.pairs_new_scenarios):
+    for pairs in _SIDES:
         sides = pairs(measured, first, second)
         yield None if sides is None else pairs_with_judges(*sides, noise, first, second)
 

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -120,17 +121,38 @@ def variance_components(shares: Floats, points: Sequence[float], strata: Sequenc
         raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
     weights = np.array(points, dtype=np.float64)
     members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
-    left_out = [_components(np.delete(shares, subject, axis=0), weights, members) for subject in range(len(shares))]
-    return replace(_components(shares, weights, members), left_out=tuple(left_out))
+    cells = _cells(shares)
+    left_out = [
+        _components(_Cells(*(np.delete(of, subject, axis=0) for of in cells)), weights, members)
+        for subject in range(len(shares))
+    ]
+    return replace(_components(cells, weights, members), left_out=tuple(left_out))
 
 
-def _components(shares: Floats, points: Floats, members: Sequence[Numbers]) -> Components:
+class _Cells(NamedTuple):
+    """What is known of each subject in each scenario, whoever the others are."""
+
+    runs: Floats  # (subjects, scenarios)
+    mean: Floats  # (subjects, scenarios, judges)
+    covariance: Floats  # (subjects, scenarios, judges, judges), over runs; nan for a single one
+
+
+def _cells(shares: Floats) -> _Cells:
+    there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
+    runs = there.sum(axis=2).astype(np.float64)
+    mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]
+    off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
+    products = np.einsum("psrh,psrg->pshg", off, off)
+    return _Cells(runs, mean, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
+
+
+def _components(cells: _Cells, points: Floats, members: Sequence[Numbers]) -> Components:
     """*members*: the scenarios of each stratum."""
-    names = SEVERAL_JUDGES if shares.shape[3] > 1 else ONE_JUDGE
-    if len(shares) < 2:
+    names = SEVERAL_JUDGES if cells.mean.shape[2] > 1 else ONE_JUDGE
+    if len(cells.runs) < 2:
         nothing = {name: None for name in names if name in OF_SCENARIOS}
         return Components(dict.fromkeys(names), tuple(nothing for _ in members))
-    tables = _tables(shares)
+    tables = _tables(cells)
     within = [_within(tables, points, own, names) for own in members]
     estimates = {
         name: sum(of[name] for of in within) if name in OF_SCENARIOS else _between(tables[name], points, members)
@@ -140,20 +162,15 @@ def _components(shares: Floats, points: Floats, members: Sequence[Numbers]) -> C
     return Components(known, tuple(by_stratum))
 
 
-def _tables(shares: Floats) -> dict[str, Floats]:
+def _tables(cells: _Cells) -> dict[str, Floats]:
     """Component -> what it comes to between two scenarios, (scenarios, scenarios); nan where that is not known.
 
     "p", "h" and "ph" hold themselves off the diagonal, and on it themselves with what they are in that scenario alone
     (pi, ih, pih). "i" holds products of the means of different subjects (and judges). "r:pi" and "residual" are known
     by scenario, so they have a diagonal only.
     """
-    there = np.all(~np.isnan(shares), axis=3)  # a run counts where all judges have marked it
-    runs = there.sum(axis=2).astype(np.float64)  # (subjects, scenarios)
-    mean = np.where(there[..., None], shares, 0.0).sum(axis=2) / runs[..., None]  # (subjects, scenarios, judges)
-    off = np.where(there[..., None], shares - mean[:, :, None, :], 0.0)
-    products = np.einsum("psrh,psrg->pshg", off, off)
-    covariance = products / np.where(runs > 1, runs - 1, np.nan)[..., None, None]  # over runs; nan for a single one
-    judges = shares.shape[3]
+    runs, mean, covariance = cells
+    judges = mean.shape[2]
     same = np.eye(judges, dtype=bool)
     shared = _shared(mean)
     spread, noise = _over_runs(covariance[:, :, same].mean(axis=2), runs)

@@ -16,7 +16,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol as Interface
 
@@ -98,7 +97,7 @@ class EmbeddedJudge:
             reasons.append(f"no grounds for {', '.join(without)}")
         judgement = case.judgement(self.hash, Verdict("\n".join(reasons), marks))
         by_rule = case.scenario.branch is not None  # of a branch other marks may be there, so it has a verdict
-        return judgement if marks or by_rule else replace(judgement, reason=UNLIKE if learned else UNKNOWN)
+        return judgement if marks or by_rule else judgement._replace(reason=UNLIKE if learned else UNKNOWN)
 
 
 def gives(weights: Weights, mark: Mark) -> bool:
