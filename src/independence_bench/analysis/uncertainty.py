@@ -26,8 +26,6 @@ from independence_bench.analysis.statistics.dispersion import (
 )
 from independence_bench.analysis.statistics.generalization import (
     Answers,
-    PairDifferences,
-    ScoreDifferences,
     all_differences,
     limits_of,
     pairs_of,
@@ -51,8 +49,10 @@ from independence_bench.analysis.statistics.values import (
     Floats,
     Interval,
     Numbers,
+    PairDifferences,
     RowUncertainty,
     ScoreDifference,
+    ScoreDifferences,
     Uncertainty,
 )
 from independence_bench.protocol.definition import Configuration, Protocol

@@ -1,4 +1,4 @@
-"""Both questions asked of the same numbers: intervals, differences and p-values, *again* and *another* side by side.
+"""Both questions, *rerun* and *new_scenarios*, asked of the same numbers: intervals, differences and p-values.
 
 Pure functions on numbers. Whatever varies when the same test is played again varies in another test like it, too, so
 the second answer is never surer than the first: its interval holds that of the first, its p is no smaller. Where runs
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
 
@@ -37,46 +36,10 @@ from independence_bench.analysis.statistics.shared_effects import JudgeNoise, pa
 from independence_bench.analysis.statistics.values import (
     Bools,
     Floats,
-    Interval,
     Numbers,
-    ScoreDifference,
+    PairDifferences,
     Standing,
-    Uncertainty,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairDifferences:
-    """Differences of pairs of subjects by one question; arrays over pairs, in the unit of a score in [0, 1]."""
-
-    limits: Limits
-    seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
-    p: Floats  # at which 0 would be on the edge of the interval
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreDifferences:
-    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over pairs."""
-
-    difference: Floats
-    rerun: PairDifferences | None  # as far as it is not NaN
-    new_scenarios: PairDifferences | None
-
-    def __getitem__(self, number: int) -> ScoreDifference:
-        """That of one of the pairs."""
-        rerun, new_scenarios = (_one_of(of, number) for of in (self.rerun, self.new_scenarios))
-        intervals = Uncertainty(rerun[0], new_scenarios[0])
-        seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
-        return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
-
-
-def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None, float | None, float | None]:
-    if every is None:
-        return None, None, None
-    numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]
-    low, high, seen, p = (None if one != one else one for one in numbers)
-    return None if low is None or high is None else Interval(low, high), seen, p
-
 
 _SIDES = dispersion.pairs_rerun, dispersion.pairs_new_scenarios  # by question
 Answers = tuple[PairDifferences | None, PairDifferences | None]  # rerun, new_scenarios

@@ -98,3 +98,36 @@ class ScoreDifference:
     seen_new_scenarios: float | None
     p_rerun: float | None = None  # the p at which 0 would be on the edge of the interval
     p_new_scenarios: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairDifferences:
+    """Differences of pairs of subjects by one question; arrays over pairs, in the unit of a score in [0, 1]."""
+
+    limits: tuple[Floats, Floats]  # low and high
+    seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
+    p: Floats  # at which 0 would be on the edge of the interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreDifferences:
+    """One score of pairs of subjects, the first minus the second, in its own unit; arrays over pairs."""
+
+    difference: Floats
+    rerun: PairDifferences | None  # as far as it is not NaN
+    new_scenarios: PairDifferences | None
+
+    def __getitem__(self, number: int) -> ScoreDifference:
+        """That of one of the pairs."""
+        rerun, new_scenarios = (_one_of(of, number) for of in (self.rerun, self.new_scenarios))
+        intervals = Uncertainty(rerun[0], new_scenarios[0])
+        seen_and_p = rerun[1], new_scenarios[1], rerun[2], new_scenarios[2]
+        return ScoreDifference(float(self.difference[number]), intervals, *seen_and_p)
+
+
+def _one_of(every: PairDifferences | None, number: int) -> tuple[Interval | None, float | None, float | None]:
+    if every is None:
+        return None, None, None
+    numbers = [float(of[number]) for of in (*every.limits, every.seen, every.p)]
+    low, high, seen, p = (None if one != one else one for one in numbers)
+    return None if low is None or high is None else Interval(low, high), seen, p
