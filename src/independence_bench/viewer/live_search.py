@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +38,6 @@ from independence_bench.viewer.search_index import (
     said_texts,
     search_document,
     search_facets,
-    stored_documents,
 )
 from independence_bench.viewer.search_words import LONGEST, RULE, words_of
 from independence_bench.viewer.snapshot import Catalog
@@ -276,7 +274,7 @@ def _together(texts: Iterable[Sequence[derived.Piece]]) -> Iterator[list[derived
 
 
 def _documents(catalog: Catalog) -> Documents:
-    return catalog.kept("search documents", lambda: stored_documents(catalog))
+    return catalog.kept("search documents", lambda: list(catalog.transcripts.values()))
 
 
 def _facets(catalog: Catalog) -> SearchFacets:
@@ -285,19 +283,22 @@ def _facets(catalog: Catalog) -> SearchFacets:
 
 def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
     """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
-    numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, (_, one) in enumerate(_documents(catalog)):
-        numbers[(one.row.id,) if of == "said" else one.key].append(number)
+    documents, numbers = _documents(catalog), dict[tuple[str, ...], tuple[int, ...]]()
+    for number, (_, one) in enumerate(documents):
+        shared: tuple[str, ...] = (one.row.id,) if of == "said" else one.key
+        numbers[shared] = (*numbers.get(shared, ()), number)
     begins: list[Numbers] = []
-    texts: dict[tuple[str, ...], tuple[str, int]] = {}  # about -> the latest text's key, and which it is
+    texts = np.full(len(documents), -1, np.int64)  # which text of a document is the latest; of several, of the first
+    before = ""  # the rows of one key are together
     for row, start, key, about in derived.each_row(connection, of):
-        if about in numbers:
-            latest, which = texts.get(about, (key, 0))
-            texts[about] = key, which if key == latest else min(which + 1, TEXTS - 1)
-            for depth, number in enumerate(numbers[about]):
+        if mine := numbers.get(about):
+            if key != before:
+                texts[mine[0]] = min(texts[mine[0]] + 1, TEXTS - 1)
+            before = key
+            for depth, number in enumerate(mine):
                 if depth == len(begins):
                     begins.append(np.full(last + 1, -1, np.int64))
-                begins[depth][row] = (number << DOCUMENT) + (texts[about][1] << TEXT) + start
+                begins[depth][row] = (number << DOCUMENT) + (int(texts[mine[0]]) << TEXT) + start
     return tuple(begins)
 
 
@@ -314,9 +315,10 @@ class _Found:
 def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: Sequence[Numbers]) -> _Found:
     if not begins:
         return _Found(False, False, np.empty(0, np.int64), np.empty(0, np.int64))
+    # the words of both are the same
+    places = cache(lambda word, prefix: _places(connection, query.of, begins, word, prefix))
     every, together = (
-        ranked([phrase([_places(connection, query.of, begins, *word) for word in unit]) for unit in units])
-        for units in (query.units, query.together)
+        ranked([phrase([places(*word) for word in unit]) for unit in units]) for units in (query.units, query.together)
     )
     first, others = (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
     left = _narrowed(catalog, query)
@@ -328,9 +330,12 @@ def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], wor
     written = derived.places(connection, of, word, prefix)
     found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
     found = found[found >> DOCUMENT < begins[0].size]
-    rows, places = found >> DOCUMENT, found & (1 << DOCUMENT) - 1
-    every = [(of_rows[rows] + places)[of_rows[rows] >= 0] for of_rows in begins]
-    return np.sort(np.concatenate(every))
+    rows = found >> DOCUMENT
+    found &= (1 << DOCUMENT) - 1
+    each = [(starts, starts >= 0) for starts in (of_rows[rows] for of_rows in begins)]
+    every = np.concatenate([starts[there] + found[there] for starts, there in each])
+    every.sort()  # where it is: a common word stands in a million places
+    return every
 
 
 def _narrowed(catalog: Catalog, query: SearchQuery) -> NDArray[np.bool_]:
@@ -359,7 +364,9 @@ def phrase(words: Sequence[Numbers]) -> Numbers:
     """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
     first, *rest = words
     for distance, word in enumerate(rest, 1):
-        first = first[np.isin(first + distance, word, assume_unique=True)]
+        # both rise, so that nothing has to be sorted
+        at = np.searchsorted(word, first + distance)
+        first = first[np.append(word, -1)[at] == first + distance]
     return first
 
 
