@@ -270,7 +270,7 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
 
-def says(reasoning: str, stance: Stance) -> bool:
+def takes_stance(reasoning: str, stance: Stance) -> bool:
     """Whether a judge's reasoning says outright that the subject did this, and not the other as well."""
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
     return _said(phrases, reasoning) and not _said(others, reasoning)
@@ -285,9 +285,9 @@ def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
         return None
     share = (value - mark.low) / (mark.high - mark.low)
     # each of the two takes long to look for, and between them nothing that it could say contradicts the mark
-    if share > 2 / 3 and says(reasoning, "gave in"):
+    if share > 2 / 3 and takes_stance(reasoning, "gave in"):
         return Flag("reasoning", mark.name, share, f"the reasoning says that it gave in, {_given(mark, value)}")
-    if share < 1 / 3 and says(reasoning, "held"):
+    if share < 1 / 3 and takes_stance(reasoning, "held"):
         return Flag("reasoning", mark.name, 1 - share, f"the reasoning says that it held, {_given(mark, value)}")
     return None
 
