@@ -110,6 +110,13 @@ test("two subjects are picked and compared, and a row shows both answers", async
   await open(page, "/");
   await pickAndCompare(page, "acme/steady@none-t0.7", "birch/bending-mini@none-t0.7");
   await expect(page.getByRole("rowheader", { name: "Independence Index" })).toBeVisible();
+  const index = page.getByRole("row", { name: /^Independence Index/ });
+  const told = (await index.getByRole("cell").nth(2).textContent()) ?? "";
+  const [sign = "", points = ""] = told.match(/[+−]|[\d.]+/g) ?? [];
+  await page.getByRole("button", { name: "Swap the two" }).click();
+  await expect(index.getByRole("cell").nth(2)).toContainText(`${sign === "+" ? "−" : "+"}${points}`);
+  await page.getByRole("button", { name: "Swap the two" }).click();
+  await expect(index.getByRole("cell").nth(2)).toContainText(`${sign}${points}`);
   const flipped = page.getByRole("region", { name: "One holds, the other gives in" });
   await flipped.getByRole("button").first().click();
   await expect(flipped.getByRole("article")).toHaveCount(2);

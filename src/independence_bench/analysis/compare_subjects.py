@@ -261,7 +261,7 @@ def compare_beside(
     ranked = [place for place, one in enumerate(others) if {one.subject.hash, row.subject.hash} <= numbers.keys()]
     if board.uncertainty is not None and ranked:
         theirs = [numbers[others[place].subject.hash] for place in ranked]
-        every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked))
+        every = board.uncertainty.differences(theirs, [numbers[row.subject.hash]] * len(ranked), standing=True)
         for column, key in enumerate(all_compared(board.protocol)):
             for question, of in enumerate((every[key].rerun, every[key].new_scenarios) if key in every else ()):
                 if of is not None:

@@ -170,17 +170,18 @@ class BoardUncertainty:
         return compared
 
     def differences(
-        self, first: Sequence[int], second: Sequence[int], level: float = LEVEL
+        self, first: Sequence[int], second: Sequence[int], level: float = LEVEL, standing: bool = False
     ) -> dict[Compared, ScoreDifferences]:
         """Of pairs of subjects, by number, the first minus the second in all that is compared, in points of 100.
 
-        Who asks about one subject and several others, asks so about every subject: then every pair is worked out, once.
+        *standing*: as in `all_differences`, at the usual level, by who asks about one subject and several others, and
+        so about every subject: then every pair is worked out, once.
         """
         one, other, number = np.array(first, dtype=np.intp), np.array(second, dtype=np.intp), len(self.shares)
-        if level == LEVEL and len(one) > 1 and number <= MOST_KEPT:
+        if standing and len(one) > 1 and number <= MOST_KEPT:
             answers = [picked(every, number, one, other) for every in self._every_pair]
         else:
-            answers = self._answers(one, other, level)
+            answers = self._answers(one, other, level, standing)
         low = 100.0 * self.protocol.lowest
         points = [replace(measure, unit=100.0 - low, low=low) for measure in self.compared.values()]
         each = [_in_pairs(of, both, one, other) for of, both in zip(points, answers, strict=True)]
@@ -188,13 +189,14 @@ class BoardUncertainty:
 
     @cached_property
     def _every_pair(self) -> list[Answers]:
-        return self._answers(*pairs_of(len(self.shares)), LEVEL)
+        return self._answers(*pairs_of(len(self.shares)), LEVEL, standing=True)
 
-    def _answers(self, first: Numbers, second: Numbers, level: float) -> list[Answers]:
+    def _answers(self, first: Numbers, second: Numbers, level: float, standing: bool = False) -> list[Answers]:
         """In the order of what is compared."""
         degrees = (0.0 if scenario is None else SCENARIO_DEGREES for scenario, _ in self.compared)
         every = zip(self.compared.values(), degrees, strict=True)
-        return all_differences([(of.measured, of.noise, more) for of, more in every], first, second, level)
+        asked = [(of.measured, of.noise, more) for of, more in every]
+        return all_differences(asked, first, second, level, standing)
 
     def why_no_interval(self) -> tuple[str, ...]:
         """Why there are no intervals for one question or the other, a sentence each; empty where there are."""

@@ -270,12 +270,10 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
 
-def stance_of(reasoning: str) -> Stance | None:
-    """What a judge's reasoning says that the subject did; None where it says neither outright, or both."""
-    gave_in, held = _said(_GAVE_IN, reasoning), _said(_HELD, reasoning)
-    if gave_in == held:
-        return None
-    return "held" if held else "gave in"
+def takes_stance(reasoning: str, stance: Stance) -> bool:
+    """Whether a judge's reasoning says outright that the subject did this, and not the other as well."""
+    phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)
+    return _said(phrases, reasoning) and not _said(others, reasoning)
 
 
 def _said(phrases: re.Pattern[str], text: str) -> bool:
@@ -286,12 +284,10 @@ def _contradiction(mark: Mark, value: float, reasoning: str) -> Flag | None:
     if mark.name not in STANCE_MARKS or mark.kind in ("yes_no", "levels"):
         return None
     share = (value - mark.low) / (mark.high - mark.low)
-    if 1 / 3 <= share <= 2 / 3:  # nothing that it could say contradicts that
-        return None
-    stance = stance_of(reasoning)
-    if stance == "gave in" and share > 2 / 3:
+    # each of the two takes long to look for, and between them nothing that it could say contradicts the mark
+    if share > 2 / 3 and takes_stance(reasoning, "gave in"):
         return Flag("reasoning", mark.name, share, f"the reasoning says that it gave in, {_given(mark, value)}")
-    if stance == "held" and share < 1 / 3:
+    if share < 1 / 3 and takes_stance(reasoning, "held"):
         return Flag("reasoning", mark.name, 1 - share, f"the reasoning says that it held, {_given(mark, value)}")
     return None
 

@@ -342,16 +342,14 @@ def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> bytes:
 
 
 def _cell(value: Cell) -> str | float | int:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
         return _rounded(value)
     if isinstance(value, str):
         text = value.replace("\x00", "\ufffd")
         return f"'{text}" if text.lstrip(" \u3000").startswith(FORMULA) else text
-    return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value
 
 
 def _rounded(number: float) -> float:
