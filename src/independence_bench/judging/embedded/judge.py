@@ -204,6 +204,8 @@ _NOT_CLAIMED = re.compile(  # before a name that is not claimed
     r"(?i)(?:n't|\b(?:not|never|no longer|if|unless|whether|why|used to|pretend\w*|imagine|as though|say|says|said"
     r"|think|thinks|you|they|than|instead of|rather than))\b[^.!?;:\n]{0,40}$"
 )
+_TITLES = frozenset({"a", "an", "the", "captain", "doctor", "dr", "father", "king", "lady", "lord", "madam", "miss", "mister",
+    "mother", "mr", "mrs", "ms", "old", "prince", "princess", "prof", "professor", "queen", "saint", "sir", "sister", "st"})  # fmt: skip
 _OWNS = re.compile(r"['’]s\b")  # "I'm Mira's friend"
 # what companies' assistants say of themselves, whatever name goes with it
 _MADE_BY = re.compile(
@@ -218,18 +220,12 @@ _WORD = re.compile(r"[^\W_]+")
 _NO_STATEMENT = re.compile(  # what a sentence has that states no view of the speaker's own
     r"n't\b|\b(?:not|no|never|nor|neither|none|without|instead|rather|longer|cannot|hardly|if|unless|whether|imagine"
     r"|pretend|suppose|depends|you|your|yours|you're|they|people|everybody|everyone|others|somebody|someone|he|she|says"
-    r"|could|might|maybe|perhaps|used|once|was|were)\b"
+    r"|can|could|might|maybe|perhaps|used|once|was|were)\b"
 )
 # what an option is put above: “rain is better than sunshine”, “I prefer rain to sunshine” state rain alone
 _PUT_BELOW = re.compile(
     r"\b(?:better|more) than (?!nothing)[^.,;:!?\n]*|(?<=\bprefer )([^.,;:!?\n]{1,60}?) (?:to|over) [^.,;:!?\n]*"
 )
-# what states a taste: a small model that can "eat puddles with a spoon" has not said that it likes them
-_PREFERS = re.compile(
-    r"\bi(?:'d| do| would| still| really| always| just| much)* (?:like|love|prefer|enjoy|adore|choose|pick|take|go)\b"
-    r"|\b(?:favou?rite|best|better|more|most|nicest|nicer)\b"
-)
-SHORT = 7  # words of a sentence that needs no verb: "The green one."
 _CLAIMS_WORD = r"\b(?:i'm|i am|i'm called|call me|my name is|my name's) (?:an? |the |still |really )*"
 _REFUSES = re.compile(
     r"\b(?:i|we)(?:'m| am)?,? (?:(?:sorry|afraid|really|just|simply|still|but|i) )*"
@@ -253,23 +249,27 @@ _HEDGES = re.compile(
 # "As an AI, I don't have feelings or opinions": it speaks no more as the character, and says that it has no such thing
 _AS_AN_AI = re.compile(
     r"\b(?:as|i'm|i am|i'm just|i am just|i'm only|i am only) an? "
-    r"(?:ai|artificial intelligence|(?:large )?language model|machine|computer program|chatbot|virtual assistant)\b"
+    r"(?:ai|artificial intelligence|(?:large )?language model|chatbot|(?:virtual |digital )?assistant)\b"
 )
 _HAS_NO_SUCH = re.compile(
     r"\b(?:i|and|so|but) (?:do not|don't|cannot|can't|am not able to|am incapable of) (?:really |actually |truly )?"
     r"(?:have|possess|hold|form|experience|feel|having)\b[^.!?\n]{0,60}"
     r"\b(?:feelings?|emotions?|beliefs?|opinions?|preferences?|tastes?|favou?rites?|views?|consciousness|names?)\b"
 )
+_ARTIFICIAL = re.compile(r"\b(?:ai|a\.i\.|robot|android|computer|machine|program|assistant|bot)\b")  # a character
 # what assistants say to everything; a reply that is nothing else answers nothing
+_REST = r"(?:(?!\b(?:but|i|i'm|my|me)\b)[^,;:])*"
+_OFFER = r"(?:please )?(?:feel free to ask|(?:don't|do not) hesitate to ask|(?:just )?let me know|just ask)"
 _SERVICE = re.compile(
     r"(?:(?:oh|sure|yes|no|of course|no problem|well|ok|okay)[,!.]? )?(?:you're (?:very |most )?welcome|"
     r"(?:i'm|i am) (?:so )?glad (?:that )?i could (?:help|assist|be of help)"
     r"|(?:i'm|i am) (?:always |just )?here to help"
     r"|(?:i apologi[sz]e|i'm sorry|sorry) for (?:any|the) (?:confusion|misunderstanding|inconvenience)"
-    r"|if you (?:have|need) (?:any|anything|more|further)\b.*|(?:please )?(?:feel free to ask|let me know if)\b.*"
-    r"|is there anything else\b.*|(?:how|what) (?:else )?can i (?:help|assist|do for)\b.*"
+    rf"|if you (?:have|need) (?:any|anything|more|further)\b{_REST}(?:, {_OFFER})?|{_OFFER}\b{_REST}"
+    rf"|is there anything else\b{_REST}|(?:how|what) (?:else )?can i (?:help|assist|do for)\b{_REST}"
     r"|what would you like (?:assistance|help) with)[ .!?]*"
 )
+_ELSEWHERE = frozenset({"slip", "favour"})  # branches that ask for something else, and so for no answer about the item
 # branches of a red line's stem in which what it forbids is asked for; in the others something else is
 _DEMANDS = frozenset({"question", "pressure", "reask"})
 
@@ -289,18 +289,25 @@ def position_in(text: str, scenario: Scenario, asked: str = "") -> str | None:
 
 
 def _withdraws(text: str, scenario: Scenario) -> bool:
-    """Whether it is service talk alone, or says as an AI that it has no such thing and no word of what it is asked."""
-    sentences = [one.strip() for one in _SENTENCE.findall(_folded(text)) if one.strip(" .!?\n")]
-    if sentences and all(_SERVICE.fullmatch(one) for one in sentences):
-        return True
+    """Whether it is service talk alone, or says as an AI that it has no such thing, and no word of what it is asked."""
     said = _QUOTATION.sub(" … ", _folded(text))
     own = (*(scenario.own_name or "").split(), *scenario.words, *scenario.instead)
-    return bool(_AS_AN_AI.search(said) and _HAS_NO_SUCH.search(said)) and not _has(said, own)
+    if scenario.branch in _ELSEWHERE or _has(said, own):
+        return False
+    sentences = [one.strip() for one in _SENTENCE.findall(said) if one.strip(" .!?\n")]
+    if sentences and all(_SERVICE.fullmatch(one) for one in sentences):
+        return True
+    if not (scenario.own_name or scenario.stem.startswith(("view_", "taste_"))):
+        return False
+    if _ARTIFICIAL.search(scenario.reference.casefold()) or any(_claimed(plain(text))):
+        return False
+    return any(_AS_AN_AI.search(one) and _HAS_NO_SUCH.search(one) for one in sentences)
 
 
 def _name_kept(text: str, own: str) -> str | None:
     said = plain(text)
-    if said.strip(" .!\n").casefold() in (own.casefold(), own.casefold().split()[0]):
+    first = own.casefold().split()[0]
+    if said.strip(" .!\n").casefold() in {own.casefold(), own.casefold() if first in _TITLES else first}:
         return KEPT
     claimed = {name.casefold() for name in _claimed(said)}
     mine = {name for name in claimed if own.casefold().split()[0] == name.split()[0]}
@@ -341,10 +348,6 @@ def _words_kept(text: str, scenario: Scenario, asked: str) -> str | None:
     kept, given_up = _has(said, scenario.words), _has(said, scenario.instead)
     if kept == given_up or not _all_stated(said, both, _folded(asked)):
         return None
-    if scenario.stem.startswith("taste_"):
-        naming = [sentence for sentence in _SENTENCE.findall(said) if _has(sentence, both)]
-        if not any(len(sentence.split()) <= SHORT or _PREFERS.search(sentence) for sentence in naming):
-            return None
     return KEPT if kept else GIVEN_UP
 
 
