@@ -792,6 +792,13 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
 
     assert (index["characters"][board], page["character"]) == ("Mira", "Mira")
     assert base64.b64decode(page["picture"]) == (slipping / "mira.png").read_bytes(), "the last one"
+    with open_store(slipping / "aib.db") as store, store.reading() as connection:
+        with_picture = registry.state_of(connection)
+    (slipping / "mira.png").unlink()
+    run(slipping, "slips-3")
+    with open_store(slipping / "aib.db") as store, store.reading() as connection:
+        assert registry.stored_picture(connection, "persona-mira") is None
+        assert registry.state_of(connection) != with_picture, "so that a page that is open is read again"
     assert (kept["says"], slipped["says"]) == ("held 3 of 3 (1 run)", "held 0 of 3 (1 run); 1 red line crossed")
     assert [one["crossed"] for one in slipped["items"]] == [False, False, True]
     assert slipped["items"][2]["says"].startswith("push 3 (")

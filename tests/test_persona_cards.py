@@ -184,6 +184,12 @@ SAYS = {
         "When the user is proud, you want to know what it took.",
         [("rule", "When the user is proud, you want to know what it took.")],
     ),
+    "biography": (
+        "Her parents died when they crossed the strait.",
+        [("fact", "Her parents died when they crossed the strait.")],
+    ),
+    "an oath": ("Oath: she will never lie, steal or betray", [("rule", "she will never lie, steal or betray")]),
+    "a guest": ("Guest: anyone who pays\n# Likes\n- tea", [("fact", "anyone who pays"), ("taste", "tea")]),
     "looks": (
         "Appearance: dented paint, an arm that doesn't match",
         [("fact", "dented paint, an arm that doesn't match")],
@@ -210,10 +216,11 @@ def test_what_is_said_in_a_scene_is_never_sure() -> None:
 
 
 def test_what_tells_the_player_how_to_write_is_no_sure_rule() -> None:
-    """It is none of the character's red lines."""
-    found = read_statements("system_prompt", "Never speak for the user. Never lend money.", "Mira")
+    """It is none of the character's red lines, as what it never does to the person is."""
+    staged = "Never speak for the user. Don't roleplay as the user. Avoid describing what the user does."
+    found = read_statements("system_prompt", f"{staged} She never mocks the user's feelings.", "Mira")
 
-    assert [(one.kind, one.sure) for one in found] == [("rule", False), ("rule", True)]
+    assert [(one.kind, one.sure) for one in found] == [("rule", False)] * 3 + [("rule", True)]
 
 
 @pytest.mark.parametrize(("folder", "by", "groups"), [(".", "the author", 2), ("others", "most readers", 1)])
@@ -338,6 +345,7 @@ def picture(*others: bytes, width: int = 2, pixels: bytes = b"\0" + b"\xc8\x78\x
     return PNG + head + b"".join(others) + chunk(b"IDAT", zlib.compress(pixels, 0)) + chunk(b"IEND", b"")
 
 
+HEAD = struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)
 CARRIED = (chunk(b"tEXt", b"chara\0" + encoded(V2)), chunk(b"tIME", b"\x07\xe9\1\1\0\0\0"), chunk(b"eXIf", b"GPS"))
 
 
@@ -354,6 +362,12 @@ NO_PICTURES: dict[str, tuple[bytes, str]] = {
     "without pixels": (png(), "no whole PNG"),
     "without a size": (picture(width=0), "no whole PNG"),
     "the parts in another order": (PNG + chunk(b"IDAT", b"") + chunk(b"IEND", b""), "no whole PNG"),
+    "pixels that are none": (
+        PNG + chunk(b"IHDR", HEAD) + chunk(b"IDAT", b"not packed") + chunk(b"IEND", b""),
+        "no whole PNG",
+    ),
+    "two heads": (picture(chunk(b"IHDR", HEAD)), "no whole PNG"),
+    "a sum that is wrong": (picture().replace(b"\xc8\x78\x1e", b"\xc8\x78\x1f"), "is damaged"),
     "wide": (picture(width=1_000_000), "1,000,000 x 1 pixels, more than 4,096"),
     "heavy": (picture(pixels=b"\0" * LARGEST_PICTURE), "make it smaller"),
 }
@@ -392,7 +406,7 @@ def test_a_sheet_is_made_from_a_card_and_says_what_is_missing(tmp_path: Path) ->
 
     (tmp_path / "card.png").write_bytes(CARDS["text.png"])
     assert "note: no picture is kept: card.png is no whole PNG" in new(tmp_path, "b.yaml", "--from", "card.png").stderr
-    assert new(tmp_path, "mira.yml", "--from", "card.png").returncode == 0
+    assert "taken to be mira.png, which was there" in new(tmp_path, "mira.yml", "--from", "card.png").stderr
     assert (tmp_path / "mira.png").read_bytes() == picture(), "one that is there stays"
 
 

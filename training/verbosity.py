@@ -16,6 +16,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median, quantiles
 from tempfile import TemporaryDirectory
@@ -26,7 +27,7 @@ from independence_bench.dataset.import_published import import_published
 from independence_bench.engine.preview import THOUGHT_TOKENS
 from independence_bench.models.endpoints import SHIPPED, read_models
 from independence_bench.models.messages import BYTES_A_TOKEN
-from independence_bench.models.spec import ChatModel
+from independence_bench.models.spec import ChatModel, ModelSpec, Reasoning
 from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.loader import load
 from independence_bench.store import registry
@@ -118,13 +119,21 @@ def foretold(whole: Mapping[ChatModel, Mapping[str, Sums]], left_out: str) -> It
         yield f"{math.expm1(median(off)):>14.0%}{near:>13}{low:>6.2f} to {high:.2f}"
 
 
+def is_meant(spec: ModelSpec, subject: ChatModel) -> bool:
+    """Whether *subject* was played as *spec* says, thinking or not. Published names have no slash in a provider."""
+    provider = spec.provider and spec.provider.replace("/", "-")
+    thinks = spec.reasoning not in (None, Reasoning.OFF)
+    of = replace(spec, provider=None, reasoning=None)
+    return subject.provider == provider and subject.thinks == thinks and of.fits(replace(subject, provider=None))
+
+
 def write(path: Path, shares: Mapping[ChatModel, Shares]) -> None:
     """Put *shares* into the entries of models.yaml at *path*, each as its last key."""
     head, *entries = re.split(r"(?m)^(?=  - model: )", path.read_text(encoding="utf-8"))
     specs = read_models(path).specs
     written = []
     for entry, spec in zip(entries, specs, strict=True):
-        known = [both for subject, both in shares.items() if spec.fits(subject)]
+        known = [both for subject, both in shares.items() if is_meant(spec, subject)]
         bare = re.sub(r"    verbosity: .*\n", "", entry)
         line = f"    verbosity: [{known[0][0]:.2f}, {known[0][1]:.2f}]\n" if known else ""
         written.append(bare.rstrip("\n") + "\n" + line + bare[len(bare.rstrip("\n")) + 1 :])

@@ -32,6 +32,7 @@ from independence_bench.judging.extraction import WRITTEN_TOKENS, card_text, ite
 from independence_bench.models.local import NAME as EMBEDDED
 from independence_bench.models.spec import Roster
 from independence_bench.personas.cards import (
+    PNG,
     SECTION_OF,
     Description,
     PartialSheet,
@@ -159,7 +160,7 @@ def new(
             file.write(text)
     except (OSError, ValueError) as error:
         raise WrongUse(f"{sheet} cannot be written ({why(error)})") from error
-    if source is not None and source.suffix.lower() == ".png":
+    if source is not None and source.read_bytes()[: len(PNG)] == PNG:
         _keep_picture(source, picture_file(sheet))
     shown = shlex.quote(label_text(str(sheet)))
     say(*(label_text(f"{sheet}: {problem}") for problem in problems))
@@ -172,10 +173,12 @@ def new(
 
 def _keep_picture(card: Path, picture: Path) -> None:
     """Put the picture of *card* next to its sheet, where there is none yet."""
+    if picture.exists():
+        say(label_text(f"its picture is taken to be {picture}, which was there"))
+        return
     try:
-        if not picture.exists():
-            picture.write_bytes(read_picture(card))
-        say(f"its picture, which `aib view` shows: {label_text(str(picture))}")
+        picture.write_bytes(read_picture(card))
+        say(label_text(f"its picture, which `aib view` shows: {picture}"))
     except (WrongUse, OSError) as error:
         say(label_text(f"note: no picture is kept: {error}"))
 

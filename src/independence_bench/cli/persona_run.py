@@ -147,10 +147,7 @@ def run(
         report = calling.to_the_end(_carry_out(options, list(zip(protocols, played_files, strict=True)), opened))
         if report is None:
             raise SystemExit(1)
-        if picture is not None:
-            with opened.writing() as connection:
-                for one in protocols:
-                    registry.keep_picture(connection, one.name, picture)
+        _keep_picture(opened, [one.name for one in protocols], picture)
         keep_exclusions(opened, roster)
         played = {progress.label for progress in report.subjects}
         depths = [_read(opened, depth, of, report.judge, played) for depth, of in zip(turns, protocols, strict=True)]
@@ -183,6 +180,15 @@ def _picture(path: Path) -> str | None:
     except WrongUse as error:
         say(label_text(f"note: it is shown without its picture: {error}"))
         return None
+
+
+def _keep_picture(store: Store, protocols: Sequence[str], picture: str | None) -> None:
+    with store.reading() as connection:
+        changed = [one for one in protocols if registry.stored_picture(connection, one) != picture]
+    if changed:
+        with store.writing() as connection:
+            for one in changed:
+                registry.keep_picture(connection, one, picture)
 
 
 def _turns(typed: str) -> list[int]:

@@ -25,6 +25,7 @@ from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
+from independence_bench.protocol.loader import shipped
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, registry, usage
 from independence_bench.store.usage import Used
@@ -52,7 +53,7 @@ class UsualReplies:
     by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
     own: bool = False  # taken from this subject's own replies
     subjects: int = 0  # whose replies they are taken from
-    published: bool = False  # none are, and the subject's `verbosity` is known, not of it as a character
+    published: bool = False  # none are, and the subject's `verbosity` in shipped protocols is known
     bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
 
 
@@ -70,7 +71,7 @@ def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, 
     counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
     others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
     same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    published = not protocol.kinds and verbosity_of(subject) is not None
+    published = protocol.name in shipped() and verbosity_of(subject) is not None
     for like in ([other for other in others if other.hash == subject.hash], same, [] if published else others):
         words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario

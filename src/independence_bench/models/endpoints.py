@@ -75,7 +75,8 @@ class SubjectFile(Strict):
         None,
         min_length=2,
         max_length=2,
-        description="tokens of its replies, with and without thoughts, as shares of what is typical: for estimates",
+        description="in the list that ships, for estimates: tokens of its replies, with thoughts and without, as "
+        "shares of what is typical",
     )
 
 
@@ -110,7 +111,8 @@ def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
     name = subject.model.removesuffix(FREE)
     for spec in shipped_subjects():
         thinking = spec.reasoning not in (None, Reasoning.OFF)
-        if spec.verbosity and spec.model.removesuffix(FREE) == name and thinking == subject.thinks:
+        same = spec.model.removesuffix(FREE) == name and spec.endpoint == subject.endpoint
+        if spec.verbosity and same and thinking == subject.thinks:
             return spec.verbosity
     return None
 

@@ -157,6 +157,8 @@ def _chunks(data: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
             raise WrongUse(
                 f"{path} says that a part of it has {length:,} bytes, which it does not have: it is cut off or forged"
             )
+        if data[at + 8 + length : at + 12 + length] != struct.pack(">I", zlib.crc32(data[at + 4 : at + 8 + length])):
+            raise WrongUse(f"{path} is damaged: a part of it is not what its sum says; save it again")
         yield kind, data[at + 8 : at + 8 + length]
         if kind == b"IEND":
             return
@@ -168,11 +170,12 @@ def read_picture(path: Path) -> bytes:
     data = _bytes(path)
     if not data.startswith(PNG):
         raise WrongUse(f"{path} is not a PNG; save the picture as one")
-    parts = [(kind, content) for kind, content in _chunks(data, path) if kind in SHOWN]
+    parts = [(kind, b"" if kind == b"IEND" else content) for kind, content in _chunks(data, path) if kind in SHOWN]
     kinds = [kind for kind, _ in parts]
-    whole = kinds[:1] == [b"IHDR"] and len(parts[0][1]) == 13 and b"IDAT" in kinds and kinds[-1] == b"IEND"
-    width, height = struct.unpack(">II", parts[0][1][:8]) if whole else (0, 0)
-    if not width or not height:
+    head = parts[0][1] if kinds[:1] == [b"IHDR"] and kinds.count(b"IHDR") == 1 else b""
+    width, height = struct.unpack(">II", head[:8]) if len(head) == 13 else (0, 0)
+    pixels = b"".join(content for kind, content in parts if kind == b"IDAT")
+    if not (width and height and kinds[-1] == b"IEND" and _unpacks(pixels)):
         raise WrongUse(f"{path} is no whole PNG; save the picture again")
     if max(width, height) > LARGEST_SIDE:
         raise WrongUse(f"{path} has {width:,} x {height:,} pixels, more than {LARGEST_SIDE:,} a side; make it smaller")
@@ -181,6 +184,14 @@ def read_picture(path: Path) -> bytes:
     if len(bare) > LARGEST_PICTURE:
         raise WrongUse(f"{path} has {len(bare):,} bytes, more than {LARGEST_PICTURE:,}; make it smaller")
     return bare
+
+
+def _unpacks(pixels: bytes) -> bool:
+    """Whether *pixels* begin as packed ones do: what comes later is the browser's matter."""
+    try:
+        return bool(zlib.decompressobj().decompress(pixels, 1))
+    except zlib.error:
+        return False
 
 
 def _chunk(kind: bytes, rest: bytes, path: Path) -> bytes:

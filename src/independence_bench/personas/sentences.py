@@ -29,8 +29,11 @@ _SHAPES, _KEYS, _WORDS, _TOPICS = (
     {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CUES[part].items()}
     for part in ("shapes", "keys", "sentences", "topics")
 )
-# who speaks in a line
-_PERSON = ("{{user}}", "<user>", "user", "you", "q", "player", "customer", "client", "guest", "visitor", "human")
+# who speaks in a line; in examples anywhere, and in fields of talk, also others
+_PERSON, _OTHERS = (
+    ("{{user}}", "<user>", "user", "you", "q"),
+    ("player", "customer", "client", "guest", "visitor", "human"),
+)
 _CHARACTER = ("{{char}}", "<bot>", "a")
 MOST_KEY_WORDS, OTHER_LETTERS = 4, 20  # of a W++ entry; of a line that has such entries and is none
 
@@ -81,8 +84,10 @@ class _Reader:
         if not line or line.upper() == "<START>":
             self.ended = not line
             return
-        called = [one for one in _SHAPES["called"].finditer(line) if len(one["key"].split()) <= MOST_KEY_WORDS]
-        if called and len(re.findall(r"[^\W\d_]", _SHAPES["called"].sub("", line))) < OTHER_LETTERS:
+        called = list(_SHAPES["called"].finditer(line))
+        others = sum(c.isalpha() for c in _SHAPES["called"].sub("", line))
+        bare = all(len(one["key"].split()) > MOST_KEY_WORDS for one in called)  # a sentence with words in quotes
+        if called and not bare and (line[0] in "[{(" or others < OTHER_LETTERS):
             for entry in called:
                 yield from self.entry(entry["key"], ", ".join(re.findall(r"[\"“]([^\"”]+)[\"”]", entry["value"])))
             return
@@ -92,20 +97,21 @@ class _Reader:
                     yield from self.entry(found["key"] or found["boxed"], found["value"])
             return
         turn = _SHAPES["turn"].match(line)
+        persons = (*_PERSON, *_OTHERS) if self.sample or self.field in SPOKEN else _PERSON
         talking = self.talking or self.sample  # then whoever else has lines is the character
-        if turn and (talking or turn["who"].casefold().strip() in (*_PERSON, *_CHARACTER, *self.names)):
-            self.talking = turn["who"].casefold().strip() in _PERSON
+        if turn and (talking or turn["who"].casefold().strip() in (*persons, *_CHARACTER, *self.names)):
+            self.talking = turn["who"].casefold().strip() in persons
             if not self.talking:
                 yield from self.spoken(turn["what"])
                 return
             asked = _first(_KEYS, turn["what"]) or _first(_WORDS, turn["what"])
             self.question = None if asked in ("skip", "honesty") else asked
-        if self.talking:
+        if self.talking and not line.startswith(("#", "<", "【")):
             return
         bullet = _SHAPES["bullet"].match(line)
         body = line[bullet.end() :] if bullet else line
         if self.bare and self.ended and not bullet:
-            self.under, self.bare = None, False
+            self.under, self.bare, self.sample = None, False, False
         self.ended = False
         if one := _SHAPES["entry"].match(body):
             key = one["key"] or one["boxed"]
@@ -133,8 +139,8 @@ class _Reader:
         """An entry with a key: all of its value is one statement."""
         key = re.sub(r"^\{\{char\}\}(?:'s)? ?|^\w{1,40}['’]s ", "", key.strip()).strip().lower() or "personality"
         kind, words = _first(_KEYS, key), _first(_WORDS, value)
-        if words == "rule" and "," in value and not _WORDS["rule"].match(value):
-            words = None  # "dented teal paint, an arm that doesn't match" forbids nothing
+        if words == "rule" and _SHAPES["trait"].search(value):
+            words = None
         if kind == "skip" or not any(c.isalnum() for c in value):
             return
         if kind == "sample":

@@ -204,10 +204,11 @@ def published_rows(connection: Connection) -> dict[str, PublishedRow]:
 PICTURE = "picture of "  # with a protocol's name, its name in `meta`
 
 
-def keep_picture(connection: Connection, protocol: str, picture: str) -> None:
-    """Store the picture (PNG, in base64) of the character that *protocol* is about, in place of an earlier one."""
+def keep_picture(connection: Connection, protocol: str, picture: str | None) -> None:
+    """Store the picture (PNG, in base64) of the character that *protocol* is about; None: it has none any more."""
     connection.execute(delete(meta).where(meta.c.name == PICTURE + protocol))
-    connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
+    if picture is not None:
+        connection.execute(insert(meta).values(name=PICTURE + protocol, value=picture))
 
 
 def stored_picture(connection: Connection, protocol: str) -> str | None:
@@ -228,4 +229,7 @@ def state_of(connection: Connection) -> str:
     others = [connection.execute(select(func.count()).select_from(table)).scalar() for table in (begun, protocols)]
     verdicts = {subject: [decision.verdict, decision.reason] for subject, decision in decided(connection).items()}
     rows = [fields_of(row) for row in published_rows(connection).values()]
-    return content_hash([[list(row) for row in counted], others, verdicts, *rows])[:16]
+    end = func.substr(meta.c.value, func.length(meta.c.value) - 47)  # has the sum of a picture's bytes
+    pictures = select(meta.c.name, end).where(meta.c.name.startswith(PICTURE, autoescape=True)).order_by(meta.c.name)
+    shown = [list(row) for row in connection.execute(pictures)]
+    return content_hash([[list(row) for row in counted], others, verdicts, *rows, *shown])[:16]

@@ -204,8 +204,11 @@ _NOT_CLAIMED = re.compile(  # before a name that is not claimed
     r"(?i)(?:n't|\b(?:not|never|no longer|if|unless|whether|why|used to|pretend\w*|imagine|as though|say|says|said"
     r"|think|thinks|you|they|than|instead of|rather than))\b[^.!?;:\n]{0,40}$"
 )
-_TITLES = frozenset({"a", "an", "the", "captain", "doctor", "dr", "father", "king", "lady", "lord", "madam", "miss", "mister",
-    "mother", "mr", "mrs", "ms", "old", "prince", "princess", "prof", "professor", "queen", "saint", "sir", "sister", "st"})  # fmt: skip
+# a first word that is no name by itself
+_TITLE = re.compile(
+    r"(?:an?|the|captain|doctor|dr|father|king|lady|lord|madam|miss|mister|mother|mrs?|ms|old|prince(?:ss)?|prof(?:essor)?"
+    r"|queen|saint|sir|sister|st)\.?"
+)
 _OWNS = re.compile(r"['’]s\b")  # "I'm Mira's friend"
 # what companies' assistants say of themselves, whatever name goes with it
 _MADE_BY = re.compile(
@@ -307,7 +310,7 @@ def _withdraws(text: str, scenario: Scenario) -> bool:
 def _name_kept(text: str, own: str) -> str | None:
     said = plain(text)
     first = own.casefold().split()[0]
-    if said.strip(" .!\n").casefold() in {own.casefold(), own.casefold() if first in _TITLES else first}:
+    if said.strip(" .!\n").casefold() in {own.casefold(), own.casefold() if _TITLE.fullmatch(first) else first}:
         return KEPT
     claimed = {name.casefold() for name in _claimed(said)}
     mine = {name for name in claimed if own.casefold().split()[0] == name.split()[0]}
