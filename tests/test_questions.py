@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from independence_bench.analysis.statistics.dispersion import Design, measure, pairs_new_scenarios, scores_rerun
-from independence_bench.analysis.statistics.generalization import all_differences, all_limits, ranking_p
+from independence_bench.analysis.statistics.generalization import all_differences, limits_of, ranking_p
 from independence_bench.analysis.statistics.intervals import Scores, differences, intervals, plain_scores, quantile
 
 
@@ -44,7 +44,7 @@ def test_another_test_is_never_surer_than_the_same_again() -> None:
     for _ in range(20):
         every = np.tile(np.array([0.2, 0.5, 0.8])[:, None, None], (6, 1, 1, 12))
         measured = measure(even(12), list(rng.permuted(every, axis=1)))
-        rerun, new_scenarios = all_limits([(measured, None)])[0]
+        rerun, new_scenarios = limits_of([(measured, None)])[0]
         first, second = np.triu_indices(6, 1)
         of_pairs = all_differences([(measured, None, 0.0)], first, second)[0]
         p_rerun, p_new_scenarios = ranking_p(measured, None, first, second)
@@ -95,7 +95,7 @@ def test_runs_shifted_beyond_what_was_found_to_hold_have_no_interval_again() -> 
     shifts = np.random.default_rng(2).uniform(0.3, 0.7, size=(10, 3, 1, 1))
     measured = measure(even(12), list(np.tile(shifts, (1, 1, 1, 12))))
     first, second = np.triu_indices(10, 1)
-    rerun, new_scenarios = all_limits([(measured, None)])[0]
+    rerun, new_scenarios = limits_of([(measured, None)])[0]
     scores = scores_rerun(measured)
 
     assert measured.run_effects.ratio == pytest.approx(12)

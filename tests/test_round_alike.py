@@ -89,7 +89,7 @@ def test_a_comparison_reads_alike(folder: Path, page: dict[str, Any]) -> None:
                 continue
             words = [one["scenario"], *titles[one["dimension"]].split()] if one["dimension"] else ["index"]
             line = " ".join(cells(printed, *(word for word in words if word)))
-            interval = (apart["rerun"][place] or {}).get("shown")
+            interval = apart["rerun"] and apart["rerun"]["shown"][place]
             for text in (sent["shown"][place], other["shown"][place], apart["shown"][place], interval):
                 assert text is None or plain(text) in line, line
 

@@ -89,7 +89,7 @@ def test_cases_without_a_view_are_left_out() -> None:
 def without(given: dict[Key, Judgement], mark: str) -> dict[Key, Judgement]:
     """The same judgements without that mark."""
     return {
-        key: replace(one, marks={name: value for name, value in one.marks.items() if not name.startswith(mark)})
+        key: one._replace(marks={name: value for name, value in one.marks.items() if not name.startswith(mark)})
         for key, one in given.items()
     }
 
