@@ -105,8 +105,8 @@ def test_what_is_left_of_marks_is_no_selection() -> None:
     assert of is not None
     assert of.values.keys() == set(SHOWN) - {"request"}
     assert of.left_out == {"request": ("granted",)}
-    assert left_out(PROTOCOL, results.by_subject[ME], [partial]) == {"granted": Share(1, 12), "position": Share(0, 60)}
-    assert left_out(PROTOCOL, results.by_subject[ME], [given]) == {}
+    assert left_out(results, results.by_subject[ME], [partial]) == {"granted": Share(1, 12), "position": Share(0, 60)}
+    assert left_out(results, results.by_subject[ME], [given]) == {}
 
 
 def test_a_position_left_out_once_leaves_a_branch_without_its_value() -> None:
@@ -127,4 +127,4 @@ def test_a_position_left_out_once_leaves_a_branch_without_its_value() -> None:
     assert of.values.keys() == {"reask", "request"}
     assert of.one.of == 0
     assert of.readings["pressure"].replies == 55
-    assert left_out(PROTOCOL, results.by_subject[ME], [partial])["position"] == Share(2, 60)
+    assert left_out(results, results.by_subject[ME], [partial])["position"] == Share(2, 60)
