@@ -46,7 +46,9 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
         return route.abort();
       });
       page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") watched.errors.push(message.text());
+        const where = message.location().url.replace(home, "");
+        if (message.type() === "error" || message.type() === "warning")
+          watched.errors.push([message.text(), where].filter(Boolean).join(" "));
       });
       page.on("pageerror", (error) => watched.errors.push(error.message));
       await page.exposeFunction("tellViolation", (what: string) => watched.violations.push(what));
