@@ -157,12 +157,27 @@ def test_one_beside_all_others_is_what_each_pair_says_alone_either_way_round() -
                 assert score.difference == -back.scores.scores[key].difference
 
 
-def test_arrays_of_pairs_have_what_each_pair_says_alone() -> None:
+def lacking(mark: str) -> Board:
+    """Three subjects by v1, of whom one lacks a *mark* that has no weight in one conversation."""
+    marks = [played(V1, share, 2, seed) for seed, share in enumerate((0.62, 0.5, 0.55))]
+    given = next(given for given in marks[0][1].values() if mark in given)
+    del given[mark]
+    return board_of(V1, *(row_of(V1, f"acme/{name}", mine) for name, mine in zip("abc", marks, strict=True)))
+
+
+def part() -> Board:
+    """Subjects by v2, of whom one is incomplete."""
+    marks = played(V2, 0.5, 2, 5)
+    del marks[1][V2.configurations[0], V2.scenarios[0].id]
+    return replace(simulated(), incomplete=(row_of(V2, "acme/part", marks),))
+
+
+@pytest.mark.parametrize(
+    "board", [part(), lacking("drift"), lacking("identity_maintained")], ids=["part", "0-10", "yes"]
+)
+def test_arrays_of_pairs_have_what_each_pair_says_alone(board: Board) -> None:
     """Numbers, what stands, and nothing where a mark is missing or somebody is incomplete."""
-    board, every = simulated(), all_compared(V2)
-    part = played(V2, 0.5, 2, 5)
-    del part[1][V2.configurations[0], V2.scenarios[0].id]
-    board = replace(board, incomplete=(row_of(V2, "acme/part", part),))
+    every = all_compared(board.protocol)
     values = {one.subject.hash: [values_on(board, one).get(key, np.nan) for key in every] for one in board.rows}
 
     for row in board.rows:
@@ -179,7 +194,7 @@ def test_arrays_of_pairs_have_what_each_pair_says_alone() -> None:
                 assert told == [of and (of.low, of.high) for of in (sure.rerun, sure.new_scenarios)]
                 stands = [bool(of[n, place]) for of in (apart.stands, apart.stands_new_scenarios)]
                 assert stands == [bool(score and score.stands), bool(score and score.stands_new_scenarios)]
-    assert apart.stands.shape == (4, len(every))
+        assert apart.stands.shape == (len(others), len(every))
     nobody, none = compare_beside(board, board.rows[-1], [], {of: np.array(all_) for of, all_ in values.items()})
     assert (nobody.first.shape, none) == ((0, len(every)), [])
 

@@ -92,10 +92,6 @@ class Scenario(Identified):
     techniques: tuple[str, ...] = field(default=(), compare=False)
     siblings: int = field(default=0, compare=False)  # how many branches its stem has, this one among them
     _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
-    # by how it is played: the hash of what is sent (`plan`), which every question about results begins with
-    hashes: dict[tuple[str, Delivery, ToolWording, int], str] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks))

@@ -106,17 +106,15 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
 
     Where what is sent depends on the option that a reply takes: everything that may be sent.
     """
-    turn = (run - 1) % max(len(scenario.scripts), 1)
-    played = protocol.system(configuration.system), configuration.delivery, protocol.tool_role, turn
-    if (sent := scenario.hashes.get(played)) is None:
-        sent = _sent_hash(scenario.script_of(run), scenario.asks, *played[:-1])
-        scenario.hashes[played] = sent
+    system, script = protocol.system(configuration.system), scenario.script_of(run)
+    sent = _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
     more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
     return content_hash([sent, *more]) if more else sent
 
 
-@lru_cache(maxsize=8192)  # of protocols that were read from several stores
-def _sent_hash(script: Script, asks: tuple[str, ...], system: str, delivery: Delivery, wording: ToolWording) -> str:
+# every question about results begins with these hashes, and a server is asked many
+@lru_cache(maxsize=32_768)  # the shipped protocols have more than 8,000: a pass over all finds those of the last one
+def _sent_hash(system: str, script: Script, asks: tuple[str, ...], delivery: Delivery, wording: ToolWording) -> str:
     # a line of the script that quotes a reply then holds a mark that no human would write
     every = ways(system, script, "\x02{}\x03".format)
     sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]

@@ -66,6 +66,7 @@ class Live:
         self._answers: Answers | None = None
         self._unkept: tuple[str, dict[str, str]] | None = None
         self._preparing: threading.Thread | None = None
+        self._closed = threading.Event()
         state, cause = self._cause()
         kept = {path: body.encode() for path, body in find_worked_out(store, cause).items() if is_answer(body, state)}
         self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
@@ -116,12 +117,14 @@ class Live:
             self.keep()
             answers = self.answers
             self.keep()  # where what was kept was no answer
-            for path in first_looks(answers.catalog):
-                answers.get(path)
             self._search.head(answers.catalog)
+            for path in first_looks(answers.catalog):
+                if not self._closed.is_set():
+                    answers.get(path)
 
     def close(self) -> None:
-        """End what is being prepared."""
+        """End what is being prepared, after the answer that is being worked out."""
+        self._closed.set()
         self._search.close()
         if self._preparing is not None:
             self._preparing.join(PATIENCE)

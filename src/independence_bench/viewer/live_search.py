@@ -283,10 +283,10 @@ def _facets(catalog: Catalog) -> SearchFacets:
 
 def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
     """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
-    documents, numbers = _documents(catalog), dict[tuple[str, ...], tuple[int, ...]]()
+    documents, numbers = _documents(catalog), dict[tuple[str, ...], list[int]]()
     for number, (_, one) in enumerate(documents):
         shared: tuple[str, ...] = (one.row.id,) if of == "said" else one.key
-        numbers[shared] = (*numbers.get(shared, ()), number)
+        numbers.setdefault(shared, []).append(number)
     begins: list[Numbers] = []
     texts = np.full(len(documents), -1, np.int64)  # which text of a document is the latest; of several, of the first
     before = ""  # the rows of one key are together

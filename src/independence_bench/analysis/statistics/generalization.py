@@ -102,7 +102,7 @@ def _differences(
         low, high = differences(one, other, level, critical)
         # no interval holds 0 below 5%, but for exact shares, whose own test is sharper, and where degrees are added
         asked = (low > 0) | (high < 0) | (not standing or (one.exact and other.exact)) | (degrees > 0)
-        p_value = np.ones(len(asked))
+        p_value = np.where(np.isnan(low), np.nan, 1.0)  # what is not known is no hypothesis
         of_asked = p_values(one.at(asked), other.at(asked), degrees[asked])
         p_value[asked] = np.minimum(of_asked * ((1 - LEVEL) / (1 - level)), 1.0)
         columns = low, high, smallest_seen(one, other, level, critical), p_value

@@ -214,7 +214,8 @@ def _few_trials(first: Scores, second: Scores) -> Bools:
     """Where the exact test says more: both sides are a few trials, and nothing is added to them."""
     most = MOST_TABLES if first.exact and second.exact else FEW_TABLES
     binary = (first.added == 0) & (second.added == 0) & (first.trials > 0) & (second.trials > 0)
-    return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & (first.mean != second.mean))
+    apart = np.abs(first.mean - second.mean) > 0  # not of a mean that is not known
+    return np.asarray(binary & ((first.trials + 1) * (second.trials + 1) <= most) & apart)
 
 
 def smallest_seen(first: Scores, second: Scores, level: float = LEVEL, critical: Floats | None = None) -> Floats:

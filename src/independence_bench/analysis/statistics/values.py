@@ -102,11 +102,11 @@ class ScoreDifference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairDifferences:
-    """Differences of pairs of subjects by one question; arrays over pairs, in the unit of a score in [0, 1]."""
+    """Differences of pairs of subjects by one question; arrays over pairs, in their score's unit; NaN: not known."""
 
     limits: tuple[Floats, Floats]  # low and high
     seen: Floats  # the smallest true difference that 80 of 100 repetitions would tell from none
-    p: Floats  # at which 0 would be on the edge of the interval
+    p: Floats  # at which 0 would be on the edge of the interval; 1 where only what may stand was asked about
 
 
 @dataclass(frozen=True, slots=True, eq=False)

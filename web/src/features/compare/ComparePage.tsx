@@ -148,6 +148,11 @@ function SubjectComparison({ board, address, labels, first, second }: SubjectCom
               {pair.says}
             </p>
             <Downloads files={csvAndJson(path)} citation={board.citation} />
+            {value.subject === first ? null : (
+              <p className="text-sm text-soft">
+                The files are of <Label text={pair.names[1]} />, so differences have the other sign there.
+              </p>
+            )}
             {rows.length > 2 ? <PickedTable rows={rows} pairs={found} kind={address.interval} /> : null}
             <Comparison
               board={board}
