@@ -36,7 +36,7 @@ const project = (name: keyof typeof PORTS, files: RegExp) => ({
 export default defineConfig({
   testDir: "e2e",
   fullyParallel: true,
-  workers: 3, // a test often waits
+  workers: 4, // a test often waits
   forbidOnly: true,
   retries: 0,
   timeout: 120_000, // a busy machine is slow, not wrong
