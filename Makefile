@@ -43,7 +43,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -q -n 5 --dist loadfile --no-loadscope-reorder
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95
