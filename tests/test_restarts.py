@@ -9,11 +9,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 from forked import start
-from postgres import running
+from postgres import Server, running
 from scripted import ScriptedModel, once_each, steady
 from test_cli import CALLS, User
+
+from independence_bench.errors import StoreError
+from independence_bench.store.database import Store, open_store
 
 RUNS = 8
 
@@ -85,3 +89,41 @@ def test_replies_for_a_database_that_stays_away_are_saved(
     assert once_each(user.server.asked, runs=2)
     assert "lost" not in resumed.stderr
     assert not list(tmp_path.rglob("aib-unstored-*"))
+
+
+def test_a_connection_that_is_stuck_is_dropped_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    """As where the server ends amid a command: the pool's ROLLBACK would fail and print the driver's traceback."""
+
+    def stick(store: Store) -> None:
+        with store.sharing() as connection:
+            pipeline = connection.connection.dbapi_connection.pgconn  # type: ignore[union-attr]
+            pipeline.enter_pipeline_mode()
+            pipeline.send_query_params(b"SELECT pg_sleep(1)", None)
+            connection.exec_driver_sql("SELECT 1")
+
+    with running() as server:
+        server.say("CREATE DATABASE night")
+        with open_store(server.url("night")) as store:
+            with store.writing():
+                pass
+            with pytest.raises(StoreError, match="cannot be written"):
+                stick(store)
+            with store.reading() as connection:
+                assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
+        assert not caplog.records
+
+
+def test_a_server_that_ended_is_known_behind_the_errors_of_the_driver(postgres: Server) -> None:
+    """The driver's own error, raised while it closes what the server has ended, may hide the server's."""
+
+    def end() -> None:
+        try:
+            postgres.say("SELECT pg_terminate_backend(pg_backend_pid())")
+        finally:
+            raise psycopg.OperationalError("cannot exit pipeline mode while busy")
+
+    with pytest.raises(psycopg.OperationalError) as hidden:
+        end()
+    with open_store(postgres.url("postgres")) as store:
+        assert store.backend.is_away(hidden.value, str(hidden.value))
+        assert not store.backend.is_away(psycopg.OperationalError("busy"), "busy")

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, StaticPool, create_engine, event
+from sqlalchemy import URL, Connection, ExceptionContext, StaticPool, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, PendingRollbackError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, OperationalError, PendingRollbackError, SQLAlchemyError
 
 from independence_bench.errors import NoStore, StoreError
 from independence_bench.escape import KNOWN
@@ -302,6 +302,13 @@ class PostgresDatabase(Backend):
                 "a store in PostgreSQL needs its driver; `pip install 'ai-independence-bench[postgres]'` installs it"
             ) from None
 
+        @event.listens_for(self.engine, "handle_error")
+        def drop(context: ExceptionContext) -> None:
+            # what is lost, or stuck in the midst of a command, takes no ROLLBACK: the pool would print a traceback
+            broken = isinstance(context.sqlalchemy_exception, OperationalError)
+            if broken and not getattr(context.original_exception, "sqlstate", None):
+                context.is_disconnect = True
+
     @contextmanager
     def looked_at(self) -> Iterator[Connection | None]:
         """A connection that finds out what the database holds."""
@@ -338,14 +345,23 @@ class PostgresDatabase(Backend):
 
     def is_away(self, error: BaseException, message: str) -> bool:
         """By what the server calls it, else by what libpq says of a server that is not there."""
-        state = str(getattr(error, "sqlstate", None) or "")
+        state = _state_of(error)
         pattern, text = (AWAY_BY_STATE, state) if state else (AWAY_BY_WORDS, message.lower())
         return re.search(pattern, text) is not None
 
     def step(self, error: BaseException, message: str) -> str | None:
         """By what the server calls the error, else by its words."""
-        state = str(getattr(error, "sqlstate", None) or "")
+        state = _state_of(error)
         return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, message.lower())
+
+
+def _state_of(error: BaseException | None) -> str:
+    """The SQLSTATE of *error*, else of what it came of: the driver's own error may hide the server's. "" for none."""
+    while error is not None:
+        if state := getattr(error, "sqlstate", None):
+            return str(state)
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _read_address(address: str) -> URL:
