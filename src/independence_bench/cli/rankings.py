@@ -38,9 +38,15 @@ from independence_bench.cli.selection import (
 from independence_bench.errors import WrongUse
 from independence_bench.lookup import instead
 from independence_bench.protocol.scoring import OWN
-from independence_bench.report.board_view import differences_view
 from independence_bench.report.encode import json_text
-from independence_bench.report.leaderboard_view import board_view, boards_json, matching, outside_values, outside_view
+from independence_bench.report.leaderboard_view import (
+    board_view,
+    boards_json,
+    differences_view,
+    matching,
+    outside_values,
+    outside_view,
+)
 from independence_bench.report.settings_view import configurations_view
 from independence_bench.report.table import EVERYTHING, Block, Shown
 from independence_bench.store import registry

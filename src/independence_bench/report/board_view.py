@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.exam.values import Fit
-from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.statistics.values import Uncertainty
 from independence_bench.escape import label_text
 from independence_bench.models.local.files import SMOLLM2
@@ -17,19 +17,15 @@ from independence_bench.protocol.definition import Dimension, Protocol, mark_wor
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
 from independence_bench.report.format import between, number, plural, scale, share
 from independence_bench.report.table import (
-    Block,
     Cells,
     Column,
     Drawn,
-    Entries,
     Legend,
     Name,
-    Note,
     Prose,
     Remark,
     Strong,
     Table,
-    Title,
     listed,
 )
 
@@ -362,10 +358,7 @@ def exam_line(exam: BoardExam | None) -> str | None:
     if exam.standing is None:
         if not exam.lacking:
             return None
-        who = f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge"
-        has = "have" if len(exam.lacking) > 1 else "has"
-        sit = " ".join(f"-j {shlex.quote(label_text(name))}" for name in exam.typed)
-        return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")
+        return _not_sat(f"of the jury {', '.join(map(label_text, exam.lacking))}" if exam.jury else "the judge", [exam])
     found = exam.standing
     kappa = [] if found.kappa is None else [f"kappa {number(found.kappa, 2)}"]
     missing = [f"{plural(len(found.missing), 'rubric')} not sat"] if found.missing else []
@@ -373,20 +366,22 @@ def exam_line(exam: BoardExam | None) -> str | None:
     return f"{of}: {', '.join([*kappa, FOR[found.result.fitness.fit], *missing, f'{found.result.when:%Y-%m-%d}'])}"
 
 
-# ---------------------------------------------------------------- rules
+def exam_lines(exams: Sequence[tuple[str, BoardExam | None]]) -> list[str]:
+    """The same of several judges, with what each is called; who has not sat is in one line, the last."""
+    if len(exams) == 1:
+        return [line for _, exam in exams if (line := exam_line(exam))]
+    said, absent = defaultdict[str, list[str]](list), dict[str, BoardExam]()
+    for name, exam in exams:
+        if exam and exam.lacking and not exam.standing and not exam.no_questions:
+            absent[label_text(name)] = exam
+        elif line := exam_line(exam):
+            said[line].append(label_text(name))
+    lines = [f"{', '.join(who)}: {line}" for line, who in said.items()]
+    return [*lines, _not_sat(", ".join(absent), list(absent.values()))] if absent else lines
 
 
-def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
-    """Where our own rules say something else than *rules*, and why."""
-    yield Title(f"Where our own rules differ from the {rules} ones")
-    if not found:
-        yield Note("In no row.")
-    yield Entries(
-        [
-            (
-                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
-                [Prose(why) for why in one.why],
-            )
-            for one in found
-        ]
-    )
+def _not_sat(who: str, exams: Sequence[BoardExam]) -> str:
+    """*who* has not, and the command that has them sit."""
+    has = "have" if sum(len(exam.lacking) for exam in exams) > 1 else "has"
+    sit = " ".join(f"-j {shlex.quote(label_text(name))}" for exam in exams for name in exam.typed)
+    return f"{who} {has} not sat the exam" + (f": aib exam {sit}" if sit else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from independence_bench.analysis.statistics.agreement import FEWEST_MARKED, FEWE
 from independence_bench.analysis.statistics.sample_means import FEWEST_PAIRED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
-from independence_bench.report.board_view import exam_line
+from independence_bench.report.board_view import exam_lines
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import (
     between,
@@ -56,13 +55,9 @@ def validation_view(found: Validation) -> Iterator[Block]:
     if found.main is not None:
         yield Note(("Main judge: ", Prose(found.main), ". It is used where no other judge is named.\n"))
     yield _judges(found, letters)
-    exams: dict[str, list[str]] = defaultdict(list)
-    for row in found.judges:
-        if line := exam_line(row.exam):
-            exams[line].append(letters[row.label])
-    if exams:
+    if lines := exam_lines([(letters[row.label], row.exam) for row in found.judges]):
         yield Title("What the exam says of them")
-        yield Bullets([Prose(f"{', '.join(who)}: {line}") for line, who in exams.items()])
+        yield Bullets([Prose(line) for line in lines])
     yield from _costs(found, letters)
     if len(found.judges) == 1:
         yield Note("\nThere is only one judge: `aib judge -j MODEL` adds another, `aib label` a person.", "")

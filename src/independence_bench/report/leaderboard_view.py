@@ -44,6 +44,7 @@ from independence_bench.report.table import (
     Block,
     Cells,
     Column,
+    Entries,
     Group,
     Name,
     Note,
@@ -356,3 +357,19 @@ def _outside_values(one: OutsideCorrelation) -> dict[str, Any]:
         "errors_known": dict(zip(("ours", "theirs"), one.errors_known, strict=True)),
         **picked(one, "verdict matched unmatched ambiguous"),
     }
+
+
+def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Block]:
+    """Where our own rules say something else than *rules*, and why."""
+    yield Title(f"Where our own rules differ from the {rules} ones")
+    if not found:
+        yield Note("In no row.")
+    yield Entries(
+        [
+            (
+                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
+                [Prose(why) for why in one.why],
+            )
+            for one in found
+        ]
+    )

@@ -16,7 +16,7 @@ from independence_bench.analysis.reliability import (
     ReliabilityRow,
 )
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
-from independence_bench.report.board_view import exam_line, examined_by, judged_by
+from independence_bench.report.board_view import exam_lines, examined_by, judged_by
 from independence_bench.report.encode import json_text, picked
 from independence_bench.report.format import from_to, number, plural, signed
 from independence_bench.report.keys import HEAD
@@ -68,10 +68,8 @@ def about(found: Reliability) -> str:
 
 
 def exam_notes(found: Reliability) -> Iterator[Note]:
-    """What the exam says of each judge, a line; of several with their names."""
-    for judge, exam in zip(found.judges, found.exams, strict=True):
-        if line := exam_line(exam):
-            yield Note(Prose(line if len(found.judges) == 1 else f"{judge}: {line}"))
+    """What the exam says of the judges; of several with their names."""
+    yield from (Note(Prose(line)) for line in exam_lines(list(zip(found.judges, found.exams, strict=True))))
 
 
 # ---------------------------------------------------------------- sections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection
@@ -21,9 +21,21 @@ from independence_bench.protocol.delivery import messages
 from independence_bench.protocol.plan import script_hashes
 from independence_bench.protocol.script import spelled_out
 from independence_bench.protocol.stem_rules import ASIDE, DECIDING, Branch
-from independence_bench.report.board_view import exam_line
+from independence_bench.report.board_view import exam_lines
 from independence_bench.report.format import mark_text, plural, scale
-from independence_bench.report.table import Block, Cells, Column, Name, Note, Passage, Prose, Table, Title, columns_of
+from independence_bench.report.table import (
+    Block,
+    Bullets,
+    Cells,
+    Column,
+    Name,
+    Note,
+    Passage,
+    Prose,
+    Table,
+    Title,
+    columns_of,
+)
 from independence_bench.store import attempts, registry, results
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.database import Store
@@ -44,7 +56,7 @@ class Conversation:
     judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
-    exams: Mapping[str, str | None] = field(default_factory=dict)  # judge's label -> what the exam says of it
+    exams: Sequence[str] = ()  # what the exam says of the judges, a line each
 
     @property
     def asked(self) -> Iterable[tuple[str, str]]:
@@ -91,7 +103,7 @@ def read_conversations(
     for place in places:
         transcript, keys = said[place.row.id]
         of_it = [(judges.get(one.judge_hash, one.judge_hash), one) for one in judged.get(place.key, ())]
-        exams = {label: exam_line(examined.exam_of([one.judge_hash])) for label, one in of_it} if examined else {}
+        exams = [(label, examined.exam_of([one.judge_hash])) for label, one in of_it] if examined else []
         yield Conversation(
             place.row,
             place.scenario,
@@ -102,7 +114,7 @@ def read_conversations(
             of_it,
             tried,
             place.reading,
-            exams,
+            exam_lines(exams),
         )
 
 
@@ -222,9 +234,12 @@ def transcript_view(label: str, shown: Conversation, protocol: Protocol) -> Iter
         yield Note("\nnot judged yet; `aib judge` does it", "yellow")
     for judge, judgement in shown.judgements:
         yield Title(("judge ", Prose(judge)))
-        if exam := shown.exams.get(judge):
-            yield Note(Prose(exam))
+        if len(shown.judgements) == 1:
+            yield from (Note(Prose(line)) for line in shown.exams)
         yield from _marks(judgement, shown.scenario)
+    if len(shown.judgements) > 1 and shown.exams:
+        yield Title("What the exam says of them")
+        yield Bullets([Prose(line) for line in shown.exams])
 
 
 def _chosen(reading: Reading, role: Branch | None) -> str:

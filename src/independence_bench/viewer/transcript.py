@@ -128,6 +128,7 @@ class TranscriptAnswer:
     scales: tuple[MarkScale, ...]  # marks that its rubrics ask for, in their order
     rubrics: tuple[str, ...]  # texts
     judgements: tuple[TranscriptJudgement, ...]  # of all judges, by label
+    exams: tuple[str, ...]  # what the exam says of them, in lines
     embedded: Embedded | None
     turns: Turns | None  # for scenarios with two answers
     neighbours: Neighbours
@@ -192,6 +193,7 @@ def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: 
         scales=tuple(fragments.scale(protocol, mark) for mark in stored.scenario.marks),
         rubrics=rubric_texts(stored.scenario),
         judgements=judgements_of(catalog, case),
+        exams=tuple(case.exams),
         embedded=embedded_reading(catalog, case),
         turns=_turns(case),
         neighbours=_neighbours(catalog, edition, stored),
@@ -301,7 +303,6 @@ class TranscriptJudgement:
 
     judge: str  # label
     kind: JudgeKind
-    exam: str | None  # what the exam says of it, in a line; null: nothing
     marks: Mapping[str, GivenMark]
     reasoning: str
     failed: str | None  # why there is no verdict
@@ -357,7 +358,6 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
             TranscriptJudgement(
                 judge=label,
                 kind=catalog.kinds.get(label, "model"),
-                exam=case.exams.get(label),
                 marks=judgement.marks,
                 reasoning=judgement.reasoning,
                 failed=judgement.reason,

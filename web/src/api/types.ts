@@ -721,6 +721,7 @@ export interface Transcript {
   readonly scales: readonly MarkScale[]; // marks that its rubrics ask for, in their order
   readonly rubrics: readonly string[]; // texts
   readonly judgements: readonly TranscriptJudgement[]; // of all judges, by label
+  readonly exams: readonly string[]; // what the exam says of them, in lines
   readonly embedded: Embedded | null;
   readonly turns: Turns | null; // for scenarios with two answers
   readonly neighbours: Neighbours;
@@ -786,7 +787,6 @@ export interface ToolCall {
 export interface TranscriptJudgement {
   readonly judge: string; // label
   readonly kind: "model" | "table" | "person" | "jury";
-  readonly exam: string | null; // what the exam says of it, in a line; null: nothing
   readonly marks: Readonly<Record<string, number>>;
   readonly reasoning: string;
   readonly failed: string | null; // why there is no verdict

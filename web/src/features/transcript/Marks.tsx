@@ -48,6 +48,9 @@ export function Marks({ transcript, address, found }: Props) {
       {judgements.map((judgement, index) => (
         <JudgementCard key={judgement.judge} judgement={judgement} index={index} address={address} found={found} />
       ))}
+      {transcript.exams.map((line) => (
+        <ExamLine key={line} exam={line} />
+      ))}
       <Phrases transcript={transcript} address={address} />
       <Disclosure title="Rubric" note="what the judges were told to mark">
         {transcript.rubrics.map((text, index) => (
@@ -116,7 +119,6 @@ function JudgementCard({ judgement, index, address, found }: JudgementProps) {
         <Label text={judgement.judge} className="text-[0.95rem]" />
         {judgement.kind === "model" ? null : <span className="eyebrow">{KINDS[judgement.kind]}</span>}
       </h3>
-      <ExamLine exam={judgement.exam} />
       {judgement.flags.map((flag) => (
         <p key={flag.kind + flag.mark} className="mt-1 text-sm text-warn">
           ▲ worth reading: {flag.why}
