@@ -166,23 +166,23 @@ def rows(place: Path, store: str, protocol: str) -> dict[tuple[str, str], Subjec
 def test_four_subjects_in_two_configurations_come_back_as_they_were(place: Path, read: Reads) -> None:
     """Eight logs: Inspect's metric is the board's index to the last digit, and the import has the same boards."""
     ways = ["--variants", "neutral,strong_independence", "--modes", "tool_role", "--judge", JUDGE, "--runs", "2"]
-    ran = aib(place, "run", *SUBJECTS, "--protocol", "v2", *ways, "--yes", "--store", "played.db")
+    ran = aib(place, "run", *SUBJECTS, "--protocol", "lite", *ways, "--yes", "--store", "played.db")
     assert ran.returncode == 0, ran.stderr
     made = aib(place, "export", "logs", "--form", "inspect", "--store", "played.db")
     assert made.returncode == 0, made.stderr
     found = read("logs")
     back = aib(place, "import", "logs", "--store", "back.db", "--json")
-    before = rows(place, "played.db", "v2")
+    before = rows(place, "played.db", "lite")
 
     assert len(found["logs"]) == len(before) == 8
     assert sorted(log["metrics"]["independence_index"] for log in found["logs"]) == sorted(
         row.index or 0 for row in before.values()
     )
     assert json.loads(back.stdout)["findings"] == []
-    assert rows(place, "back.db", "v2") == before
-    assert found["rows"][:2] == [8, 8 * 2 * len(load("v2").scenarios)]
+    assert rows(place, "back.db", "lite") == before
+    assert found["rows"][:2] == [8, 8 * 2 * len(load("lite").scenarios)]
     assert found["rows"][2] > found["rows"][1]
-    assert all(log["subject"] >= 2 * load("v2").replies and log["judge"] for log in found["logs"])
+    assert all(log["subject"] >= 2 * load("lite").replies and log["judge"] for log in found["logs"])
     assert all(log["usage"][log["model"]] > 0 for log in found["logs"])
 
 
