@@ -29,8 +29,7 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...),
 test:  ## lint, types, all tests, and the page in a real browser
 	$(MAKE) --jobs=2 --output-sync=target prepared
 	$(MAKE) --jobs=2 --output-sync=target lint types page-checks
-	$(MAKE) unit
-	$(MAKE) e2e
+	$(MAKE) --jobs=2 unit e2e  # the browser mostly waits; what both say is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
 
