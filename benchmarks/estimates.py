@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Estimate, Preview
 from independence_bench.engine.schedule import run_each
 from independence_bench.engine.session import RunOptions

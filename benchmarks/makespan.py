@@ -33,7 +33,7 @@ from virtual_time import VirtualLoop
 
 from independence_bench.calls.call import Budget
 from independence_bench.calls.limits import Clocks, Policy
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import RunPlan, Session
 from independence_bench.hashing import content_hash
 from independence_bench.judging.judge import ModelJudge

@@ -27,7 +27,7 @@ from playing import highest_resident, play, resident, wanted
 from results import Target, table, verdict
 from scripts import canned_protocol
 
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.store.database import open_store
 
 LIMIT = 200.0  # MB

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scripts import ENDPOINT, JUDGE, subject_name
 
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run
 from independence_bench.engine.session import Limits, RunOptions

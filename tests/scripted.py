@@ -32,7 +32,7 @@ from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import ALLOWED_FILE, remember
 from independence_bench.calls.call import Budget
 from independence_bench.calls.limits import Clocks, Policy
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.errors import SubjectError
 from independence_bench.judging.judge import Judge, ModelJudge

@@ -38,9 +38,8 @@ from independence_bench.calls.call import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
 from independence_bench.cli.simulate import command as serving
-from independence_bench.engine.ask import Asker
+from independence_bench.engine.ask import Asker, Engine
 from independence_bench.engine.ask_judges import ExamAsker
-from independence_bench.engine.player import Engine
 from independence_bench.engine.run import Report, RunPlan, Session
 from independence_bench.judging.exam.cases import exam_cases
 from independence_bench.judging.judge import ModelJudge

@@ -37,7 +37,7 @@ from scripted import (
 from simulated import start_aib
 
 from independence_bench.calls.limits import Policy
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.errors import BudgetSpent, Interrupted, StoreError
 from independence_bench.protocol.definition import Configuration
 from independence_bench.store.database import open_store

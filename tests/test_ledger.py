@@ -14,7 +14,7 @@ from independence_bench.models.messages import ChatRequest, Message, Rejected, T
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store import results
-from independence_bench.store.attempts import LEASE, CallInfo
+from independence_bench.store.attempts import LEASE
 from independence_bench.store.database import Store, open_store
 from independence_bench.store.owners import LeaseWatch, new_owner
 from independence_bench.store.results import Reply
@@ -50,7 +50,8 @@ def ledger_of(name: str, clock: Clock) -> CallLedger:
 def case(key: str = "k1") -> CallState[Reply]:
     """A question at work."""
     question = Call(
-        info=CallInfo(key, "reply", "scripted", "acme/one", "{}"),
+        key=key,
+        kind="reply",
         request=ChatRequest(MODEL, (Message("user", "Who are you?"),)),
         table=results.REPLIES,
         final=lambda reply: reply.reason is None,

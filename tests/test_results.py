@@ -14,7 +14,8 @@ from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.judge_agreement import validations
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.results import labelling_queue, results_of
-from independence_bench.engine.run import RunPlan, find_pending
+from independence_bench.engine.run import RunPlan
+from independence_bench.engine.session import find_pending
 from independence_bench.judging.judge import Person
 from independence_bench.report.contents import read_contents
 from independence_bench.store.database import open_store

@@ -18,7 +18,7 @@ from scripted import Bench, once_each
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview
 from independence_bench.engine.run import Report
 from independence_bench.engine.schedule import run

@@ -16,7 +16,7 @@ from simulated import aib, simulating
 from independence_bench.calls.call import Budget
 from independence_bench.calls.limits import Clocks
 from independence_bench.cli.progress import duration
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Report, RunPlan, Session, Sitting, Sittings, plan_of_sitting
 from independence_bench.engine.schedule import (
     HOUR,

@@ -11,6 +11,8 @@ import hashlib
 import json
 from typing import Any, ClassVar
 
+from pydantic_core import PydanticSerializationError, to_json
+
 
 class Identified:
     """A value that is identified by those of its fields that `CAUSES` names: one added later has to be a decision."""
@@ -38,9 +40,22 @@ def canonical(value: Any) -> str:
     return _CANONICAL.encode(value)
 
 
+def canonical_as_is(value: Any) -> str:
+    """The same of texts and whole numbers in lists, and in dictionaries whose keys are in order: six times as fast."""
+    try:
+        return to_json(value).decode()
+    except PydanticSerializationError:  # a lone surrogate
+        return canonical(value)
+
+
 def content_hash(value: Any) -> str:
     """The SHA-256 of *value*'s canonical JSON: 64 hexadecimal digits."""
     return text_hash(canonical(value))
+
+
+def hash_as_is(value: Any) -> str:
+    """The same, of what `canonical_as_is` takes."""
+    return text_hash(canonical_as_is(value))
 
 
 def text_hash(text: str) -> str:
@@ -56,7 +71,7 @@ def reply_key(request: str, run: int) -> str:
 
 def hashed_reply_key(request_hash: str, run: int) -> str:
     """The same from the request's hash."""
-    return content_hash([request_hash, run])
+    return hash_as_is([request_hash, run])
 
 
 def drawing_seed(key: str, tries: int) -> int:
@@ -66,12 +81,12 @@ def drawing_seed(key: str, tries: int) -> int:
 
 def transcript_id(script: str, subject: str, run: int) -> str:
     """The id of a transcript: the hashes of its script and of its subject, and the run."""
-    return content_hash([script, subject, run])
+    return hash_as_is([script, subject, run])
 
 
 def judgement_key(heard: str, rubric: str, judge: str) -> str:
     """The key of a judgement: the hashes of what was heard, of the judge's other instructions, and of the judge."""
-    return content_hash([heard, rubric, judge])
+    return hash_as_is([heard, rubric, judge])
 
 
 def _plain(value: Any) -> Any:

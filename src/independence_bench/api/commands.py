@@ -303,7 +303,7 @@ class _Work:
         self._asker = asker
 
     def _interrupt(self, number: int, _frame: object) -> None:
-        """As `engine.ask.interruptible` has it."""
+        """As `engine.run.interruptible` has it."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stop, is_typed(number))
 

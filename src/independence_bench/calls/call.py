@@ -24,7 +24,7 @@ from independence_bench.errors import BudgetSpent
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
-from independence_bench.store.attempts import CUT_OFF, CallInfo, EarlierAttempts
+from independence_bench.store.attempts import CUT_OFF, CallInfo, CallKind, EarlierAttempts
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
 from independence_bench.store.workers import Grant, reserve, settle, spend
@@ -45,13 +45,25 @@ class Accepted(Generic[A]):
 class Call(Generic[A]):
     """What to ask of which model, and how to read what comes."""
 
-    info: CallInfo
+    key: str  # of its answer in the store
+    kind: CallKind
     request: ChatRequest
     table: AnswerTable[A]  # where the answer is kept
     final: Callable[[A], bool]  # False: a stored answer like that is asked for again
     read: Callable[[Completion], Accepted[A] | Rejected]
     none: Callable[[str], A]  # the answer that there is none, and why
     priority: int  # the length of the chain that waits for it
+
+    @property
+    def endpoint(self) -> str:
+        """The name of the endpoint that is asked."""
+        return self.request.model.endpoint
+
+    @property
+    def info(self) -> CallInfo:
+        """What is recorded of it before it is made."""
+        model = self.request.model
+        return CallInfo(self.key, self.kind, model.endpoint, model.model, self.request.record)
 
 
 @dataclass(slots=True)
@@ -83,7 +95,7 @@ class CallState(Generic[A]):
     @property
     def key(self) -> str:
         """The key of its answer in the store."""
-        return self.call.info.key
+        return self.call.key
 
     @property
     def limit(self) -> int:
@@ -93,7 +105,7 @@ class CallState(Generic[A]):
     @property
     def who(self) -> tuple[str, str]:
         """The model and what it is asked for (a reply, a judgement): refusals are counted by this."""
-        return self.call.request.model.hash, self.call.info.kind
+        return self.call.request.model.hash, self.call.kind
 
     def recall(self, before: EarlierAttempts, answered: bool) -> None:
         """Go on where earlier attempts stopped; *answered*: with an answer that is not final."""

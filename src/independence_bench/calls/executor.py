@@ -120,7 +120,7 @@ class Executor:
                     return step.answer[1]
                 if (end := step.end) is not None:
                     if end.reach is Reach.ENDPOINT:
-                        self.closed.setdefault(call.info.endpoint, end.reason)
+                        self.closed.setdefault(call.endpoint, end.reason)
                     if end.reach is Reach.MODEL:
                         self.refused.setdefault(state.who, end.reason)
                     raise end
@@ -131,7 +131,7 @@ class Executor:
                     tally.waiting -= 1
         finally:
             if state.ours:
-                await self._surely(partial(attempts.release, keys=[call.info.key], owner=self.ledger.owner))
+                await self._surely(partial(attempts.release, keys=[call.key], owner=self.ledger.owner))
 
     async def _surely(self, operation: Callable[[Connection], None]) -> None:
         """Carry *operation* out, even if this task is being cancelled."""
@@ -152,7 +152,7 @@ class Executor:
         """Raises where, since the call began to wait, its answer has become unwanted or out of reach."""
         if self.stopping.is_set():
             raise Stopped("stopped")
-        if (reason := self.closed.get(state.call.info.endpoint)) is not None:
+        if (reason := self.closed.get(state.call.endpoint)) is not None:
             raise GaveUp(Reach.ENDPOINT, reason)
         if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
@@ -201,7 +201,7 @@ class Executor:
     async def _send(self, state: CallState[A], attempt: int, slots: CallSlots) -> Completion | Fault:
         """Send once, when a slot is free and the rate limiter lets it through. What is not sent was no attempt."""
         call, tally, limit = state.call, state.tally, state.limit
-        limiter, client = self.limiters[call.info.endpoint], self.clients[call.info.endpoint]
+        limiter, client = self.limiters[call.endpoint], self.clients[call.endpoint]
         sent = False
         try:
             async with slots.sending.hold(call.priority), limiter.hold(call.priority):
@@ -210,7 +210,7 @@ class Executor:
                 tally.in_flight += 1
                 try:
                     outcome = await client.complete(
-                        call.request, limit, drawing_seed(call.info.key, state.counts.broken)
+                        call.request, limit, drawing_seed(call.key, state.counts.broken) if client.endpoint.ours else 0
                     )
                 finally:
                     tally.in_flight -= 1
@@ -242,7 +242,7 @@ class Executor:
         step = self._decide(state, outcome, attempt)
         step.charge = reservation.cost
         if isinstance(outcome, Fault) and outcome.kind in SAID_OF_ALL and step.end is not None:
-            endpoint, reason = call.info.endpoint, step.end.reason
+            endpoint, reason = call.endpoint, step.end.reason
             job = self.ledger.job
             if job is not None and endpoint not in self.closed:  # once, for the job's other workers
                 self.closed[endpoint] = reason
@@ -299,7 +299,7 @@ class Executor:
         else:
             fault = outcome
         step: NextStep[A] = NextStep(fault.kind.value, fault.message)
-        if isinstance(outcome, Fault) and outcome.unsent and self.clients[call.info.endpoint].endpoint.ours:
+        if isinstance(outcome, Fault) and outcome.unsent and self.clients[call.endpoint].endpoint.ours:
             step.end = GaveUp(Reach.ENDPOINT, "the embedded model's server has ended; the same command starts it again")
             return step
         try:
@@ -318,7 +318,7 @@ class Executor:
             return GaveUp(Reach.REPLY, end.reason)  # the doubled limit was too much, not the subject
         if state.who in self.served:
             return end  # this conversation, too long perhaps; there were others that it could do
-        if state.call.info.kind == "reply" and (instead := unfit(fault, state.call.request.model)) is not None:
+        if state.call.kind == "reply" and (instead := unfit(fault, state.call.request.model)) is not None:
             return GaveUp(Reach.MODEL, f"{end.reason}; {instead}")
         refused = self.refusals.setdefault(state.who, [])
         refused.append(fault.status)

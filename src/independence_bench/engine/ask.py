@@ -1,33 +1,51 @@
-"""The one loop that asks models: for replies, judgements, names, and cases aside. Concurrency lives here.
+"""The one loop that asks models, and the conversations of a plan, which it plays and has judged.
 
 Conversations are tasks side by side; the calls of one of them are awaits in order. A failure ends no more than it has
-to (`calls.limits`) and becomes a line of the report, which can be read at any time.
+to (`calls.limits`) and becomes a line of the report, which can be read at any time. A judgement starts the moment its
+transcript is finished. When slots are scarce, the longest remaining chain of calls goes first. Judges' exams and what
+else is asked aside use the same loop (`ask_judges`, `ask_writers`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
-from independence_bench.calls.call import Call
+from sqlalchemy import Connection
+
+from independence_bench.calls.call import Accepted, Call
 from independence_bench.calls.executor import Executor, Stopped
 from independence_bench.calls.limits import CallSlots, GaveUp, Reach
 from independence_bench.calls.upkeep import open_executor
-from independence_bench.engine.run import Progress, Report, Session, Trouble
-from independence_bench.errors import BenchError, BudgetSpent, Interrupted, StoreError, handling, is_typed
-from independence_bench.store import results
-from independence_bench.store.results import Judgement
+from independence_bench.engine.run import (
+    Progress,
+    Report,
+    RunPlan,
+    Session,
+    Trouble,
+    interruptible,
+    invalid_trouble,
+    judge_trouble,
+)
+from independence_bench.engine.session import Pending, find_pending
+from independence_bench.errors import BenchError, BudgetSpent, StoreError
+from independence_bench.judging.prompt import JudgingInput
+from independence_bench.models.messages import ChatRequest, Completion, Rejected
+from independence_bench.protocol import delivery
+from independence_bench.protocol.conversation import ConversationState, Transcript, Words
+from independence_bench.protocol.definition import Configuration, Protocol
+from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
+from independence_bench.protocol.stem_rules import Offer, read_option
+from independence_bench.store import registry, results
+from independence_bench.store.results import Judgement, Reply
 
 A = TypeVar("A")
 FEWEST_WORKERS = 256  # conversations of one subject under way or waiting for a slot: enough to choose the longest from
-
-COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +73,12 @@ class ConversationCalls:
     async def ask(self, call: Call[A], counted: bool = True) -> A:
         """The answer to *call*, stored or new; *counted*: it is one of *left*. Raises what `Executor.execute` does."""
         ranked = replace(call, priority=call.priority + self.rank) if self.rank else call
-        slots = self.slots[call.info.endpoint]
+        slots = self.slots[call.endpoint]
         answer = await self.executor.execute(ranked, slots, self.progress.tally, self.fresh)
         if counted:
             self.left -= 1
             self.progress.calls_left -= 1
-        self.fresh = call.info.key in self.executor.ledger.fresh
+        self.fresh = call.key in self.executor.ledger.fresh
         return answer
 
     async def store(self, judgement: Judgement) -> Judgement:
@@ -100,8 +118,7 @@ class Asker(ABC):
         ) as executor:
             self.report.lost = executor.lost
             try:
-                with _rare_collection():
-                    await self.ask_all(executor)
+                await self.ask_all(executor)
             except BaseExceptionGroup as errors:
                 # all tasks share the store and fail with it: one error is enough
                 failure: BaseException | None = errors.subgroup(StoreError)
@@ -169,34 +186,196 @@ class Asker(ABC):
             progress.calls_left -= calls.left  # they will not be made
 
 
-@contextmanager
-def _rare_collection() -> Iterator[None]:
-    """Collect garbage rarely: scanning the live objects of thousands of calls in flight takes 10% of our CPU."""
-    before = gc.get_threshold()
-    gc.set_threshold(COLLECTED, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+# ---------------------------------------------------------------- replies and their judgements
 
 
-@contextmanager
-def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
-    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it cancels the task.
+class Engine(Asker):
+    """Carries out one plan. `report` can be read at any time while it runs."""
 
-    A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs twice, and what is in
-    flight is paid for. Only the main thread hears of signals.
-    """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    def __init__(self, plan: RunPlan, session: Session) -> None:
+        subjects = [Progress(subject.label) for subject in plan.subjects]
+        super().__init__(session, subjects, plan.calls_at_once, plan.at_once * plan.calls_at_once)
+        self.plan = plan
+        self.protocol_hash = plan.protocol.hash  # of all its texts: once is enough
 
-    def interrupted(typed: bool) -> None:
-        if report.stopped is None:
-            stop(Interrupted())
-        elif typed and task is not None:
-            task.cancel()
+    async def ask_all(self, executor: Executor) -> None:
+        """Play and judge every subject, so many at once as the plan says."""
+        unknown = await executor.commits.do(partial(self._keep_plan, now=executor.clocks.now()))
+        if self.plan.judge is not None:
+            self.report.judge = (await executor.commits.do(registry.stored_judges))[self.plan.judge.hash]
+        at_once = asyncio.Semaphore(self.plan.at_once)
+        players = [
+            _Player(self, executor, number, subject.hash in unknown)
+            for number, subject in enumerate(self.plan.subjects)
+        ]
+        async with asyncio.TaskGroup() as group:  # side by side, so that they share a commit
+            for player in players:
+                group.create_task(player.find_pending())
+        async with asyncio.TaskGroup() as group:
+            for player in players:
+                group.create_task(player.play_all(at_once))
 
-    def on_signal(number: int, _frame: object) -> None:
-        loop.call_soon_threadsafe(interrupted, is_typed(number))
+    def _keep_plan(self, connection: Connection, now: float) -> set[str]:
+        """Store what is played and who plays it. Returns the subjects (hashes) that the store did not know."""
+        plan = self.plan
+        registry.keep_protocol(connection, self.protocol_hash, plan.protocol.name, plan.files, now)
+        unknown = {subject.hash for subject in plan.subjects} - registry.stored_subjects(connection).keys()
+        for subject in plan.subjects:
+            registry.keep_subject(connection, subject)
+        if plan.judge is not None:
+            registry.keep_judge(connection, plan.judge.hash, plan.judge.label, plan.judge.spec)
+        return unknown
 
-    with handling(on_signal):
-        yield
+
+class _Player:
+    """Plays and judges one subject."""
+
+    def __init__(self, engine: Engine, executor: Executor, number: int, unknown: bool) -> None:
+        """*number*: of the plan's subjects; *unknown*: nothing of it was stored before this command."""
+        self.engine, self.plan, self.executor, self.unknown = engine, engine.plan, executor, unknown
+        self.number, self.subject = number, self.plan.subjects[number]
+        self.judge_calls = 0 if self.plan.judge is None else self.plan.judge.calls
+        self.pending = Pending(engine.report.subjects[number])
+        # by script: the same in every run, 7% of our CPU
+        self.openings: dict[str, tuple[ConversationState, ChatRequest]] = {}
+
+    async def find_pending(self) -> None:
+        """Read what is stored and what is missing. A run of which nothing is missing is begun, whoever played it."""
+
+        def begin(connection: Connection) -> Pending:
+            pending = find_pending(connection, self.plan, self.subject)
+            registry.begin_runs(connection, [(self.engine.protocol_hash, job) for job in pending.to_begin])
+            return pending
+
+        self.pending = await self.executor.commits.do(begin)
+        self.engine.report.subjects[self.number] = self.pending.progress
+
+    async def play_all(self, turn: asyncio.Semaphore) -> None:
+        """Play and judge all that is missing of this subject."""
+        async with turn:
+            client = self.executor.clients.get(self.subject.endpoint)
+            # one after the other where they run here: a server that holds one prompt need not read it again
+            at_once = self.plan.calls_at_once if client is not None and client.endpoint.here else None
+            await self.engine.converse(self.executor, self.pending.progress, self._conversations(), at_once)
+        self.openings.clear()
+
+    def _conversations(self) -> Iterator[ConversationTask]:
+        """What is left to do, the longest chain of calls first; on a budget run by run, so that it makes whole runs."""
+        on_budget = self.engine.report.budget.limit is not None
+        shared = shared_openings(self.pending.to_play)
+        left = [(job, False, len(job.scenario.asks) + 1) for job in self.pending.to_play]
+        left += [(job, True, 1) for job in self.pending.to_judge]
+        self.pending = Pending(self.pending.progress)  # a hundred thousand transcripts need not stay in memory
+        rank = (lambda job: -1000 * job.run) if on_budget else (lambda job: 0)
+        left.sort(key=lambda item: -(item[2] + rank(item[0])))
+        for job, judge_only, _ in left:
+            bought = job.place in shared
+            shared_before = job.scenario.shared if bought else 0
+            calls = (0 if judge_only else len(job.scenario.asks) - shared_before) + self.judge_calls
+            work = partial(self._judge, job, None) if judge_only else partial(self._play, job, bought)
+            yield ConversationTask(job.title, calls, work, rank(job), fresh=self.unknown and not judge_only)
+
+    async def _play(self, job: Job, shared: bool, calls: ConversationCalls) -> None:
+        """One scenario to its end, stored the moment it is finished, then judged.
+
+        *shared*: the replies that all branches begin with are counted where another branch asks for them.
+        """
+        plan, commits = self.plan, self.executor.commits
+        talk, asked = self._opening(job)
+        replies: list[tuple[str, Reply]] = []
+        while talk.awaiting:
+            call = self._call(job, talk, asked)
+            try:
+                reply = await calls.ask(call, counted=not (shared and is_shared(job.scenario, talk)))
+            except GaveUp:
+                # a run without a stored conversation was begun all the same, and is shown as incomplete
+                await commits.add(registry.begin_runs, (self.engine.protocol_hash, job))
+                raise
+            replies.append((call.key, reply))
+            if reply.reason is not None:
+                break
+            talk = talk.answered(Words(reply.text, reply.notes))
+            if talk.awaiting:
+                asked = request(talk, self.subject, job.configuration, plan.protocol, job.transcript_id)
+        invalid = replies[-1][1].reason
+        reason = None if invalid is None else f"{talk.awaiting}: {invalid}"
+        played = results.Played(job, self.engine.protocol_hash, talk.transcript, replies, reason)
+        kept = commits.add(results.keep_transcripts, (played, self.executor.clocks.now()))
+        if reason is not None:
+            await kept
+            calls.progress.ended("invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(reason))))
+            return
+        calls.progress.ended("done")
+        try:
+            if plan.judge is None:
+                return
+            if played.reading is not None and played.reading.choice is None:
+                calls.progress.to_judge -= 1  # it took no option, so there is nothing to judge
+            else:
+                await self._judge(job, talk.transcript, calls)
+        finally:
+            await kept  # handed over before the judge's claim, so it is durable before the judge is asked
+
+    def _opening(self, job: Job) -> tuple[ConversationState, ChatRequest]:
+        """The conversation up to the first reply, and what is sent for that."""
+        if (known := self.openings.get(job.script_hash)) is None:
+            talk = opening(self.plan.protocol, job.configuration, job.scenario, job.run)
+            known = talk, request(talk, self.subject, job.configuration, self.plan.protocol)
+            self.openings[job.script_hash] = known
+        talk, asked = known
+        return talk, replace(asked, transcript=job.transcript_id) if self.subject.stateful else asked
+
+    def _call(self, job: Job, talk: ConversationState, asked: ChatRequest) -> Call[Reply]:
+        """The call for the reply that *talk* awaits: *asked* is what to send."""
+        return Call(
+            key=asked.key(job.run),
+            kind="reply",
+            request=asked,
+            table=results.REPLIES,
+            final=lambda reply: reply.reason is None or not self.plan.again,
+            read=reply_reader(self.plan.protocol, job.configuration, talk.offer),
+            none=lambda reason: Reply("", reason=reason),
+            priority=talk.asks_left + (self.plan.judge is not None),
+        )
+
+    async def _judge(self, job: Job, transcript: Transcript | None, calls: ConversationCalls) -> None:
+        """Have *transcript* judged; None: the stored one of *job*."""
+        assert self.plan.judge is not None  # noqa: S101 - only planned where there is one
+        if transcript is None:
+            read = partial(results.read_transcript, transcript_id=job.transcript_id)
+            transcript = (await self.executor.commits.do(read))[0]
+        case = JudgingInput(transcript, job.scenario, self.plan.protocol.judge_instructions)
+        try:
+            judgement = await self.plan.judge.judge(case, calls)
+        except GaveUp as error:
+            # a judge that cannot be asked stops itself or its endpoint, never the subject
+            raise GaveUp(Reach.CALL, f"not judged: {error.reason}; `aib judge` does it later") from None
+        if judgement.reason is None:
+            calls.progress.ended("judged")
+        else:
+            why = judge_trouble(self.plan.protocol.told(judgement.reason) or "", self.judge_calls)
+            calls.progress.ended("unjudged", Trouble(job.title, why))
+
+
+def reply_reader(
+    protocol: Protocol, configuration: Configuration, offer: Offer | None
+) -> Callable[[Completion], Accepted[Reply] | Rejected]:
+    """What makes a reply of a completion, or says why it is none; *offer*: of which it is to take an option."""
+
+    def read(completion: Completion) -> Accepted[Reply] | Rejected:
+        spoken = delivery.said(completion, configuration.delivery, protocol.tool_role)
+        if isinstance(spoken, Rejected):
+            return spoken
+        if spoken.cut_off and offer and read_option(spoken.words.text, offer) is None:
+            return Rejected("cut off before it named an option", spoken.cut_off)
+        reply = Reply(
+            text=spoken.words.text,
+            notes=spoken.words.notes,
+            reasoning=completion.reasoning,
+            cut_off=spoken.cut_off,
+            plain_text=spoken.plain_text,
+            reasoned=bool(completion.reasoning or completion.usage.reasoning_tokens),
+        )
+        return Accepted(reply, spoken.cut_off)
+
+    return read

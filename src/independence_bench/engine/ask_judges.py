@@ -47,7 +47,6 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Scenario
 from independence_bench.store import attempts, registry, results, usage
-from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
@@ -306,9 +305,9 @@ def judgement_call(
     failed: Callable[[str], Judgement],
 ) -> Call[Judgement]:
     """The judgement *key* by what is *asked*; one that has *failed* is asked for again by the next command."""
-    model = asked.model
     return Call(
-        info=CallInfo(key, "judgement", model.endpoint, model.model, asked.record),
+        key=key,
+        kind="judgement",
         request=asked,
         table=results.JUDGEMENTS,
         final=lambda judgement: judgement.reason is None,

@@ -126,7 +126,7 @@ async def write_items(
             calls.progress.ended("unjudged" if trouble else "judged", trouble or None)
 
         with store.reading() as connection:
-            known = results.find_judgements(connection, [call.info.key])
+            known = results.find_judgements(connection, [call.key])
         client, sent = session.clients[plan.judge.model.endpoint], call.request.messages
         prompt = int(sum(tokens_in(message.content or "") for message in sent))
         most = (await client.info(plan.judge.model.model)).most(prompt, prompt)  # it quotes what it reads

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
-from independence_bench.engine.run import Pending, RunPlan, Session, find_pending
-from independence_bench.engine.session import check_room, remarks_on, remarks_on_prices, tokens_before
+from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.session import Pending, find_pending, remarks_on, tokens_before
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.endpoints import Dialect, verbosity_of
@@ -205,11 +205,7 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
     unknown = [one for one, info in infos.items() if one not in free | kept.keys() and info.most(1, 1) is None]
-    remarks += remarks_on_prices(unknown, bounded)
-    for model, info in infos.items():
-        remarks += remarks_on(plan, model, info)
-        if model in plan.subjects:
-            check_room(plan, model, info)
+    remarks += remarks_on(plan, infos, unknown, bounded)
     for model, (_, then) in kept.items():
         remarks.append(f"the price of {model.name} is what its endpoint listed on {day_and_hour(then)}")
     whole = sum((part.whole for part in estimates), Forecast())

@@ -1,31 +1,28 @@
-"""Values that pass through the engine: the plan of a command and of a sitting, what is left to do, progress and report.
+"""Values that pass through the engine: the plan of a command and of a sitting, its session, progress and report.
 
-What is left is read from the store once, for the preview and for the engine. Knows protocols, subjects and judges;
-knows nothing of how the plan is carried out or shown.
+Knows protocols, subjects and judges, and that a signal stops a command; knows nothing of how the plan is carried out
+or shown.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sqlalchemy import Connection
-
 from independence_bench.analysis.health import APART
-from independence_bench.analysis.results import results_of
 from independence_bench.calls.call import Budget, Tally
 from independence_bench.calls.limits import Clocks
-from independence_bench.errors import BenchError
+from independence_bench.errors import BenchError, Interrupted, handling, is_typed
 from independence_bench.judging.judge import Judge
-from independence_bench.judging.prompt import told_hash
 from independence_bench.models.client import Client
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import WITHHELD, Configuration, Protocol
-from independence_bench.protocol.plan import Job, Shard, jobs, shared_openings
-from independence_bench.store import registry
+from independence_bench.protocol.plan import Shard, jobs
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 
@@ -148,93 +145,6 @@ class Report:
         return self.stopped is None and not self.troubles
 
 
-# ---------------------------------------------------------------- what is left of a plan
-
-
-@dataclass(slots=True)
-class Pending:
-    """One subject's part of a plan: how far it is, and what is left."""
-
-    progress: Progress
-    to_play: list[Job] = field(default_factory=list)  # longest chains first
-    to_judge: list[Job] = field(default_factory=list)  # complete and not judged
-    judged_as: list[tuple[str, str]] = field(default_factory=list)  # of each of those: the same is judged once
-    to_begin: list[Job] = field(default_factory=list)  # one of each run that was played whole, all for other protocols
-
-
-def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
-    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
-    if plan.runs:
-        numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
-        every = list(jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments))
-    else:
-        every = []  # the jobs of the runs that count for the plan's protocol, whether or not each of them was played
-        for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
-            wanted = [configuration for configuration in plan.configurations if configuration in results.configurations]
-            runs = results.runs.get(subject.hash, ())
-            every += jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
-    if plan.shard is not None:
-        every = list(plan.shard.part(every))
-    scripts = {job.script_hash for job in every}
-    stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
-    if not plan.runs:
-        every = [job for job in every if job.transcript_id in stored]
-    judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
-    # who took no option has said nothing that is judged
-    read = stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
-    without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
-    progress = Progress(subject.label, planned=len(every), private=bool(plan.protocol.canary))
-    pending = Pending(progress)
-    for job in every:
-        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new
-        if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
-            pending.to_play.append(job)
-        elif ending.state == "invalid":
-            # who only judges has done all that can be done
-            progress.ended(
-                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason))) if plan.runs else None
-            )
-        else:
-            progress.ended("done")
-            if plan.judge is None or job.transcript_id in without_view:
-                continue
-            key = (ending.heard_hash, told_hash(plan.protocol, job.configuration, job.scenario))
-            reason = judged.get(key)
-            if key not in judged or (reason is not None and plan.again):
-                pending.to_judge.append(job)
-                pending.judged_as.append(key)
-            elif reason is None:
-                progress.ended("judged")
-            else:
-                progress.ended(
-                    "unjudged", Trouble(job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls))
-                )
-    if plan.runs and len(pending.to_play) < len(every):
-        pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
-    pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
-    asked = sum(len(job.scenario.asks) for job in pending.to_play)
-    bought = shared_openings(pending.to_play)
-    progress.calls_left = asked - sum(job.scenario.shared for job in pending.to_play if job.place in bought)
-    if plan.judge is not None:
-        progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
-        progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
-    return pending
-
-
-def _not_begun(
-    connection: Connection, plan: RunPlan, subject: ChatModel, every: Sequence[Job], to_play: Sequence[Job]
-) -> list[Job]:
-    """One job of each run and configuration with nothing *to_play* that no command has begun for the plan's protocol.
-
-    In the others the first conversation that is played, or fails, begins the run.
-    """
-    runs = {(job.run, job.configuration): job for job in every}
-    for job in to_play:
-        runs.pop((job.run, job.configuration), None)
-    begun = registry.begun_runs(connection, plan.protocol.name, subject.hash) if runs else set()
-    return [job for (run, of), job in runs.items() if (subject.hash, run, of.system, of.delivery) not in begun]
-
-
 def invalid_trouble(reason: str | None) -> str:
     """Why a conversation is invalid, and what to do, in one line."""
     return f"invalid: {reason}; the same command with --again asks once more"
@@ -282,3 +192,25 @@ def plan_of_sitting(plan: RunPlan, store: Store, sittings: Sittings) -> RunPlan:
     most = max(up_to.values(), default=0)
     sittings.tell(Sitting(min(numbers, default=1), max(numbers, default=1), sittings.number, most))
     return replace(plan, up_to=up_to)
+
+
+@contextmanager
+def interruptible(report: Report, stop: Callable[[BenchError], None]) -> Iterator[None]:
+    """The first signal of `ENDING` calls *stop*, which is to set `report.stopped`; Ctrl-C after it cancels the task.
+
+    A second SIGTERM or SIGHUP changes nothing: service managers and closing shells send theirs twice, and what is in
+    flight is paid for. Only the main thread hears of signals.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def interrupted(typed: bool) -> None:
+        if report.stopped is None:
+            stop(Interrupted())
+        elif typed and task is not None:
+            task.cancel()
+
+    def on_signal(number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(interrupted, is_typed(number))
+
+    with handling(on_signal):
+        yield

@@ -25,11 +25,10 @@ from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.planning import FEWEST, look_at_width, runs_needed
 from independence_bench.analysis.uncertainty import INDEX
-from independence_bench.engine.ask import interruptible
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Session, Sittings, find_pending, plan_of_sitting
-from independence_bench.engine.session import RunOptions, resolved
+from independence_bench.engine.run import Progress, Report, RunPlan, Session, Sittings, interruptible, plan_of_sitting
+from independence_bench.engine.session import RunOptions, find_pending, resolved
 from independence_bench.errors import BenchError, NoWholeRun, WrongUse
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.definition import Protocol

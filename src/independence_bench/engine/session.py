@@ -1,22 +1,27 @@
-"""Opens what a plan needs: keys, clients, model files; looks up its subjects and its judge.
+"""From what a command asks for to what is left to do: opens keys, clients and model files, looks up subjects and judge.
 
-Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. Prints nothing.
+Between the command line, which says what is wanted, and the engine, which takes a `RunPlan`. What is left of it is read
+from the store here, for the preview and for the engine. Prints nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from sqlalchemy import Connection
+
+from independence_bench.analysis.results import results_of
 from independence_bench.calls.call import Budget
-from independence_bench.engine.run import RunPlan, Session
+from independence_bench.engine.run import Progress, RunPlan, Session, Trouble, invalid_trouble, judge_trouble
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash
 from independence_bench.judging.embedded.judge import EmbeddedJudge, needs_model
 from independence_bench.judging.embedded.reading import StateReader
 from independence_bench.judging.embedded.weights import Weights
 from independence_bench.judging.judge import Judge, ModelJudge, as_judge, spec_to_judge
+from independence_bench.judging.prompt import told_hash
 from independence_bench.models.client import Client, read_key, runs_here
 from independence_bench.models.functions import FunctionClient
 from independence_bench.models.local import NAME, OLD, files, server
@@ -25,7 +30,9 @@ from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import GGUF, OWN_TEMPERATURE, PYTHON, ChatModel, ModelSpec, Roster
 from independence_bench.models.trust import Allow, known_only
 from independence_bench.protocol.definition import Configuration, Protocol
-from independence_bench.protocol.plan import Shard
+from independence_bench.protocol.plan import Job, Shard, jobs, shared_openings
+from independence_bench.store import registry
+from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
 
 FEW_PRICES = 5  # that are not known, and named one by one
@@ -230,7 +237,22 @@ async def _resolve_all(options: RunOptions, clients: Mapping[str, Client]) -> tu
     return subjects, [f"left out: {error}" for error in left_out]
 
 
-def remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
+def remarks_on(
+    plan: RunPlan, infos: Mapping[ChatModel, ModelInfo], unpriced: Sequence[ChatModel], bounded: bool
+) -> list[str]:
+    """Remarks on the models of *plan*, of which their endpoints' lists say what is in *infos*.
+
+    *unpriced*: those whose prices are not known; *bounded*: there is a budget. Raises what `_check_room` does.
+    """
+    remarks = _remarks_on_prices(unpriced, bounded)
+    for model, info in infos.items():
+        remarks += _remarks_on(plan, model, info)
+        if model in plan.subjects:
+            _check_room(plan, model, info)
+    return remarks
+
+
+def _remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     """That the prices of these *models* are not known; one remark for each of a few."""
     names = list(dict.fromkeys(model.name for model in models))
     so = "; the budget counts what its replies say they cost, one call at a time until one has" if bounded else ""
@@ -239,7 +261,7 @@ def remarks_on_prices(models: Sequence[ChatModel], bounded: bool) -> list[str]:
     return [f"the price of {name} is not known: --price IN OUT sets it{so}" for name in names]
 
 
-def remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
+def _remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     """Remarks on *model*: what its endpoint's list does not support."""
     remarks = []
     if model.endpoint == "local" and not info.identity:
@@ -262,7 +284,7 @@ def remarks_on(plan: RunPlan, model: ChatModel, info: ModelInfo) -> list[str]:
     return remarks
 
 
-def check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
+def _check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
     """Raises WrongUse where an earlier chat leaves *model* no room for a reply, as far as its endpoint says."""
     sent = max(tokens_before(plan.protocol, way) for way in plan.configurations) + model.most_tokens
     if plan.protocol.earlier and info.context is not None and sent > info.context:
@@ -276,3 +298,90 @@ def check_room(plan: RunPlan, model: ChatModel, info: ModelInfo) -> None:
 def tokens_before(protocol: Protocol, way: Configuration) -> float:
     """Tokens that every conversation begins with: the system prompt and the earlier chat."""
     return tokens_in(protocol.system(way.system)) + tokens_in("".join(map("".join, protocol.earlier)))
+
+
+# ---------------------------------------------------------------- what is left of a plan
+
+
+@dataclass(slots=True)
+class Pending:
+    """One subject's part of a plan: how far it is, and what is left."""
+
+    progress: Progress
+    to_play: list[Job] = field(default_factory=list)  # longest chains first
+    to_judge: list[Job] = field(default_factory=list)  # complete and not judged
+    judged_as: list[tuple[str, str]] = field(default_factory=list)  # of each of those: the same is judged once
+    to_begin: list[Job] = field(default_factory=list)  # one of each run that was played whole, all for other protocols
+
+
+def find_pending(connection: Connection, plan: RunPlan, subject: ChatModel) -> Pending:
+    """What is stored of *subject*'s part of *plan* and what is left; for 0 runs: what is stored is judged."""
+    if plan.runs:
+        numbers = range(plan.first, plan.up_to.get(subject.hash, plan.runs) + 1)
+        every = list(jobs(plan.protocol, plan.configurations, subject, numbers, experiments=plan.experiments))
+    else:
+        every = []  # the jobs of the runs that count for the plan's protocol, whether or not each of them was played
+        for results in results_of(connection, plan.protocol, plan.configurations, subject.hash):
+            wanted = [configuration for configuration in plan.configurations if configuration in results.configurations]
+            runs = results.runs.get(subject.hash, ())
+            every += jobs(plan.protocol, wanted, subject, runs, experiments=plan.experiments)
+    if plan.shard is not None:
+        every = list(plan.shard.part(every))
+    scripts = {job.script_hash for job in every}
+    stored = {row.id: row for row in stored_results.transcript_rows(connection, scripts, subject.hash)}
+    if not plan.runs:
+        every = [job for job in every if job.transcript_id in stored]
+    judged = stored_results.verdicts(connection, scripts, subject.hash, plan.judge.hash) if plan.judge else {}
+    # who took no option has said nothing that is judged
+    read = stored_results.readings_of(connection, scripts, subject.hash) if plan.protocol.score else {}
+    without_view = {transcript for transcript, reading in read.items() if reading.choice is None}
+    progress = Progress(subject.label, planned=len(every), private=bool(plan.protocol.canary))
+    pending = Pending(progress)
+    for job in every:
+        ending = stored.get(job.transcript_id) if stored else None  # an id is a hash, and most plans are new
+        if ending is None or (ending.state == "invalid" and plan.again and plan.runs):
+            pending.to_play.append(job)
+        elif ending.state == "invalid":
+            # who only judges has done all that can be done
+            progress.ended(
+                "invalid", Trouble(job.title, invalid_trouble(plan.protocol.told(ending.reason))) if plan.runs else None
+            )
+        else:
+            progress.ended("done")
+            if plan.judge is None or job.transcript_id in without_view:
+                continue
+            key = (ending.heard_hash, told_hash(plan.protocol, job.configuration, job.scenario))
+            reason = judged.get(key)
+            if key not in judged or (reason is not None and plan.again):
+                pending.to_judge.append(job)
+                pending.judged_as.append(key)
+            elif reason is None:
+                progress.ended("judged")
+            else:
+                progress.ended(
+                    "unjudged", Trouble(job.title, judge_trouble(plan.protocol.told(reason) or "", plan.judge.calls))
+                )
+    if plan.runs and len(pending.to_play) < len(every):
+        pending.to_begin = _not_begun(connection, plan, subject, every, pending.to_play)
+    pending.to_play.sort(key=lambda job: -len(job.scenario.asks))
+    asked = sum(len(job.scenario.asks) for job in pending.to_play)
+    bought = shared_openings(pending.to_play)
+    progress.calls_left = asked - sum(job.scenario.shared for job in pending.to_play if job.place in bought)
+    if plan.judge is not None:
+        progress.to_judge = progress.done - len(without_view & stored.keys()) + len(pending.to_play)
+        progress.calls_left += plan.judge.calls * (len(pending.to_play) + len(pending.to_judge))
+    return pending
+
+
+def _not_begun(
+    connection: Connection, plan: RunPlan, subject: ChatModel, every: Sequence[Job], to_play: Sequence[Job]
+) -> list[Job]:
+    """One job of each run and configuration with nothing *to_play* that no command has begun for the plan's protocol.
+
+    In the others the first conversation that is played, or fails, begins the run.
+    """
+    runs = {(job.run, job.configuration): job for job in every}
+    for job in to_play:
+        runs.pop((job.run, job.configuration), None)
+    begun = registry.begun_runs(connection, plan.protocol.name, subject.hash) if runs else set()
+    return [job for (run, of), job in runs.items() if (subject.hash, run, of.system, of.delivery) not in begun]

@@ -25,12 +25,11 @@ from typing import Any
 
 from independence_bench import __version__
 from independence_bench.calls.call import Budget, Tally
-from independence_bench.engine.ask import interruptible
-from independence_bench.engine.player import Engine
+from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
-from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, find_pending
+from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, interruptible
 from independence_bench.engine.schedule import play_spread
-from independence_bench.engine.session import RunOptions, resolved, shared_job
+from independence_bench.engine.session import RunOptions, find_pending, resolved, shared_job
 from independence_bench.errors import BenchError, EndpointUnusable, Interrupted, StoreError, WrongUse
 from independence_bench.escape import KNOWN
 from independence_bench.models.spec import Endpoint

@@ -14,7 +14,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import fsum
 from typing import Literal
 from typing import Protocol as Interface
@@ -30,7 +29,6 @@ from independence_bench.models.messages import Completion, Rejected
 from independence_bench.models.spec import THINKING_FACTOR, ChatModel, ModelSpec, Reasoning
 from independence_bench.protocol.definition import DefaultJudge, Mark, Protocol, Scenario
 from independence_bench.store import registry, results
-from independence_bench.store.attempts import CallInfo
 from independence_bench.store.database import Store
 from independence_bench.store.results import Judgement
 
@@ -71,13 +69,18 @@ class ModelJudge:
 
     async def judge(self, case: JudgingInput, calls: JudgeCalls) -> Judgement:
         """Ask the model, unless its judgement is stored."""
-        request = judge_request(case, self.model)
-        key, model = case.key(self.hash), self.model
-        made = partial(case.judgement, self.hash)
+        failed = case.judgement(self.hash, NoVerdict(""))  # the keys in it are hashes: made once, not for each answer
+
+        def made(verdict: Verdict | NoVerdict) -> Judgement:
+            if isinstance(verdict, NoVerdict):
+                return failed._replace(reason=verdict.reason)
+            return failed._replace(marks=verdict.marks, reasoning=verdict.reasoning, reason=None)
+
         return await calls.ask(
             Call(
-                info=CallInfo(key, "judgement", model.endpoint, model.model, request.record),
-                request=request,
+                key=failed.key,
+                kind="judgement",
+                request=judge_request(case, self.model),
                 table=results.JUDGEMENTS,
                 final=lambda judgement: judgement.reason is None or not self.again,
                 read=lambda completion: read_judge(completion, case.markable, made),

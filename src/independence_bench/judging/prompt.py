@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from independence_bench.hashing import content_hash, judgement_key
+from independence_bench.hashing import content_hash, hash_as_is, judgement_key
 from independence_bench.judging.output import NoVerdict, Verdict, schema
 from independence_bench.models.messages import ChatRequest, Message
 from independence_bench.models.spec import ChatModel
@@ -192,7 +192,7 @@ def fence_of(case: JudgingInput) -> str:
 
     It is made from the hash of everything that was heard: a text that contained it would have another one.
     """
-    return f"[{content_hash(['fence', case.transcript.heard_hash])[:20]}]"
+    return f"[{hash_as_is(['fence', case.transcript.heard_hash])[:20]}]"
 
 
 def show_conversation(transcript: Transcript, fence: str) -> str:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
 
-from independence_bench.hashing import canonical, reply_key
+from independence_bench.hashing import canonical, canonical_as_is, reply_key
 from independence_bench.models.spec import ChatModel
 
 BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
@@ -43,15 +43,15 @@ class Message:
     tool_call_id: str | None = None
 
     def wire(self) -> dict[str, Any]:
-        """As it is sent."""
-        message: dict[str, Any] = {"role": self.role, "content": self.content}
-        if self.tool_calls:
-            message["tool_calls"] = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-                for c in self.tool_calls
-            ]
+        """As it is sent, keys in order."""
+        message: dict[str, Any] = {"content": self.content, "role": self.role}
         if self.tool_call_id is not None:
             message["tool_call_id"] = self.tool_call_id
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"function": {"arguments": c.arguments, "name": c.name}, "id": c.id, "type": "function"}
+                for c in self.tool_calls
+            ]
         return message
 
 
@@ -103,7 +103,7 @@ class ChatRequest:
     encoded: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "encoded", canonical([message.wire() for message in self.messages]))
+        object.__setattr__(self, "encoded", canonical_as_is([message.wire() for message in self.messages]))
 
     @property
     def record(self) -> str:

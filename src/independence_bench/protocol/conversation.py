@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from independence_bench.hashing import content_hash
+from independence_bench.hashing import hash_as_is
 from independence_bench.protocol.choice import declines
 from independence_bench.protocol.definition import CHOOSING, NOTE
 from independence_bench.protocol.script import MOST_YIELDED, Ask, Fork, Ladder, Prefill, Says, Script, asked, fill
@@ -44,8 +44,8 @@ class Line:
     name: str = ""
 
     def record(self) -> dict[str, str]:
-        """For the store; `Line(**record)` is the line again."""
-        return {"speaker": self.speaker, "text": self.text, "notes": self.notes, "name": self.name}
+        """For the store, keys in order; `Line(**record)` is the line again."""
+        return {"name": self.name, "notes": self.notes, "speaker": self.speaker, "text": self.text}
 
     @property
     def given(self) -> bool:
@@ -84,7 +84,7 @@ class Transcript:
 
 @lru_cache(maxsize=1024)
 def _heard(lines: tuple[Line, ...]) -> str:
-    return content_hash([[line.speaker, line.text, line.name] for line in lines])
+    return hash_as_is([[line.speaker, line.text, line.name] for line in lines])
 
 
 @dataclass(frozen=True, slots=True)

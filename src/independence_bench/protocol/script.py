@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import Identified
@@ -137,6 +138,7 @@ def spelled_out(script: Sequence[Step]) -> Iterator[tuple[Literal["human", "give
                 yield "human", step.noted
 
 
+@lru_cache(maxsize=1024)  # of rubrics, for each conversation that is judged
 def quotes(text: str) -> tuple[str, ...]:
     """The names of the replies that *text* quotes, in order."""
     return tuple(match.group(1) for match in QUOTE.finditer(text))

@@ -30,13 +30,15 @@ from independence_bench.store.schema import ATTEMPT_IDS, IMPORTED, attempts, cal
 LEASE = 90.0  # seconds that a claim lasts unless it is renewed
 ANSWERED, CUT_OFF, LOST = "answered", "cut off", "lost"  # outcomes of an attempt, next to the kinds of fault
 
+CallKind = Literal["reply", "judgement"]
+
 
 @dataclass(frozen=True, slots=True)
 class CallInfo:
     """A call as it is recorded before it is made."""
 
     key: str
-    kind: Literal["reply", "judgement"]
+    kind: CallKind
     endpoint: str
     model: str
     request: str  # JSON
@@ -302,7 +304,7 @@ class RawAttempt(NamedTuple):
     notes: str | None
 
 
-def raw_attempts(connection: Connection, kind: Literal["reply", "judgement"]) -> Iterator[RawAttempt]:
+def raw_attempts(connection: Connection, kind: CallKind) -> Iterator[RawAttempt]:
     """Every attempt at a call of that kind that has ended, in order, read one after the other."""
     of_reply: tuple[Any, ...] = (replies.c.state, replies.c.text, replies.c.notes)
     of_judgement = (judgements.c.state, null(), null())

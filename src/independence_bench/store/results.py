@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic_core import from_json
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
 
-from independence_bench.hashing import canonical
+from independence_bench.hashing import canonical, canonical_as_is
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
@@ -129,8 +129,8 @@ def _transcript_row(played: Played, now: float) -> dict[str, Any]:
         "state": "complete" if played.reason is None else "invalid",
         "reason": played.reason,
         "heard_hash": talk.heard_hash,
-        "lines": pack(canonical([talk.system, [line.record() for line in talk.lines]])),
-        "reply_keys": canonical([key for key, _ in played.said]),
+        "lines": pack(canonical_as_is([talk.system, [line.record() for line in talk.lines]])),
+        "reply_keys": canonical_as_is([key for key, _ in played.said]),
         **played.counts,
         "finished_at": now,
     }

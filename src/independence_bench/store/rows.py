@@ -158,8 +158,9 @@ def inflate(blob: bytes, most: int = LARGEST_TEXT) -> bytes:
 
 def pack(text: str) -> bytes:
     """*text* as it is stored in a blob."""
-    # fast: 4% larger than the default, in two thirds of the time, which is spent on every call
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+    # fast: 4% larger than the default, in half of the time, which is spent on every call; to clear a window of the
+    # usual size takes a fifth of it
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1, 14)
 
 
 def unpack(blob: bytes) -> str:

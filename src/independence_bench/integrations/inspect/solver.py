@@ -23,7 +23,7 @@ from inspect_ai.util import JSONSchema, span
 
 from independence_bench.calls.call import Accepted
 from independence_bench.calls.limits import AttemptCounts, GaveUp, Policy, Reach, next_wait
-from independence_bench.engine.player import reply_reader
+from independence_bench.engine.ask import reply_reader
 from independence_bench.errors import BenchError
 from independence_bench.integrations.inspect.provider import (
     OwnModel,
