@@ -119,18 +119,23 @@ def asks_for_name(scenario: Scenario) -> bool:
 
 
 def names_of(
-    store: Store, protocol: Protocol, subject: str | None = None, every: Sequence[Results] | None = None
+    store: Store,
+    protocol: Protocol,
+    subject: str | None = None,
+    every: Sequence[Results] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> list[NamesRead]:
     """Every complete conversation in which a model chooses who to be, by label, run, configuration and scenario.
 
-    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what counts, where it is
-    at hand. [] where there is none.
+    Of those that count (`analysis.results`); of one *subject* (its hash) or of all. *every*: what counts, and
+    *labels*: of all subjects, by hash; where they are at hand. [] where there is none.
     """
     asking = {scenario.id for scenario in naming_scenarios(protocol)}
     if not asking:
         return []
     with store.reading() as connection:
-        labels = unique_labels(registry.stored_subjects(connection))
+        if labels is None:
+            labels = unique_labels(registry.stored_subjects(connection))
         counted = [
             one
             for of in (results_of(connection, protocol, subject=subject) if every is None else every)

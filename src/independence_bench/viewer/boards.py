@@ -18,10 +18,9 @@ from independence_bench.analysis.compare_settings import (
     compare_efforts,
     compare_providers,
 )
-from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, results_behind
+from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices
 from independence_bench.analysis.health import Health
 from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFacts
-from independence_bench.analysis.results import reply_lengths
 from independence_bench.analysis.statistics.values import UNKNOWN, Interval, Standing, Uncertainty
 from independence_bench.protocol.definition import Dimension
 from independence_bench.protocol.scoring import OWN, Coverage, mean_of
@@ -150,7 +149,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
     board, series, first = catalog.board(entry), catalog.series(entry), part == 0
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
-    spent = catalog.costs(entry, [row for row in board.rows if played[row.subject.model] > 1])
+    spent = fragments.costs(catalog, entry, [row for row in board.rows if played[row.subject.model] > 1])
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
@@ -165,7 +164,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
         protocol=fragments.protocol_entry(catalog, entry.edition),
         dimensions=board.protocol.dimensions,
         scenarios=scenarios(entry, catalog.items(entry)),
-        rows=tuple(board_rows(catalog, entry, board, rows, catalog.costs(entry, rows))),
+        rows=tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows))),
         ranked=len(board.ranked),
         subjects=len(board.rows),
         reach=(min(ends), max(ends)) if ends else None,
@@ -198,7 +197,9 @@ def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer 
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
         raise NotThere(number)
-    return BoardPart(catalog.version, tuple(board_rows(catalog, entry, board, rows, catalog.costs(entry, rows))))
+    return BoardPart(
+        catalog.version, tuple(board_rows(catalog, entry, board, rows, fragments.costs(catalog, entry, rows)))
+    )
 
 
 def board_table(answer: BoardAnswer) -> bytes:
@@ -287,9 +288,7 @@ def board_rows(
     """*rows* of *board*, each with what it cost, as it was *spent*, and how long its replies are."""
     prices = {price.label: price for price in price_indices(rows, spent)}
     scores = dict(catalog.items(entry).scores)
-    with catalog.store.reading() as connection:
-        asked = [row.subject.hash for row in rows]
-        lengths = reply_lengths(connection, results_behind(board, entry.edition.records), asked)
+    lengths = fragments.lengths(catalog, entry, rows)
     why = fragments.why_no_interval(board)
 
     def why_of(row: Row) -> str | None:
@@ -376,7 +375,7 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
     found = naming_of(
         one
-        for one in names_of(catalog.store, entry.edition.protocol)
+        for one in names_of(catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels)
         if one.configuration in entry.configurations and one.subject_hash in rows
     )
     chose = {label for count in found.counts for label in count.subjects}

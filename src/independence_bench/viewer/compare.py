@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from itertools import combinations
+from functools import partial
+from itertools import combinations, repeat
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from independence_bench.analysis.statistics.values import UNKNOWN, Floats
 from independence_bench.analysis.uncertainty import Compared
 from independence_bench.report.branches_view import quantity_title
 from independence_bench.report.compare_view import side_names, statement_of
-from independence_bench.report.encode import Cell, Rounded, csv_bytes, minus
+from independence_bench.report.encode import Cell, Rounded, cell, csv_bytes, minus
 from independence_bench.report.format import number, signed
 from independence_bench.viewer import fragments
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, at, board_id, scenario_slug, subject_id
@@ -181,14 +181,14 @@ def comparisons_table(answer: ComparisonsAnswer) -> bytes:
     """`api/boards/<board>/compare/<subject>.csv`: the index and the dimensions, a line for each other subject."""
     head = [name for name in SIDES if name not in ("subject", "scenario")]
     over_all = [score for score in answer.compared if score.scenario is None]  # they come first
-    return csv_bytes(
-        head,
-        [
-            (answer.label, other.label, score, *numbers)
-            for other in answer.others
-            for _, score, *numbers in score_lines(over_all, answer.values, other.values, other.apart)
-        ],
+    first = cell(answer.label)
+    lines = (
+        (first, second, *line)
+        for other in answer.others
+        for second in [cell(other.label)]
+        for _, *line in score_lines(over_all, answer.values, other.values, other.apart)
     )
+    return csv_bytes(head, lines, ready=True)
 
 
 def configurations_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> SubjectSettingsAnswer:
@@ -231,12 +231,14 @@ def score_lines(
     first: Sequence[float | None],
     second: Sequence[float | None],
     apart: Differences,
-) -> Iterator[list[Cell]]:
-    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of its interval."""
-    for place, score in enumerate(compared):
-        interval = (None, None) if apart.rerun is None else (apart.rerun.low[place], apart.rerun.high[place])
-        numbers = (first[place], second[place], apart.points[place], *interval)
-        yield [score.scenario, score.dimension or "index", *numbers]
+) -> Iterator[tuple[Cell, ...]]:
+    """Of all that is *compared*: scenario, score, both values, their difference, and the ends of its interval.
+
+    *compared* may be only the beginning of all that the others are of.
+    """
+    scenarios, names = [score.scenario for score in compared], [score.dimension or "index" for score in compared]
+    ends = (repeat(None), repeat(None)) if apart.rerun is None else (apart.rerun.low, apart.rerun.high)
+    return zip(scenarios, names, first, second, apart.points, *ends, strict=False)
 
 
 def differences_in(compared: Sequence[Compared], pair: Comparison) -> Differences:
@@ -286,16 +288,14 @@ def differences_of(
 
 def _worded(ends: Limits) -> list[WordedIntervals | None]:
     """Intervals with their texts, as `format.from_to` writes them."""
-    low, high = ends
-    numbers_and_texts = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
-    return [
-        None
-        if all(end is None for end in low)
-        else WordedIntervals(
-            low, high, tuple([None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)])
-        )
-        for low, high, from_, to in zip(*numbers_and_texts, strict=True)
-    ]
+    found: list[WordedIntervals | None] = [None] * len(ends[0])
+    known = np.flatnonzero(~np.isnan(ends[0]).all(axis=1))
+    low, high = (end[known] for end in ends)
+    columns = _short(low), _short(high), _texts(low, signed), _texts(high, signed)
+    for pair, below, above, from_, to in zip(known.tolist(), *columns, strict=True):
+        shown = tuple([None if a is None else f"{a} to {b}" for a, b in zip(from_, to, strict=True)])
+        found[pair] = WordedIntervals(below, above, shown)
+    return found
 
 
 def places(compared: Sequence[Compared]) -> tuple[ComparedScore, ...]:
@@ -318,17 +318,16 @@ def values_shown(values: Floats) -> tuple[Numbers, Texts]:
 
 def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
     """Each row of *values* as text, with one decimal of the index, which is first, and none of what it is made of."""
-    whole = ([None if one != one else _whole(text, one) for one in row] for row in np.rint(values[:, 1:]).tolist())
+    # there are few whole numbers, and most of what is compared is shown as one
+    numbers, which = np.unique(np.rint(values[:, 1:]), return_inverse=True)
+    texts = np.array([None if one != one else minus(text(one, 0)) for one in numbers.tolist()], dtype=object)
+    whole = texts[which.reshape(-1, values.shape[1] - 1)].tolist()
     indices = (None if one != one else minus(text(one, 1)) for one in values[:, 0].tolist())
     return [(index, *row) for index, row in zip(indices, whole, strict=True)]
 
 
-@cache
-def _whole(text: Callable[[float, int], str], value: float) -> str:
-    """There are few whole numbers, and most of what is compared is shown as one."""
-    return minus(text(value, 0))
-
-
 def _short(values: Floats) -> list[Numbers]:
     """Each row of *values*, rounded: a file has as many of them as there are subjects and scenarios."""
-    return [tuple([None if one != one else round(one, DECIMALS) for one in row]) for row in values.tolist()]
+    rounded = np.round(values, DECIMALS).astype(object)
+    rounded[np.isnan(values)] = None
+    return list(map(tuple, rounded.tolist()))

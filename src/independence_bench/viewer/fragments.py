@@ -1,15 +1,19 @@
-"""The parts that several answers share. Nothing is computed here."""
+"""The parts that several answers share, of what is in the catalog; what takes long is worked out once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
+from sqlalchemy import Connection
+
 from independence_bench import __version__
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.costs import SubjectCost, results_behind, subject_costs
 from independence_bench.analysis.held_stems import character_of
+from independence_bench.analysis.results import reply_lengths
 from independence_bench.models.spec import ChatModel, vendor_of
 from independence_bench.protocol.definition import Mark, Protocol, mark_words
 from independence_bench.protocol.definition import Scenario as Played
@@ -248,6 +252,40 @@ def subject_facts(catalog: Catalog, subject: ChatModel) -> SubjectFacts:
         return copied(SubjectFacts, subject, id=subject_id(subject), label=label, family=vendor_of(subject.model))
 
     return catalog.kept(("subject", subject.hash), made)
+
+
+def costs(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
+    """What each of *rows* cost, by the subject's hash."""
+
+    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
+        return subject_costs(connection, board, entry.edition.records, new, catalog.judgements(entry.edition))
+
+    return _of_subjects(catalog, entry, rows, ("costs", *entry.judges), found)
+
+
+def lengths(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, float]:
+    """Of each of *rows*, how long its replies are, as `reply_lengths`."""
+
+    def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, float]:
+        return reply_lengths(connection, results_behind(board, entry.edition.records), new)
+
+    return _of_subjects(catalog, entry, rows, ("lengths",), found)
+
+
+def _of_subjects(
+    catalog: Catalog,
+    entry: BoardEntry,
+    rows: Sequence[Row],
+    what: tuple[str, ...],
+    find: Callable[[Connection, Board, Set[str]], dict[str, A]],
+) -> dict[str, A]:
+    """What there is of the subjects of *rows*, by hash; by other rules and weights it is the same."""
+    known: dict[str, A | None] = catalog.kept((*what, entry.edition.id, entry.configurations), dict)
+    asked = {row.subject.hash for row in rows}
+    if new := asked - known.keys():
+        with catalog.store.reading() as connection:
+            known |= dict.fromkeys(new) | find(connection, catalog.board(entry), new)
+    return {hash_: one for hash_ in asked if (one := known[hash_]) is not None}
 
 
 def role_of(stored: StoredTranscript) -> Branch | None:

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.compare_subjects import SubjectInConfigurations, compare_in_configurations
-from independence_bench.analysis.costs import SubjectCost, subject_costs
 from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
@@ -275,12 +274,6 @@ class Catalog:
     def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
         """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
         return self.kept(("judgements", edition.id), lambda: by_key(edition.records.judgements))
-
-    def costs(self, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[str, SubjectCost]:
-        """What each of *rows* cost, by the subject's hash."""
-        of, edition = {row.subject.hash for row in rows}, entry.edition
-        with self.store.reading() as connection:
-            return subject_costs(connection, self.board(entry), edition.records, of, self.judgements(edition))
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import quantiles
 from typing import Annotated
-
-import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
@@ -117,7 +116,7 @@ def subject_answer(catalog: Catalog, entry: BoardEntry, subject: str) -> Subject
     """`api/boards/<board>/subjects/<subject>.json`."""
     board = catalog.board(entry)
     row = catalog.row(board, subject)
-    costs = catalog.costs(entry, [row])
+    costs = fragments.costs(catalog, entry, [row])
     (shown,) = boards.board_rows(catalog, entry, board, [row], costs)
     spent = costs.get(row.subject.hash, SubjectCost())
     scored = scored_marks(board, row)
@@ -225,18 +224,18 @@ def _change(here: Row, there: Row) -> SubjectEffect | None:
 
 
 def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple[NameChoice, ...]:
-    readings = names_of(catalog.store, entry.edition.protocol, row.subject.hash, entry.edition.records.every)
+    edition = entry.edition
+    readings = names_of(catalog.store, edition.protocol, row.subject.hash, edition.records.every, catalog.labels)
     return tuple(
         NameChoice(
             replace(one, scenario=scenario_slug(one.scenario)),
-            transcript_slug(entry.edition.hash, one.transcript_id),
+            transcript_slug(edition.hash, one.transcript_id),
         )
         for one in with_changes(readings, [board])
         if one.configuration in entry.configurations and one.run in row.runs
     )
 
 
-QUARTERS = (0.25, 0.5, 0.75)
 SAME = 1e-9  # points: no more than what rounding leaves
 
 
@@ -266,10 +265,14 @@ def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile
         dimension,
         place,
         tuple(there),
-        tuple(float(one) for one in np.quantile(there, QUARTERS)) if there else (),
+        _quartiles(there),
         0 if mine is None else sum(one < mine - SAME for one in there),
         0 if mine is None else sum(one > mine + SAME for one in there),
     )
+
+
+def _quartiles(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(quantiles(values, method="inclusive") if len(values) > 1 else [*values] * 3)
 
 
 # ---------------------------------------------------------------- how it held as a character
