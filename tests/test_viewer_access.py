@@ -13,8 +13,7 @@ from seen_once import browser, played, shared
 from viewed import Browser, served
 
 from independence_bench.store.database import open_store
-from independence_bench.viewer.app import HEADERS
-from independence_bench.viewer.server import MOST
+from independence_bench.viewer.server import HEADERS, MOST
 
 __all__ = ["browser", "played", "shared"]  # fixtures
 

@@ -30,9 +30,9 @@ from independence_bench.store.database import Store, open_store
 from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.schema import metadata, transcripts
 from independence_bench.viewer.live import Live
-from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, Numbers, asked_search, phrase, ranked
+from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, asked_search
 from independence_bench.viewer.search_index import Search, SearchWords, build_search, numbers_of
-from independence_bench.viewer.search_words import RULE
+from independence_bench.viewer.search_words import RULE, TOGETHER, Numbers, phrase, ranked
 
 SAID = {
     "acme/english": "I don't want to be naïve: I am just a tool; a tool I am not. Just keep a sharp tool.",
@@ -155,12 +155,12 @@ def test_a_server_ranks_as_a_site_does(store: Store, of: str) -> None:
     chance = random.Random(5)
     for _ in range(80):
         units = [chance.sample(sorted(words), chance.choice((1, 1, 1, 2))) for _ in range(chance.choice((1, 2, 3)))]
-        expected = ranked([phrase([words[word] for word in unit]) for unit in units])
+        expected = ranked([[words[word] for word in unit] for unit in units])
         asked = {"words": ",".join(" ".join(unit) for unit in units), "of": of}
         assert every(live, asked) == [ids[number] for number in expected], units
     for beginning in {word[:2] for word in words}:
         begin = np.sort(np.concatenate([where for word, where in words.items() if word.startswith(beginning)]))
-        assert every(live, {"words": f"{beginning}*", "of": of}) == [ids[number] for number in ranked([begin])]
+        assert every(live, {"words": f"{beginning}*", "of": of}) == [ids[number] for number in ranked([[begin]])]
 
 
 def words_in_files(search: Search, of: str) -> dict[str, str]:
@@ -498,8 +498,19 @@ def unit(*numbers: tuple[int, int]) -> Numbers:
 
 def test_what_stands_closest_comes_first_then_what_stands_most_often() -> None:
     """The same cases as in searchIndex.test.ts, by hand."""
-    assert list(ranked([unit((0, 8), (1, 0), (2, 0), (2, 4)), unit((0, 0), (1, 1), (2, 0))])) == [2, 1, 0]
-    assert list(ranked([unit((0, 0), (1, 0), (1, 1), (2, 0))])) == [1, 0, 2]
-    assert list(ranked([unit((0, 0)), unit((1, 0))])) == []
+    assert list(ranked([[unit((0, 8), (1, 0), (2, 0), (2, 4))], [unit((0, 0), (1, 1), (2, 0))]])) == [2, 1, 0]
+    assert list(ranked([[unit((0, 0), (1, 0), (1, 1), (2, 0))]])) == [1, 0, 2]
+    assert list(ranked([[unit((0, 0))], [unit((1, 0))]])) == []
     assert list(ranked([])) == []
+    assert list(ranked([[unit()], [unit((0, 0))]])) == []
     assert list(phrase([unit((0, 0), (0, 5)), unit((0, 1), (1, 0)), unit((0, 2), (1, 2))])) == [0]
+
+
+def test_documents_that_are_ranked_apart_stand_in_one_order() -> None:
+    """By closeness, then by number, whether or not two are ranked at once."""
+    numbers = [0, TOGETHER - 1, TOGETHER, 3 * TOGETHER]
+    one = unit(*((number, 10) for number in numbers))
+    other = unit(*((number, 10 + distance) for number, distance in zip(numbers, (9, 3, 1, 3), strict=True)))
+
+    assert list(ranked([[one], [other]])) == [TOGETHER, TOGETHER - 1, 3 * TOGETHER, 0]
+    assert list(ranked([[one, other]])) == [TOGETHER]

@@ -9,25 +9,26 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from email import message_from_string
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted import Bench
 from seen_once import browser, played, shared
 from sqlalchemy import select, update
-from viewed import Browser, answering, script, served
+from viewed import Browser, a_page, answering, script, served
 
-from independence_bench.errors import BenchError
+from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
 from independence_bench.store.schema import metadata, worked_out
-from independence_bench.viewer.app import HEADERS, POLICY, read_page
+from independence_bench.viewer.app import read_page
 from independence_bench.viewer.live import OFFER, Live, first_looks
 from independence_bench.viewer.search_index import Search
-from independence_bench.viewer.server import listen
+from independence_bench.viewer.server import HEADERS, listen
 
 __all__ = ["browser", "played", "shared"]  # fixtures
 
@@ -39,8 +40,9 @@ def test_every_answer_tells_the_browser_what_to_forbid(shared: Browser) -> None:
         assert (status, guarded(headers)) == (200, True), path
         status, headers, _ = shared.get(path, If_None_Match=headers["ETag"])
         assert (status, guarded(headers)) == (304, True), path
-    assert "unsafe" not in POLICY
-    assert "default-src 'none'; script-src 'self';" in POLICY
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'; script-src 'self';" in policy
 
 
 def guarded(headers: Mapping[str, str]) -> bool:
@@ -228,8 +230,8 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
     seconds = count(step=2)  # between two looks at the clock
     with open_store(where, create=False) as store:
         first = Live(store, clock=lambda: float(next(seconds)))
-        first.keep()
         index = first.current[1]("index.json")
+        first.keep()
         kept = json.dumps({"version": first.current[0], "kept": True})
 
         def put(value: str | bytes) -> bytes | None:
@@ -266,6 +268,92 @@ def test_what_is_looked_at_first_is_there_and_is_prepared(played: Path, where: s
         assert all(answers.get(path) for path in paths)
     with open_store(tmp_path / "empty.db") as store:
         assert list(first_looks(Live(store).answers.catalog)) == []
+
+
+class Gate:
+    """A clock that stands still when it is looked at for the *at*th time, until it is let go."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.looked = at, count(1)
+        self.reached, self.open = threading.Event(), threading.Event()
+
+    def __call__(self) -> float:
+        """The time."""
+        if next(self.looked) == self.at:
+            self.reached.set()
+            assert self.open.wait(600)
+        return 0.0
+
+
+BEGUN, WORKED_OUT = 1, 2  # when the clock is looked at in the first reading
+
+
+def waiting(browser: Browser, path: str) -> Future[tuple[int, Any, bytes]]:
+    """Who asks for *path*, as soon as the server has the question."""
+    before, asked = browser.at_work, ThreadPoolExecutor(1).submit(browser.get, path)
+    deadline = time.monotonic() + 600
+    while browser.at_work <= before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return asked
+
+
+def test_what_needs_no_store_is_answered_while_it_is_read(played: Path, where: str, tmp_path: Path) -> None:
+    """The page, and how far the reading is; answers and searches wait, however many, and then they come."""
+    shutil.copy(played, where)
+    gate = Gate(WORKED_OUT)
+    with open_store(where, create=False) as store, served(store, read_page(a_page(tmp_path)), clock=gate) as browser:
+        assert gate.reached.wait(600)
+        asked = [waiting(browser, "/api/index.json") for _ in range(20)]
+        sought = waiting(browser, "/api/search/found.json?words=iris")
+
+        assert browser.get("/")[0] == 200
+        status, headers, body = browser.get("/api/reading.json")
+        told = json.loads(body)
+        assert (status, headers["Cache-Control"], guarded(headers)) == (200, "no-store", True)
+        assert (told["share"], told["shown"]) == (0.99, {"conversations": str(told["conversations"]), "share": "99%"})
+        assert not any(one.done() for one in (*asked, sought))
+        gate.open.set()
+
+        bodies = {one.result(600)[2] for one in asked}
+        assert len(bodies) == 1
+        assert told["conversations"] == sum(one["transcripts"] for one in json.loads(bodies.pop())["protocols"])
+        assert sought.result(600)[0] == 200
+        assert json.loads(browser.get("/api/reading.json")[2])["share"] is None
+
+
+def test_a_store_that_turns_out_to_be_damaged_ends_the_server(played: Path, where: str) -> None:
+    """Who waits is told why, in one line, and so is who began it."""
+    shutil.copy(played, where)
+    gate = Gate(BEGUN)
+    with open_store(where, create=False) as store, served(store, clock=gate) as browser:
+        assert gate.reached.wait(600)
+        asked = waiting(browser, "/api/index.json")
+        with open_store(where) as other, other.writing() as connection:
+            connection.exec_driver_sql("UPDATE judgements SET marks = 'no JSON'")
+        gate.open.set()
+
+        status, headers, body = asked.result(600)
+        assert (status, guarded(headers)) == (503, True)
+        assert "holds a damaged record" in json.loads(body)["error"]
+        browser.wait()
+        with pytest.raises(StoreError, match="holds a damaged record"):
+            browser.live.check()
+
+
+def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) -> None:
+    """Who waits for it is told that the viewer ends."""
+    shutil.copy(played, where)
+    gate = Gate(BEGUN)
+    with open_store(where, create=False) as store, served(store, clock=gate) as browser:
+        assert gate.reached.wait(600)
+        asked = waiting(browser, "/api/index.json")
+        browser.end()
+
+        status, _, body = asked.result(600)
+        assert status == 503
+        assert "the viewer ends" in json.loads(body)["error"]
+        gate.open.set()
 
 
 def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None:

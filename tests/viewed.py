@@ -115,22 +115,39 @@ def served(
         port = listening.getsockname()[1]
         live, access = Live(store, **more), AccessTokens(LOOPBACK, port)
         ready = threading.Event()
-        server = Server(make_app(live, page, port, access, desk), ready.set, idle)
+        app, failed = make_app(live, page, port, access, desk), lambda: live.failure is not None
+        server = Server(app, ready.set, idle, failed, live.leave)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])), daemon=True)
         thread.start()
         assert ready.wait(600)
+        browser = Browser(port, live, access, server, thread)
         try:
-            yield Browser(port, live, access)
+            yield browser
         finally:
-            server.should_exit = True
-            thread.join(20)
+            browser.end()
 
 
 class Browser:
     """Asks the server, in bytes that no library has made polite."""
 
-    def __init__(self, port: int, live: Live, access: AccessTokens) -> None:
+    def __init__(self, port: int, live: Live, access: AccessTokens, server: Server, thread: threading.Thread) -> None:
         self.port, self.live, self.access = port, live, access
+        self._server, self._thread = server, thread
+
+    @property
+    def at_work(self) -> int:
+        """How many questions are not answered yet."""
+        return len(self._server.server_state.tasks)
+
+    def end(self) -> None:
+        """End the server, as Ctrl-C does."""
+        self._server.should_exit = True
+        self.wait()
+
+    def wait(self) -> None:
+        """Returns when the server has ended."""
+        self._thread.join(20)
+        assert not self._thread.is_alive()
 
     def get(
         self,

@@ -27,6 +27,35 @@ test("what the store gains while the page is open appears by itself", async ({ p
   await expect(subjects).toHaveCount(before - 1);
 });
 
+test("while a server reads its store for the first time, the page says how far it is, and goes on", async ({
+  page,
+}) => {
+  let read = () => {};
+  const reading = new Promise<void>((resolve) => (read = resolve));
+  const shares = [0.12, 0.43];
+  await page.route("**/api/reading.json", (route) => {
+    const share = shares.length > 1 ? shares.shift() : shares[0];
+    return route.fulfill({
+      json: { conversations: 99975, share, shown: { conversations: "99,975", share: `${100 * (share ?? 0)}%` } },
+    });
+  });
+  await page.route("**/api/index.json", async (route) => {
+    await reading;
+    await route.continue();
+  });
+  await page.goto("./#/methods?part=cite");
+  const bar = page.getByRole("progressbar", { name: "Reading 99,975 conversations" });
+  await expect(bar).toHaveAttribute("value", "0.12");
+  await expect(page.getByRole("status")).toHaveText("Reading 99,975 conversations: 0%");
+  await expect(bar).toHaveAttribute("value", "0.43");
+  await expect(page.getByText("43%", { exact: true })).toBeVisible();
+  await expect(page.getByRole("status")).toHaveText("Reading 99,975 conversations: 25%"); // by quarters, not each time
+  read();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Methods");
+  await expect(bar).toHaveCount(0);
+  expect(new URL(page.url()).hash).toBe("#/methods?part=cite");
+});
+
 test("a search answers while conversations are read, says how far that is, and then finds all", async ({ page }) => {
   const head = await indexed(page);
   let asked = 0;

@@ -1,10 +1,10 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useRef, type ComponentType } from "react";
-import { queryClient, useIndex } from "./api/queries";
+import { queryClient, useFirstReading, useIndex } from "./api/queries";
 import type { Index } from "./api/types";
-import { ErrorBoundary, Await, Empty, Loading } from "./components/status";
+import { ErrorBoundary, Await, Empty, Loading, LoadingShare } from "./components/status";
 import { lazyComponent } from "./components/lazyComponent";
-import { Layout } from "./components/Layout";
+import { Layout, Logo } from "./components/Layout";
 import { FormattedText } from "./components/MessageText";
 import { LeaderboardPage } from "./features/leaderboard/LeaderboardPage";
 import { useDocumentTitle, PageContext, pageContext, useHash, usePage } from "./hooks/usePage";
@@ -53,9 +53,27 @@ function Store() {
   const index = useIndex();
   const hash = useHash();
   return (
-    <Await query={index} what="the store">
+    <Await query={index} what="the store" waiting={<ReadingStore />}>
       {(value) => (value.boards.length ? <CurrentPage index={value} hash={hash} /> : <EmptyStore />)}
     </Await>
+  );
+}
+
+/** What a reader sees while a server reads a large store for the first time. */
+function ReadingStore() {
+  const reading = useFirstReading();
+  if (!reading?.shown.conversations || reading.share === null || reading.shown.share === null)
+    return <Loading what="the store" />;
+  const what = `Reading ${reading.shown.conversations} conversations`;
+  return (
+    <main className="appear mx-auto flex min-h-[80vh] max-w-[min(30rem,calc(100vw-2.5rem))] flex-col justify-center">
+      <h1 className="mb-8 flex items-center gap-2 text-base font-semibold">
+        <Logo />
+        AI Independence Bench
+      </h1>
+      <LoadingShare what={what} share={reading.share} shown={reading.shown.share} />
+      <p className="mt-3 text-sm text-faint">The page goes on by itself.</p>
+    </main>
   );
 }
 

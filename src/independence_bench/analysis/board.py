@@ -45,7 +45,7 @@ from independence_bench.protocol.scoring import (
 )
 from independence_bench.store import registry, usage
 from independence_bench.store.registry import Decision, PublishedRow, unique_labels
-from independence_bench.store.results import Judgement
+from independence_bench.store.results import Judgement, Told, nobody
 
 if TYPE_CHECKING:  # what `leaderboard` fills in, from the statistics
     from independence_bench.analysis.branch_values import RuleReadings
@@ -197,12 +197,13 @@ class BoardRecords:
     elsewhere: frozenset[str]  # those that were asked of other protocols alone (`asked_elsewhere`)
     published: Mapping[str, PublishedRow] = field(default_factory=dict)  # by subject's hash
     examined: ExaminedJudges | None = None  # None: the exams were not read
+    told: Told = nobody  # how many conversations were scored or measured since it was told last
 
 
-def read_records(connection: Connection, protocol: Protocol) -> BoardRecords:
-    """What the store has of *protocol*."""
-    every = results_of(connection, protocol)
-    judgements = judgements_of(connection, every)
+def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
+    """What the store has of *protocol*; *told*: how many transcripts or judgements were read since it was told last."""
+    every = results_of(connection, protocol, told=told)
+    judgements = judgements_of(connection, every, told)
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
@@ -244,10 +245,9 @@ def scored_boards(
             ]
         ranked_by = []
         for own in marked or [_Judge(None, each=({},))]:
-            names = unique_labels({hash_: records.subjects[hash_] for hash_ in results.runs})
             rows = [
                 _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
-                for hash_, name in names.items()
+                for hash_, name in unique_labels({one: records.subjects[one] for one in results.runs}).items()
             ]
             ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
@@ -325,9 +325,8 @@ def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], t
     """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
     ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
     indices = [row.score.index for row in ordered if row.score.index is not None]
-    ranks = {index: rank for rank, index in reversed(list(enumerate(indices, start=1)))}  # the first of equal ones
-    ranked = tuple(replace(row, rank=ranks[row.score.index]) for row in ordered if row.score.index is not None)
-    ranked = ranked if with_ranks else tuple(replace(row, rank=None) for row in ranked)
+    ranks = {index: rank for rank, index in reversed(list(enumerate(indices, start=1))) if with_ranks}
+    ranked = tuple(replace(row, rank=ranks.get(row.score.index)) for row in ordered if row.score.index is not None)
     return ranked, tuple(row for row in ordered if row.score.index is None)
 
 
@@ -359,6 +358,7 @@ def _row(
     """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored as scenarios."""
     protocol, group = results.protocol, results.configurations
     mine = results.by_subject[subject]
+    records.told(len(mine))
     transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
     marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
     states = states_of(results, mine, judge.given, rules.partial)

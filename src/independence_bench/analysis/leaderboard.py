@@ -24,7 +24,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.scoring import OWN, Rules, RunMarks
 from independence_bench.store.database import Store
 from independence_bench.store.registry import PublishedRow
-from independence_bench.store.results import Judgement
+from independence_bench.store.results import Judgement, Told, nobody
 
 
 def boards(
@@ -43,9 +43,9 @@ def boards(
     return boards_of(records, protocol, judge, jury, rules)
 
 
-def read_examined(connection: Connection, protocol: Protocol) -> BoardRecords:
-    """What the store has of *protocol*, and of its judges' exams."""
-    return replace(read_records(connection, protocol), examined=examined_judges(connection, protocol))
+def read_examined(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
+    """What the store has of *protocol*, and of its judges' exams; *told*: of what is read, and scored, and measured."""
+    return replace(read_records(connection, protocol, told), examined=examined_judges(connection, protocol), told=told)
 
 
 def boards_of(
@@ -63,6 +63,7 @@ def boards_of(
                 for of_judge in (given if board.jurors else ())
             ]
             made[-1] = _with_branches(_measured(board, by_judge), results, given)
+            records.told(len(results.conversations))
         else:
             made[-1] = replace(
                 board, ranked=tuple(_over_runs(row, board.protocol, records.published) for row in board.ranked)

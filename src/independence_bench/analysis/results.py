@@ -39,7 +39,7 @@ from independence_bench.protocol.stem_scoring import needed_marks, stem_scores
 from independence_bench.store import registry
 from independence_bench.store import results as stored_results
 from independence_bench.store.database import Store
-from independence_bench.store.results import Judgement, TranscriptRow
+from independence_bench.store.results import Judgement, Told, TranscriptRow, nobody
 
 Key = tuple[str, str]  # what was heard and the rubric's hash: what a judgement is of
 
@@ -144,12 +144,13 @@ def results_of(
     protocol: Protocol,
     wanted: Collection[Configuration] | None = None,
     subject: str | None = None,
+    told: Told = nobody,
 ) -> list[Results]:
     """What counts of *protocol*: the default configuration (or pool) first, then each of the others by itself.
 
     *wanted* leaves out the groups that have none of these configurations (a pool is read whole: whether a run counts
     is asked of all of it). *subject* (its hash) leaves out all other subjects. A group of which nothing counts is there
-    without transcripts.
+    without transcripts. *told*: how many transcripts were read since the last time.
     """
     protocol = protocol.written
     chosen = [group for group in groups(protocol) if wanted is None or set(group) & set(wanted)]
@@ -170,7 +171,7 @@ def results_of(
                     turns[script] = number, len(scripts_in_turn)
     stored = [
         row
-        for row in stored_results.transcript_rows(connection, turns, subject)
+        for row in stored_results.transcript_rows(connection, turns, subject, told)
         # another protocol may deal the same stem otherwise in this run
         if (row.run - 1) % turns[row.script_hash][1] == turns[row.script_hash][0]
     ]
@@ -182,10 +183,10 @@ def results_of(
     ]
 
 
-def judgements_of(connection: Connection, every: Iterable[Results]) -> list[Judgement]:
+def judgements_of(connection: Connection, every: Iterable[Results], told: Told = nobody) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
     counted = [results.keys for results in every]
-    stored = stored_results.judgement_rows(connection, {rubric for keys in counted for _, rubric in keys})
+    stored = stored_results.judgement_rows(connection, {rubric for keys in counted for _, rubric in keys}, told)
     return [judgement for judgement in stored if any(judgement.about in keys for keys in counted)]
 
 

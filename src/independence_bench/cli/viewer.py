@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import webbrowser
+from concurrent.futures import wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from independence_bench.viewer.snapshot import PRIVATE, read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
 PORT = 8484
+AT_ONCE = 0.5  # seconds that the first reading is waited for before the address is printed
 
 
 @click.command(name="view")
@@ -87,7 +89,17 @@ def serve_viewer(
             if open_it and has_screen():
                 webbrowser.open(access.opened)
 
-        Server(make_app(live, page, port, access, desk), ready).run(sockets=[listening])
+        app = make_app(live, page, port, access, desk)
+        server = Server(app, ready, failed=lambda: live.failure is not None, leave=live.leave)
+        try:
+            live.begin()
+            wait([live.first], AT_ONCE)  # most stores are read by then, or found to be damaged
+            live.check()
+            server.run(sockets=[listening])
+        finally:
+            live.leave()
+        if live.failure is not None:
+            raise live.failure
         say("stopped")
 
 

@@ -5,7 +5,7 @@ Words stand in the database's own full-text index, FTS5 of SQLite, tsvector of P
     begin(connection, rule)                                  # where there is none by that rule
     wanted = lacking(connection, "said")                     # what is not in it yet
     add(connection, "said", [Piece(key, stamp, 0, words)])
-    places(connection, "said", "stay", prefix=False)         # "4294967299,...": number << 32 | place, of each "stay"
+    places(connection, "said", "stay", prefix=False)         # "4099,...": number x PLACES + place, of each "stay"
 
 Whoever searches puts in what is lacking, so whoever writes pays nothing for it. Its tables, `search_...`, are of no
 version of the store, whose rows they say again: they are made by who needs them first, and can be thrown away at any
@@ -48,6 +48,7 @@ from independence_bench.store.rows import in_chunks, insert_rows, rows_of, write
 from independence_bench.store.schema import Real, Whole, attempts, judgements, transcripts, worked_out
 
 PIECE = 4_000  # places in a row: a tsvector has positions up to 16,383, and 255 of a word
+PLACES = 4_096  # more than that
 NOWHERE = ""  # in the place of a word: there is none
 _FILLER = "\ue000"  # what FTS5, which counts what it is given, takes for one; no letter, so no query has it
 RULE = 0  # the row that says by what rule the others were made
@@ -89,8 +90,8 @@ _ADDED = {
 }
 # as one text: a value by itself costs the driver more than the database
 _FOUND = {
-    "sqlite": 'SELECT group_concat((doc << 32) | "offset") FROM search_{kind}_places WHERE {term}',
-    "postgresql": "SELECT string_agg(((number << 32) | (place - 1))::text, ',') FROM search_{kind}, "
+    "sqlite": 'SELECT group_concat(doc * {places} + "offset") FROM search_{kind}_places WHERE {term}',
+    "postgresql": "SELECT string_agg((number * {places} + place - 1)::text, ',') FROM search_{kind}, "
     "unnest(words) AS found (term, places, weights), unnest(places) AS place "
     "WHERE words @@ CAST(:query AS tsquery) AND {term}",
 }
@@ -217,7 +218,7 @@ def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str,
 
 
 def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:
-    """Where *word* stands, or what begins with it: number << 32 | place in that row, in no order, commas between."""
+    """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no order, with commas."""
     database = connection.dialect.name
     term = _PREFIX[database] if prefix else "term = :word"
     given: Mapping[str, str] = {"word": word}
@@ -225,7 +226,7 @@ def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:
         given = {"word": word, "query": _quoted(word) + (":*" if prefix else "")}
     elif prefix:
         given = {"word": word, "beyond": f"{word}\U0010ffff"}
-    found = connection.execute(text(_FOUND[database].format(kind=kind, term=term)), given).scalar()
+    found = connection.execute(text(_FOUND[database].format(kind=kind, term=term, places=PLACES)), given).scalar()
     return found or ""
 
 

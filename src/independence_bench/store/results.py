@@ -30,6 +30,11 @@ from independence_bench.store.schema import judgements, readings, replies, trans
 
 A = TypeVar("A")
 BATCH = 1000  # rows that are read at once
+Told = Callable[[int], object]  # told how many more there are of what it takes a while to go through
+
+
+def nobody(_more: int) -> None:
+    """Who is told where nobody waits."""
 
 
 # ---------------------------------------------------------------- replies and transcripts
@@ -160,21 +165,32 @@ _ROW = tuple(transcripts.c[name] for name in TranscriptRow._fields)
 _IN_ORDER = (transcripts.c.subject_hash, transcripts.c.run, transcripts.c.script_hash)
 
 
+def counted(connection: Connection) -> tuple[int, int]:
+    """How many transcripts and how many judgements there are, whether or not they count."""
+    transcripts_there, judgements_there = (
+        connection.execute(select(func.count()).select_from(of)).scalar_one() for of in (transcripts, judgements)
+    )
+    return transcripts_there, judgements_there
+
+
 def transcript_rows(
-    connection: Connection, scripts: Collection[str], subject: str | None = None
+    connection: Connection, scripts: Collection[str], subject: str | None = None, told: Told = nobody
 ) -> list[TranscriptRow]:
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
-    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    rows: list[TranscriptRow] = []
     # a hundred thousand rows have a few thousand texts: whose hash, of what, where
     with undamaged():
-        return [
-            TranscriptRow(
-                key, intern(script), intern(of), run, intern(system), intern(delivery), intern(scenario), intern(state),
-                reason, intern(heard), *counts,
-            )
-            for key, script, of, run, system, delivery, scenario, state, reason, heard, *counts in found
-        ]  # fmt: skip
+        for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
+            rows += [
+                TranscriptRow(
+                    key, intern(script), intern(of), run, intern(system), intern(delivery), intern(scenario),
+                    intern(state), reason, intern(heard), *counts,
+                )
+                for key, script, of, run, system, delivery, scenario, state, reason, heard, *counts in some
+            ]  # fmt: skip
+            told(len(some))
+    return rows
 
 
 def readings_of(connection: Connection, scripts: Collection[str], subject: str | None = None) -> dict[str, Reading]:
@@ -306,13 +322,16 @@ def judges_aside(connection: Connection) -> set[str]:
     return set(connection.execute(wanted).scalars())
 
 
-def judgement_rows(connection: Connection, rubrics: Collection[str]) -> list[Judgement]:
+def judgement_rows(connection: Connection, rubrics: Collection[str], told: Told = nobody) -> list[Judgement]:
     """Every judgement by the given rubric hashes, without its reasoning."""
     columns = [c if c.name != "reasoning" else literal("").label("reasoning") for c in _JUDGEMENT]
     wanted = select(*columns).where(judgements.c.rubric_hash.in_(list(rubrics))).order_by(judgements.c.key)
-    found = connection.execute(wanted.execution_options(yield_per=BATCH))
+    rows: list[Judgement] = []
     with undamaged():  # once: for each of a hundred thousand rows it takes as long as all else
-        return [_judgement(row) for row in found]
+        for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
+            rows += map(_judgement, some)
+            told(len(some))
+    return rows
 
 
 def judgements_of(connection: Connection, about: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[Judgement]]:

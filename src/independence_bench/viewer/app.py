@@ -37,11 +37,12 @@ from independence_bench.errors import BenchError, StoreError, WrongUse
 from independence_bench.report.encode import json_bytes
 from independence_bench.viewer.labelling import LabelDesk, Stale, asked_case, asked_marks
 from independence_bench.viewer.live import Live
+from independence_bench.viewer.server import HEADERS, POLICY
 
 THREADS, SLOW = 6, 2  # in which answers are worked out; those for what takes longer than one transcript
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 QUICK = ("transcripts/", "raw/", "search/")
-FOUND = "/api/search/found.json"
+FOUND, READING = "/api/search/found.json", "/api/reading.json"
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -58,6 +59,10 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
 
     async def found(request: Request) -> Response:
         return await service.found(request)
+
+    async def reading(_request: Request) -> Response:
+        body = json_bytes(live.progress)
+        return Response(body, media_type=media_type(READING), headers={"Cache-Control": "no-store"})
 
     async def file(request: Request) -> Response:
         name = request.path_params["path"] or HOME
@@ -80,10 +85,11 @@ def make_app(live: Live, page: Page | None, port: int, access: AccessTokens, des
         routes=[
             *(label_routes(desk) if desk else ()),
             Route(FOUND, found),
+            Route(READING, reading),
             Route("/api/{path:path}", answer),
             Route("/{path:path}", file),
         ],
-        exception_handlers={Exception: _broken},
+        exception_handlers={Exception: _broken, BenchError: _not_known},
         lifespan=lifespan,
     )
     # outside of all others: what Starlette says of a failure goes through it, too
@@ -163,22 +169,21 @@ class AnswerService:
         self._started = f"{time.time_ns():x}"  # another program may give other answers about the same store
 
     async def answer(self, request: Request, path: str) -> Response:
-        """The answer at *path*."""
+        """The answer at *path*, once the store was read; what is kept from an earlier time at once."""
         if path == "index.json":
             self._threads.submit(self._live.look)  # whether the store has changed
+        if path not in self._live.kept:
+            await self._read()
         state, answer = self._live.current
         tag = f'"{state}-{self._started}"'
         of_store = not path.startswith("search/")  # the index may be of a moment ago
         if of_store and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
-        try:
-            async with nullcontext() if path.startswith(QUICK) else self._slow:
-                # where nobody reads it any more, none is begun
-                gone = await request.is_disconnected()
-                work = asyncio.get_running_loop().run_in_executor
-                body = None if gone else await work(self._threads, answer, path)
-        except BenchError as error:
-            return _problem(503, " ".join(str(error).split()))
+        async with nullcontext() if path.startswith(QUICK) else self._slow:
+            # where nobody reads it any more, none is begun
+            gone = await request.is_disconnected()
+            work = asyncio.get_running_loop().run_in_executor
+            body = None if gone else await work(self._threads, answer, path)
         if body is None:
             return _problem(404, "there is no such answer; it may have been deleted from the store")
         tag = tag if of_store else f'"{sha256(body).hexdigest()[:32]}"'
@@ -186,6 +191,7 @@ class AnswerService:
 
     async def found(self, request: Request) -> Response:
         """What a search finds."""
+        await self._read()
         work = asyncio.get_running_loop().run_in_executor
         try:
             if await request.is_disconnected():
@@ -193,9 +199,13 @@ class AnswerService:
             body = await work(self._threads, lambda: json_bytes(self._live.find(request.query_params)))
         except WrongUse as error:
             return _problem(400, str(error))
-        except BenchError as error:
-            return _problem(503, " ".join(str(error).split()))
         return _response(request, body, media_type(FOUND), f'"{sha256(body).hexdigest()[:32]}"', "no-cache")
+
+    async def _read(self) -> None:
+        """Returns when the store was read, and takes no thread until then. Raises what kept it from being read."""
+        if not self._live.first.done():
+            await asyncio.shield(asyncio.wrap_future(self._live.first))
+        self._live.check()
 
     def close(self) -> None:
         """Begin nothing any more."""
@@ -207,6 +217,11 @@ def _response(request: Request, body: bytes, kind: str, tag: str, kept: str) -> 
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=kind, headers=headers)
+
+
+async def _not_known(_request: Request, error: Exception) -> Response:
+    """A failure that we know, such as a store that cannot be read."""
+    return _problem(503, " ".join(str(error).split()))
 
 
 async def _broken(_request: Request, _error: Exception) -> Response:
@@ -345,20 +360,6 @@ TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".webmanifest": "application/manifest+json",
 }
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; base-uri 'none'; form-action 'none'"
-)
-POLICY = f"{_POLICY}; frame-ancestors 'none'"
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "X-Frame-Options": "DENY",
-    "Vary": "Authorization",  # a later server on this port cannot have the browser show it what it keeps of this one
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +376,7 @@ class Page:
         """
         text = self.files[HOME]
         # a policy in a file cannot say who may frame it
-        meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><meta name="packs">'.encode("ascii")
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><meta name="packs">'.encode("ascii")
         head = text.find(HEAD)
         if head < 0:
             raise BenchError("the viewer's page has no <head>; build it again with `make page`")

@@ -20,7 +20,7 @@ from independence_bench.protocol.definition import Scenario as Played
 from independence_bench.protocol.script import spelled_out
 from independence_bench.protocol.stem_rules import Branch
 from independence_bench.report.branches_view import unvalidated
-from independence_bench.report.encode import Dollars, GivenMark, Points
+from independence_bench.report.encode import Dollars, GivenMark, Points, Share, Thousands
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.viewer.snapshot import BoardEntry, Catalog, Edition, StoredTranscript, subject_id
 
@@ -35,6 +35,14 @@ class Project:
 
     name: str
     version: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstReading:
+    """`api/reading.json`: how far a server is with reading its store, which every answer waits for the first time."""
+
+    conversations: Thousands | None  # in the store; null: not counted yet
+    share: Share | None  # that is done, in [0, 1]; null: nothing waits for it
 
 
 @dataclass(frozen=True, slots=True)

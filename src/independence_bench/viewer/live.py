@@ -1,9 +1,10 @@
 """Answers that stay current while a run goes on: the store is checked when somebody asks, and read again if it has
 changed. What the search lacks is put in beside that (`live_search`).
 
-Reading takes a while with a large store, so the earlier answers are served until the new ones are there, and a store
-that changes all the time is read again at most for a part of the time. What is looked at first is kept in the store if
-it took long, so the next start shows it at once and reads the rest meanwhile.
+Reading takes a while with a large store. The first time every answer waits for it, and the page shows how far it is;
+later the earlier answers are served until the new ones are there, and a store that changes all the time is read again
+at most for a part of the time. What is looked at first is kept in the store if it took long, so the next start shows it
+at once and reads the rest meanwhile.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -20,13 +22,14 @@ from pathlib import Path
 
 import independence_bench
 from independence_bench import __version__
-from independence_bench.errors import StoreError
+from independence_bench.errors import BenchError, StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.protocol.definition import Protocol
 from independence_bench.store.database import Store
 from independence_bench.store.derived import cause_of, find_worked_out, keep_worked_out
 from independence_bench.store.registry import state_of
-from independence_bench.viewer.fragments import Offer
+from independence_bench.store.results import counted
+from independence_bench.viewer.fragments import FirstReading, Offer
 from independence_bench.viewer.live_search import LiveSearch, asked_search
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import SearchFound
@@ -37,6 +40,7 @@ SHARE = 4.0  # times as long as reading it took, it is left alone
 PATIENCE = 5.0  # seconds that what is being prepared is waited for at the end
 
 LONG = 1.0  # seconds: what takes as long to work out is kept in the store
+UNFINISHED = 0.99  # what is told at most of what is not finished
 
 Current = tuple[str, Callable[[str], bytes | None]]  # the state of the store, and the answers about it: path -> bytes
 
@@ -48,8 +52,15 @@ OFFER = Offer(
 )
 
 
+class Stopped(Exception):
+    """The server ends, so nobody waits for what is being read."""
+
+
 class Live:
-    """The answers about a store as it is now, give or take the time that it takes to read it."""
+    """The answers about a store as it is now, give or take the time that it takes to read it.
+
+    Nothing is read before `begin`, or before somebody asks.
+    """
 
     def __init__(
         self,
@@ -62,28 +73,44 @@ class Live:
         self._search = LiveSearch(store, clock)
         self._looking = threading.Lock()
         self._not_before = 0.0
-        self._reading = threading.Lock()
+        self._reading, self._letting_go = threading.Lock(), threading.Lock()
         self._answers: Answers | None = None
         self._unkept: tuple[str, dict[str, str]] | None = None
         self._preparing: threading.Thread | None = None
         self._closed = threading.Event()
+        self._conversations: int | None = None
+        self._steps, self._of = 0, 1
+        self.first: Future[None] = Future()  # done as soon as nobody has to wait: it was read, it failed, or it ends
+        self.failure: Exception | None = None  # why there is nothing to be answered
         state, cause = self._cause()
         kept = {path: body.encode() for path, body in find_worked_out(store, cause).items() if is_answer(body, state)}
+        self.kept = frozenset(kept)  # the paths that are answered before the store was read
         self.current: Current = state, lambda path: kept[path] if path in kept else self.answers.get(path)
-        if not kept:
-            self._read()
 
     @property
     def answers(self) -> Answers:
         """Those of the newest state that was read: waits for the first time that it is."""
         if self._answers is None:
-            self._read()
+            self._read(self._told)
         assert self._answers is not None  # noqa: S101 - it was read
         return self._answers
 
+    @property
+    def progress(self) -> FirstReading:
+        """How far the first reading is."""
+        share = None if self.first.done() or self.kept else min(self._steps / self._of, UNFINISHED)
+        return FirstReading(self._conversations, share)
+
+    def check(self) -> None:
+        """Raise what kept the store from being read, if anything did, or BenchError where that was stopped."""
+        if self.failure is not None:
+            raise self.failure
+        if self._answers is None and self._closed.is_set():
+            raise BenchError("the viewer ends; start it again with `aib view`")
+
     def look(self) -> None:
         """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
-        if not self._looking.acquire(blocking=False):
+        if self._answers is None or not self._looking.acquire(blocking=False):
             return
         try:
             if self._clock() < self._not_before:
@@ -102,9 +129,10 @@ class Live:
             self._looking.release()
 
     def begin(self) -> None:
-        """Prepare beside the serving what takes long."""
-        self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
-        self._preparing.start()
+        """Read the store beside the serving, and prepare what takes long, unless that has begun."""
+        if self._preparing is None:
+            self._preparing = threading.Thread(target=self._prepare, name="prepare", daemon=True)
+            self._preparing.start()
 
     def keep(self) -> None:
         """Keep in the store what took long to work out, for the next start."""
@@ -113,20 +141,31 @@ class Live:
             self._unkept = None
 
     def _prepare(self) -> None:
-        with suppress(StoreError):  # whoever asks is told
-            self.keep()
+        try:
             answers = self.answers
-            self.keep()  # where what was kept was no answer
+        except Exception as error:  # whoever serves raises it
+            if not (self.kept or self._closed.is_set()):
+                self.failure = error
+            return  # of a store with something to show, whoever asks is told
+        finally:
+            self._let_go()
+        with suppress(StoreError):
+            self.keep()
             self._search.head(answers.catalog)
             for path in first_looks(answers.catalog):
                 if not self._closed.is_set():
                     answers.get(path)
 
-    def close(self) -> None:
-        """End what is being prepared, after the answer that is being worked out."""
+    def leave(self) -> None:
+        """Let nobody wait for what is not read, and stop reading."""
         self._closed.set()
+        self._let_go()
+
+    def close(self) -> None:
+        """End what is being prepared, after the answer that is being worked out; the first reading at once."""
+        self.leave()
         self._search.close()
-        if self._preparing is not None:
+        if self._preparing is not None and self._answers is not None:
             self._preparing.join(PATIENCE)
 
     def find(self, asked: Mapping[str, str]) -> SearchFound:
@@ -138,12 +177,27 @@ class Live:
         """The state of the store, and the hash of all that the answers about it depend on."""
         return cause_of(self._store, program(), repr(self._offer), *(one.hash for one in self._protocols))
 
-    def _read(self, again: bool = False) -> None:
+    def _let_go(self) -> None:
+        with self._letting_go:
+            if not self.first.done():
+                self.first.set_result(None)
+
+    def _told(self, steps: int) -> None:
+        if self._closed.is_set():
+            raise Stopped
+        self._steps += steps
+
+    def _read(self, told: Callable[[int], None] = lambda _: None, again: bool = False) -> None:
         with self._reading:
             if self._answers is not None and not again:
                 return  # another thread has done it meanwhile
             started, (state, cause) = self._clock(), self._cause()
-            catalog = read_catalog(self._store, self._protocols)
+            if self._conversations is None:
+                with self._store.reading() as connection:
+                    self._conversations, judged = counted(connection)
+                # each is read, and each judgement is read, scored and measured
+                self._of = max(1, self._conversations + 3 * max(judged, self._conversations))
+            catalog = read_catalog(self._store, self._protocols, told)
             answers = Answers(catalog, self._offer, lambda: self._search.head(catalog))
             # what is looked at first: the list of boards, and the one to open with
             paths = ["index.json", *(f"boards/{first}/part/0.json" for first in list(catalog.entries)[:1])]

@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,9 @@ from independence_bench.viewer.search_index import (
     search_document,
     search_facets,
 )
-from independence_bench.viewer.search_words import LONGEST, RULE, words_of
+from independence_bench.viewer.search_words import DOCUMENT, LONGEST, RULE, Numbers, ranked, words_of
 from independence_bench.viewer.snapshot import Catalog
 
-Numbers = NDArray[np.int64]
 State = tuple[str | None, str, int]  # the name of the index, the version of the catalog, the last row
 Unit = Sequence[tuple[str, bool]]  # words that follow each other, each with whether it may be a beginning
 
@@ -53,9 +52,8 @@ REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
 UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"  # what SQLite says of an index that lost something
+LOOKED_UP = 1 << 16  # places that are looked up together
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
-DOCUMENT = 32  # bits before the number of the document
-FAR = np.iinfo(np.int64).max
 TEXT = 24  # bits of a place in one text
 TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
 
@@ -318,7 +316,7 @@ def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: 
     # the words of both are the same
     places = cache(lambda word, prefix: _places(connection, query.of, begins, word, prefix))
     every, together = (
-        ranked([phrase([places(*word) for word in unit]) for unit in units]) for units in (query.units, query.together)
+        ranked([[places(*word) for word in unit] for unit in units]) for units in (query.units, query.together)
     )
     first, others = (together, every[~np.isin(every, together)]) if together.size else (every, every[:0])
     left = _narrowed(catalog, query)
@@ -329,12 +327,16 @@ def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], wor
     """Where a word stands, in rising order."""
     written = derived.places(connection, of, word, prefix)
     found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
-    found = found[found >> DOCUMENT < begins[0].size]
-    rows = found >> DOCUMENT
-    found &= (1 << DOCUMENT) - 1
-    each = [(starts, starts >= 0) for starts in (of_rows[rows] for of_rows in begins)]
-    every = np.concatenate([starts[there] + found[there] for starts, there in each])
-    every.sort()  # where it is: a common word stands in a million places
+    del written  # a common word stands in a million places, so nothing is held twice
+    some = [found[:0]]
+    for first in range(0, found.size, LOOKED_UP):
+        rows, place = np.divmod(found[first : first + LOOKED_UP], derived.PLACES)
+        known = rows < begins[0].size
+        each = [(starts, starts >= 0) for starts in (of_rows[rows[known]] for of_rows in begins)]
+        some += [starts[there] + place[known][there] for starts, there in each]
+    del found
+    every = np.concatenate(some)
+    every.sort()
     return every
 
 
@@ -355,46 +357,3 @@ def _narrowed(catalog: Catalog, query: SearchQuery) -> NDArray[np.bool_]:
             if query.mark == f"{mark.id} {band.title}":
                 left &= np.isin(np.arange(left.size), numbers_of(band.documents))
     return left
-
-
-# ---------------------------------------------------------------- which documents fit, as `searchIndex.ts` says it
-
-
-def phrase(words: Sequence[Numbers]) -> Numbers:
-    """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
-    first, *rest = words
-    for distance, word in enumerate(rest, 1):
-        # both rise, so that nothing has to be sorted
-        at = np.searchsorted(word, first + distance)
-        first = first[np.append(word, -1)[at] == first + distance]
-    return first
-
-
-def ranked(units: Sequence[Numbers]) -> Numbers:
-    """The documents that have all *units*, each where its places say; none for no units.
-
-    First those in which the units stand closest, then those with the most of them, then by number.
-    """
-    if not units:
-        return np.empty(0, np.int64)
-    documents = reduce(np.intersect1d, [np.unique(unit >> DOCUMENT) for unit in units])
-    if not documents.size:
-        return documents
-    units = [unit[np.isin(unit >> DOCUMENT, documents)] for unit in units]
-    counts = [np.bincount(np.searchsorted(documents, unit >> DOCUMENT)) for unit in units]
-    hits = np.sum(counts, axis=0)
-    return documents[np.lexsort((documents, -hits, _spans(documents, units)))]
-
-
-def _spans(documents: Numbers, units: Sequence[Numbers]) -> Numbers:
-    """In each of *documents*, all of which have all units, the fewest places from one of each unit to the last."""
-    if len(units) == 1:
-        return np.zeros_like(documents)
-    places, which = np.concatenate(units), np.repeat(np.arange(len(units)), [unit.size for unit in units])
-    order = np.argsort(places, kind="stable")
-    places, which = places[order], which[order]
-    # the last of each unit up to here, and of those the first
-    latest = (np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units)))
-    begin = reduce(np.minimum, latest)
-    spans = np.where(begin >> DOCUMENT == places >> DOCUMENT, places - begin, FAR)
-    return np.minimum.reduceat(spans, np.searchsorted(places >> DOCUMENT, documents))

@@ -195,6 +195,7 @@ ROUTES = (
 
 ANSWERS = (
     fragments.IndexAnswer,
+    fragments.FirstReading,
     boards.BoardAnswer,
     boards.BoardPart,
     subjects.SubjectAnswer,

@@ -1,7 +1,8 @@
-"""How a text becomes words that can be searched for: the same for a site's files and a server's full-text index.
+"""How a text becomes words that can be searched for, the same for a site's files and a server's full-text index, and
+which documents a server finds by where they stand.
 
-`SearchIndex` states it in words; the page does it a second time, for queries (`web/src/lib/searchTerms.ts`). The two
-have to agree.
+`SearchIndex` states it in words; the page does it a second time, for queries (`web/src/lib/searchTerms.ts`) and in a
+site's files (`searchIndex.ts`). The two have to agree.
 """
 
 from __future__ import annotations
@@ -9,9 +10,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, reduce
+
+import numpy as np
+from numpy.typing import NDArray
 
 Words = list[str]
+Numbers = NDArray[np.int64]
 RULE = "words 1"  # names what is stated here: what the words of another rule were indexed by is indexed again
 LONGEST = 24  # UTF-16 code units of a word
 
@@ -60,3 +66,65 @@ def _pairs(run: str) -> Words:
 def _marks() -> dict[int, None]:
     """Everything that stands on a letter: accents, points, strokes."""
     return {code: None for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"}
+
+
+# ---------------------------------------------------------------- which documents fit
+
+DOCUMENT = 32  # bits before the number of the document, in a place
+TOGETHER = 4_096  # documents that are ranked at once: their places are held a second time, and no others
+FAR = np.iinfo(np.int64).max
+
+
+def phrase(words: Sequence[Numbers]) -> Numbers:
+    """Where words follow each other, each in the places that its *words* say: the places of the first; at least one."""
+    first, *rest = words
+    for distance, word in enumerate(rest, 1):
+        # both rise, so that nothing has to be sorted
+        at = np.searchsorted(word, first + distance)
+        first = first[np.append(word, -1)[at] == first + distance]
+    return first
+
+
+def ranked(units: Sequence[Sequence[Numbers]]) -> Numbers:
+    """The documents that have all *units*, each words that follow each other where their places say; none for no units.
+
+    First those in which the units stand closest, then those with the most of them, then by number.
+    """
+    ends = [int(word[-1] >> DOCUMENT) for unit in units for word in unit if word.size]
+    found = [
+        _measured([phrase([_of(word, begin) for word in unit]) for unit in units])
+        for begin in range(0, max(ends, default=-1) + 1, TOGETHER)
+    ]
+    documents, hits, spans = np.concatenate([np.empty((3, 0), np.int64), *found], axis=1)
+    in_order: Numbers = documents[np.lexsort((documents, -hits, spans))]
+    return in_order
+
+
+def _of(word: Numbers, begin: int) -> Numbers:
+    """The places in the documents from the number *begin* on that are ranked at once."""
+    first, end = np.searchsorted(word, (begin << DOCUMENT, begin + TOGETHER << DOCUMENT))
+    return word[first:end]
+
+
+def _measured(units: Sequence[Numbers]) -> Numbers:
+    """The documents that have all *units*, at least one, how many of them they have, and how close these stand."""
+    documents = reduce(np.intersect1d, [np.unique(unit >> DOCUMENT) for unit in units])
+    if not documents.size:
+        return np.empty((3, 0), np.int64)
+    units = [unit[np.isin(unit >> DOCUMENT, documents)] for unit in units]
+    counts = [np.bincount(np.searchsorted(documents, unit >> DOCUMENT)) for unit in units]
+    return np.stack((documents, np.sum(counts, axis=0), _spans(documents, units)))
+
+
+def _spans(documents: Numbers, units: Sequence[Numbers]) -> Numbers:
+    """In each of *documents*, all of which have all units, the fewest places from one of each unit to the last."""
+    if len(units) == 1:
+        return np.zeros_like(documents)
+    places, which = np.concatenate(units), np.repeat(np.arange(len(units)), [unit.size for unit in units])
+    order = np.argsort(places, kind="stable")
+    places, which = places[order], which[order]
+    # the last of each unit up to here, and of those the first
+    latest = (np.maximum.accumulate(np.where(which == unit, places, -1)) for unit in range(len(units)))
+    begin = reduce(np.minimum, latest)
+    spans = np.where(begin >> DOCUMENT == places >> DOCUMENT, places - begin, FAR)
+    return np.minimum.reduceat(spans, np.searchsorted(places >> DOCUMENT, documents))

@@ -14,13 +14,25 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from independence_bench.errors import BenchError, handling
-from independence_bench.viewer.app import HEADERS
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 1  # seconds that an answer in progress is waited for when the server ends
 IDLE = 10  # seconds for a request to be complete, or for some of an answer to be read
 MOST = 64  # connections at once; a browser makes six
 QUEUE = 32  # connections that are taken in one go: with MOST, fewer than any system lets a process have
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Vary": "Authorization",  # a later server on this port cannot have the browser show it what it keeps of this one
+}
 
 
 def listen(port: int) -> socket.socket:
@@ -112,9 +124,16 @@ class BoundedHttp(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn, quiet; *ready* is called when it answers."""
+    """uvicorn, quiet; *ready* is called when it answers, *leave* when it ends, which it does when *failed* says so."""
 
-    def __init__(self, app: ASGIApp, ready: Callable[[], None], idle: int = IDLE) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        ready: Callable[[], None],
+        idle: int = IDLE,
+        failed: Callable[[], bool] = lambda: False,
+        leave: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -131,7 +150,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=PATIENCE,
             )
         )
-        self._ready = ready
+        self._ready, self._failed, self._leave = ready, failed, leave
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -144,3 +163,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end."""
+        return await super().on_tick(counter) or self._failed()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, without waiting for what nobody can answer any more."""
+        self._leave()
+        await super().shutdown(sockets)

@@ -41,7 +41,7 @@ from independence_bench.report.encode import View
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Judgement, TranscriptRow
+from independence_bench.store.results import Judgement, Told, TranscriptRow, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -357,21 +357,21 @@ def board_id(
     return slug(" ".join([*words, judge or "not judged"]), content_hash(parts))
 
 
-def read_catalog(store: Store, wanted: Sequence[Protocol] = ()) -> Catalog:
+def read_catalog(store: Store, wanted: Sequence[Protocol] = (), told: Told = nobody) -> Catalog:
     """The catalog of *store*: of the protocols *wanted*, or of all that are stored, the one played last first.
 
-    Private protocols are left out, and those of which nothing is stored. An empty store gives an empty catalog.
+    Private protocols, and those of which nothing is stored, are left out. *told* as in `read_examined`.
     """
     with store.reading() as connection:
         subjects = registry.stored_subjects(connection)
         labels = unique_labels(subjects)
         played = registry.stored_protocols(connection)
         hidden = private_names(played)  # their texts are on no page
-        told = [one for one in played if one[1] not in hidden]
-        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in told]
+        others = [one for one in played if one[1] not in hidden]
+        protocols = list(wanted) or [parse_stored(files, where=f"{store.shown}: {name}") for _, name, files in others]
         editions = {}
         for hash_, protocol in {one.hash: one for one in protocols if one.name not in hidden}.items():
-            records = read_examined(connection, protocol)
+            records = read_examined(connection, protocol, told)
             id_ = slug(protocol.name, hash_)
             edition = Edition(id_, protocol, hash_, records, labels)
             if edition.size:

@@ -1,8 +1,9 @@
 import { QueryClient, useQueries, useQuery, type Query, type UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { fetchJson, type ApiError } from "./client";
+import { isPacked } from "./packs";
 import type * as api from "./types";
-import type { Index } from "./types";
+import type { FirstReading, Index } from "./types";
 
 declare module "@tanstack/react-query" {
   interface Register {
@@ -11,6 +12,7 @@ declare module "@tanstack/react-query" {
 }
 
 const POLL = 3000; // ms between two looks at the store's version
+const POLL_READING = 300; // ms between two looks at how far a server is with reading its store
 
 /** Answers are kept under their path until the store's version changes; requests that nobody waits for are aborted. */
 export const queryClient = new QueryClient({
@@ -95,12 +97,19 @@ export function useIndex(): UseQueryResult<Index> {
   return index;
 }
 
+/** How far a server is with reading its store, while all else waits for it; nothing where no server reads one. */
+export function useFirstReading(): FirstReading | undefined {
+  const path = isPacked() ? null : endpoints.reading;
+  return useApi(path, ({ share }) => (share === null ? false : POLL_READING)).data;
+}
+
 /** The path of a JSON answer of type *T*, relative to the page: the same on the server and in a static site. */
 type ApiPath<T> = string & { readonly answer?: T };
 
 /** Where each answer is. */
 export const endpoints = {
   index: "api/index.json" as ApiPath<api.Index>,
+  reading: "api/reading.json" as ApiPath<api.FirstReading>,
   methods: "api/methods.json" as ApiPath<api.Methods>,
   board: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}.json`,
   boardPart: (board: string): ApiPath<api.Board> => `api/boards/${id(board)}/part/0.json`,

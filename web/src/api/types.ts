@@ -79,6 +79,13 @@ export interface Citation {
   readonly bibtex: string;
 }
 
+/** `api/reading.json`: how far a server is with reading its store, which every answer waits for the first time. */
+export interface FirstReading {
+  readonly conversations: number | null; // in the store; null: not counted yet
+  readonly share: number | null; // that is done, in [0, 1]; null: nothing waits for it
+  readonly shown: Shown<FirstReading, "conversations" | "share">;
+}
+
 /** `api/boards/<board>.json`: one entry. `part/0.json` below it: the same with its first rows alone. */
 export interface Board {
   readonly version: string;

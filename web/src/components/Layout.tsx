@@ -136,7 +136,8 @@ function ThemeSwitch() {
   );
 }
 
-function Logo() {
+/** The project's sign. */
+export function Logo() {
   return (
     <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
       <rect width="32" height="32" rx="7" fill="#14504a" />

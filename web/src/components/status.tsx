@@ -13,6 +13,24 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
+const STEPS = 4; // of which a screen reader is told
+
+/** How much of *what* is done: a *share* in [0, 1], *shown* as text. */
+export function LoadingShare({ what, share, shown }: { what: string; share: number; shown: string }) {
+  return (
+    <>
+      <p role="status" className="sr-only">
+        {what}: {(100 * Math.floor(share * STEPS)) / STEPS}%
+      </p>
+      <p className="flex items-baseline justify-between gap-4 text-lg" aria-hidden="true">
+        <span>{what} …</span>
+        <span className="num text-accent">{shown}</span>
+      </p>
+      <progress className="share mt-2" aria-label={what} max={1} value={share} />
+    </>
+  );
+}
+
 /** There is nothing to show; *children* say what to do about it. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
@@ -45,14 +63,15 @@ function ErrorMessage({ what, next, retry }: { what: string; next: string; retry
 interface AwaitProps<T> {
   query: UseQueryResult<T, ApiError>;
   what: string; // is being read
+  waiting?: ReactNode; // where there is more to be said of that
   explain?: (error: ApiError) => { what?: string; next: string }; // where this page knows more about an error
   children: (value: T) => ReactNode;
 }
 
 /** The answer of *query*, as soon as it is there; what was read stays while a newer version is asked for. */
-export function Await<T>({ query, what, explain, children }: AwaitProps<T>) {
+export function Await<T>({ query, what, waiting, explain, children }: AwaitProps<T>) {
   if (query.data !== undefined) return children(query.data);
-  if (!query.error) return <Loading what={what} />;
+  if (!query.error) return waiting ?? <Loading what={what} />;
   const { message, next } = query.error;
   return <ErrorMessage what={message} next={next} {...explain?.(query.error)} retry={query.refetch} />;
 }
