@@ -31,7 +31,7 @@ from canned import completion
 from results import Target, table, verdict
 from virtual_time import VirtualLoop
 
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import RunPlan, Session

@@ -30,7 +30,7 @@ from aiohttp import web
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
 from independence_bench.api.named import ALLOWED_FILE, remember
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.run import Report, RunPlan, Session

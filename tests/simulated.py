@@ -34,7 +34,7 @@ from scripted import measured
 
 from independence_bench.analysis.board import Board
 from independence_bench.analysis.leaderboard import boards
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks, Policy
 from independence_bench.cli.simulate import READY, read_latency, read_lines, read_rates
 from independence_bench.cli.simulate import command as serving

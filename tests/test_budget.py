@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import settle
 
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.errors import BudgetSpent
 
 PATIENCE = 5.0  # real seconds after which a test says that somebody was forgotten

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from independence_bench.hashing import Identified, content_hash
+from independence_bench.hashing import Identified, canonical, canonical_as_is, content_hash
 from independence_bench.models.spec import ChatModel, read_settings
 from independence_bench.protocol.definition import Protocol, Rubric, Scenario, Weighting
 from independence_bench.protocol.loader import load
@@ -110,3 +112,15 @@ def test_the_settings_of_a_subject_can_be_read_again() -> None:
 
     assert read_settings({**model.causes(), "own_limit": True}) == model
     assert read_settings(known).hash == model.hash == "7bf03e1f3dbe6c7e2e26774a340afaeae52b00d17f2cae6696a6ddd6203cfc52"
+
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.none() | st.integers()
+
+
+@given(st.lists(TEXTS | st.lists(TEXTS) | st.dictionaries(st.sampled_from("abcd"), TEXTS)))
+def test_the_fast_way_to_canonical_json_is_the_same_text(value: list[Any]) -> None:
+    """Control characters, lone surrogates and large numbers included: a key that differed would buy a reply twice."""
+    value = [dict(sorted(one.items())) if isinstance(one, dict) else one for one in value]
+
+    assert canonical_as_is(value) == canonical(value)
+    assert canonical_as_is(tuple(value)) == canonical(value)

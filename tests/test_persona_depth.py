@@ -20,7 +20,7 @@ from simulated import simulating
 from independence_bench.analysis.baseline import frame_hash
 from independence_bench.analysis.held_stems import Depth, character_of, first_lost
 from independence_bench.api.named import read_roster
-from independence_bench.engine.preview import UsualReplies, estimate
+from independence_bench.engine.preview import estimate
 from independence_bench.errors import WrongUse
 from independence_bench.judging.prompt import told_hash
 from independence_bench.models.client import Client
@@ -35,7 +35,7 @@ from independence_bench.protocol.definition import Protocol
 from independence_bench.protocol.plan import jobs, opening, request
 from independence_bench.simulate.characters import place_in
 from independence_bench.store.database import open_store
-from independence_bench.store.usage import Used, payments
+from independence_bench.store.usage import Used, UsualReplies, payments
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import estimates
@@ -376,7 +376,7 @@ def test_a_free_subject_that_may_say_it_all_again_costs_nothing_at_the_least() -
     verdicts = {told_hash(protocol, job.configuration, job.scenario): 150.0 for job in played}
     prices = {subject: ModelInfo("", 0.0, 0.0), judge: ModelInfo("", 1e-6, 4e-6)}
 
-    found = estimate(protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect())
+    found = estimate(protocol, subject, played, [], judge, usual, verdicts, 4.0, prices, Dialect(), {})
 
     assert found.judge.dollars == found.whole.dollars != 0
     assert found.low == 0

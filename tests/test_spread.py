@@ -13,7 +13,7 @@ from scripted import KEY, Bench, once_each, says, steady, verdict
 from scripted import Asked as Question
 from simulated import aib, simulating
 
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks
 from independence_bench.cli.progress import duration
 from independence_bench.engine.ask import Engine

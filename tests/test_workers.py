@@ -16,7 +16,7 @@ from budget_fuzz import ROUNDING
 from simulated import Command, most_in_flight, play_together
 from sqlalchemy import Connection
 
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.calls.limits import Clocks
 from independence_bench.calls.upkeep import open_executor
 from independence_bench.cli.calling import cluster_of, job_of, shard_of

@@ -1,33 +1,26 @@
-"""One call of an endpoint as a value, what its attempts came to, the ledger of calls and the budget that bounds them.
+"""One call of an endpoint as a value, what its attempts came to, and the ledger of calls.
 
 The ledger's writes are batched: each operation takes everything that waits for it at once (`store.group_commit`), so
 that many calls are looked up, claimed and ended in one commit, on a connection in whose transaction no other process
-writes.
-
-The budget is a bound in dollars on what one command spends, judges and retries included, or all workers of a job
-together. Every call reserves the most it can cost before it is sent and settles for what it did cost. Where prices are
-not known the reservation is a guess from what has been seen, and the bound is then kept up to the calls in flight.
-Sends nothing; knows no endpoint.
+writes. Sends nothing; knows no endpoint.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection
 
 from independence_bench.calls.limits import AttemptCounts, GaveUp
-from independence_bench.errors import BudgetSpent
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
 from independence_bench.store import attempts as stored_attempts
 from independence_bench.store.attempts import CUT_OFF, CallInfo, CallKind, EarlierAttempts
 from independence_bench.store.owners import LeaseWatch
 from independence_bench.store.results import AnswerTable
-from independence_bench.store.workers import Grant, reserve, settle, spend
+from independence_bench.store.workers import reserve, settle, spend
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -232,133 +225,3 @@ class CallLedger:
         stored_attempts.withdraw(connection, attempt)
         if self.job is not None:
             settle(connection, [attempt])
-
-
-LOOK = 0.5  # seconds between two looks whether another worker has left some over
-
-
-class Purse(Protocol):
-    """Where the budget of a job is kept, for one of its workers. All in dollars."""
-
-    def lapsed(self) -> bool:
-        """Whether this worker slept so long that others may have spent what it held."""
-
-    async def draw(self, limit: float, needed: float, held: float) -> Grant:
-        """Ask for more than this worker *held*: *needed* at least, or it is granted nothing."""
-
-    async def give_back(self) -> None:
-        """Leave to others what is not spent; nothing is in flight."""
-
-    def pause(self, seconds: float, /) -> Awaitable[None]:
-        """Sleep; raises where the command is asked to stop."""
-
-
-class Budget:
-    """*limit* in US dollars, None for no bound. *spent* by this command is kept either way.
-
-    *job*: all workers of that name have this limit together; then a `Purse` says how much this one may spend.
-    """
-
-    def __init__(self, limit: float | None = None, job: str | None = None) -> None:
-        self.limit, self.job = limit, job
-        self.spent = 0.0
-        self.reserved = 0.0
-        self.in_flight = 0
-        self.purse: Purse | None = None
-        self.settled = asyncio.Event()  # set when a call has settled, then a new one
-        self._drawn = 0.0  # from the purse, what is spent of it included
-        self._drawing = False
-
-    def reserve(self, most: float) -> Reservation:
-        """Hold *most* dollars while a block runs; waits for calls in flight that may leave some over.
-
-        Entering it raises BudgetSpent when nothing is in flight and it still does not fit.
-        """
-        return Reservation(self, most)
-
-    def fits(self, most: float) -> bool:
-        """Whether a call of up to *most* dollars stays within what may be spent here; at that nothing more does."""
-        if self.limit is None:
-            return True
-        may = self._drawn if self.purse else self.limit
-        return self.spent + self.reserved + most <= may and self.spent < may
-
-    def attach(self, purse: Purse | None) -> None:
-        """From now on spend from *purse*; None: from none, what was not spent of it is given back."""
-        self.purse, self._drawn = purse, self.spent
-
-    async def make_room(self, most: float) -> None:
-        """Wait until a call of up to *most* dollars fits. Raises BudgetSpent where it never will."""
-        while True:
-            if self.purse is not None and self.purse.lapsed():  # others may have had what was drawn and not spent
-                self._drawn = min(self._drawn, self.spent + self.reserved)
-            if self.fits(most):
-                return
-            if self.purse is None:
-                if self.reserved == 0:
-                    raise BudgetSpent(
-                        f"the budget of ${self.limit:g} is used up: ${self.spent:.4f} is spent and the next call "
-                        f"may cost ${most:.4f}; raise --budget, or run it again for as much once more"
-                    )
-                await self.settled.wait()
-            elif self._drawing:  # one call asks for all: each draw is a transaction that workers take turns in
-                await self.settled.wait()
-            else:
-                self._drawing = True
-                try:
-                    await self._draw(self.purse, most)
-                finally:
-                    self._drawing = False
-                    self.tell()
-
-    async def _draw(self, purse: Purse, most: float) -> None:
-        """Ask for more once; where there is none wait a little for what is held, here or elsewhere."""
-        limit = self.limit or 0.0
-        held = max(self._drawn - self.spent, 0.0)
-        more = (await purse.draw(limit, max(self.reserved + most - held, 0.0), held)).granted
-        if not more and self.reserved == 0:
-            # what is left over here may be what another worker waits for
-            self._drawn = self.spent
-            await purse.give_back()
-            grant = await purse.draw(limit, most, 0.0)
-            more = grant.granted
-            if not more and not grant.elsewhere:
-                lost = f", calls that were lost in flight may have cost ${grant.lost:.4f}," if grant.lost else ""
-                raise BudgetSpent(
-                    f"the budget of ${limit:g} of the job {self.job} is used up: ${grant.spent:.4f} is spent by its "
-                    f"workers{lost} and the next call may cost ${most:.4f}; raise --budget, or name another --job"
-                )
-        self._drawn += more
-        if not more:
-            await purse.pause(LOOK)
-
-    def tell(self) -> None:
-        """Have those that wait look again."""
-        self.settled.set()
-        self.settled = asyncio.Event()
-
-
-class Reservation:
-    """A block of code that may cost something. Set *cost* to what it did, in dollars; left alone, it cost nothing."""
-
-    __slots__ = ("_budget", "_most", "cost")
-
-    def __init__(self, budget: Budget, most: float) -> None:
-        self._budget, self._most = budget, most
-        self.cost = 0.0
-
-    async def __aenter__(self) -> Reservation:
-        budget, most = self._budget, self._most
-        await budget.make_room(most)
-        budget.reserved += most
-        budget.in_flight += 1
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        # no await in here: tasks that wait are woken even if this call is being cancelled
-        budget = self._budget
-        budget.in_flight -= 1
-        budget.reserved = budget.reserved - self._most if budget.in_flight else 0.0  # what would be left is rounding
-        budget.spent += self.cost
-        if budget.limit is not None:
-            budget.tell()

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.calls.call import Accepted, Budget, Call, CallLedger, CallState, NextStep, Reservation, Tally
+from independence_bench.calls.budget import Budget, Prices, Reservation
+from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, Tally
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
     CallSlots,
@@ -34,18 +35,14 @@ from independence_bench.calls.limits import (
 from independence_bench.errors import BenchError
 from independence_bench.hashing import drawing_seed
 from independence_bench.models.client import Client
-from independence_bench.models.messages import ChatRequest, Completion, Fault, Kind, Usage
-from independence_bench.models.spec import ChatModel
-from independence_bench.store import attempts, usage
+from independence_bench.models.messages import Completion, Fault, Kind
+from independence_bench.store import attempts
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.usage import ListPrice
 from independence_bench.store.workers import close
 
 A = TypeVar("A")
 
-CHARACTERS_A_TOKEN = 2.5  # of plain letters; fewer than in English prose, so that a reservation is rather too large
-PROMPT_OVERHEAD = 200  # tokens for tools, roles and a template
 _FREELY = contextlib.nullcontext()
 SAID_OF_ALL = (Kind.UNAUTHORIZED, Kind.NO_CREDITS)  # faults that every worker of a job would meet
 POLL = 0.5  # seconds between two looks at a call that another process has claimed
@@ -71,9 +68,10 @@ class Executor:
     refused: dict[tuple[str, str], str] = field(default_factory=dict)  # who -> why nothing more is asked of it
     served: set[tuple[str, str]] = field(default_factory=set)  # who has answered, now or in an earlier command
     refusals: dict[tuple[str, str], list[int | None]] = field(default_factory=dict)  # who -> statuses of refused calls
-    dearest: dict[str, float] = field(default_factory=dict)  # model -> highest cost seen, in dollars
-    alone: dict[str, asyncio.Lock] = field(default_factory=dict)  # endpoint -> held by its call of unforeseeable cost
-    listed: set[tuple[str, str]] = field(default_factory=set)  # endpoint, model: whose list price is written down
+    prices: Prices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prices = Prices(self.commits, self.clients, self.budget, self.ledger.owner)
 
     async def execute(self, call: Call[A], slots: CallSlots, tally: Tally, new: bool = False) -> A:
         """The answer to *call*, from the store or from its endpoint; *tally* counts along.
@@ -92,17 +90,17 @@ class Executor:
         try:
             while True:
                 step = None
-                alone = _FREELY if self.budget.limit is None else self._one_at_a_time(call.request.model)
+                alone = _FREELY if self.budget.limit is None else self.prices.one_at_a_time(call.request.model)
                 async with slots.preparing.hold(call.priority), alone:
                     self._may_send(state)
                     free = self.budget.limit is None or state.arrived
-                    state.most = 0.0 if free else await self._most(call.request, state.limit)
+                    state.most = 0.0 if free else await self.prices.most(call.request, state.limit)
                     async with self.budget.reserve(state.most) as reservation:
                         self._may_send(state)  # the budget may have been waited for
                         started: int | A | None = await self.commits.add(self.ledger.start, state)
                         if isinstance(started, int):  # the attempt is on disk, so a kill from here on is counted
                             state.ours = True
-                            await self._keep_price(call.request.model)
+                            await self.prices.keep(call.request.model)
                             outcome = await self._send(state, started, slots)
                             step = await self._finish(state, started, outcome, reservation)
                         elif started is not None:
@@ -157,47 +155,6 @@ class Executor:
         if self.refused and (reason := self.refused.get(state.who)) is not None:
             raise GaveUp(Reach.MODEL, reason)
 
-    @contextlib.asynccontextmanager
-    async def _one_at_a_time(self, model: ChatModel) -> AsyncIterator[None]:
-        """A block in which calls of unforeseeable cost to one endpoint, on a budget, wait for each other."""
-        async with contextlib.AsyncExitStack() as stack:
-            if not await self._foreseeable(model):
-                await stack.enter_async_context(self.alone.setdefault(model.endpoint, asyncio.Lock()))
-                if await self._foreseeable(model):  # the call before has shown its cost
-                    await stack.aclose()
-            yield
-
-    async def _foreseeable(self, model: ChatModel) -> bool:
-        """Whether a price is listed, or a reply has shown its cost. A price of nothing has to be seen once more."""
-        client = self.clients[model.endpoint]
-        if client.endpoint.free or model.name in self.dearest or (await client.info(model.model)).most(1, 1):
-            return True
-        most = await self.commits.do(partial(usage.dearest, endpoint=model.endpoint, model=model.model))
-        if most:  # an earlier command's
-            self.dearest.setdefault(model.name, most)
-        return bool(most)
-
-    async def _keep_price(self, model: ChatModel) -> None:
-        """Write down what the endpoint lists for *model*, once, if its list was read and has it."""
-        client, who = self.clients[model.endpoint], (model.endpoint, model.model)
-        if who in self.listed or client.endpoint.free or not client.knows_list:
-            return
-        self.listed.add(who)
-        info = await client.info(model.model)
-        if info.prompt_price is not None and info.completion_price is not None:
-            price = ListPrice(info.prompt_price, info.completion_price, info.request_price)
-            await self.commits.do(
-                partial(usage.keep_price, owner=self.ledger.owner, endpoint=who[0], model=who[1], price=price)
-            )
-
-    async def _most(self, request: ChatRequest, limit: int) -> float:
-        """Dollars that an attempt can cost at most; where no price is known, or one of nothing, the most so far."""
-        client = self.clients[request.model.endpoint]
-        if client.endpoint.free or self.budget.limit is None:
-            return 0.0
-        info = await client.info(request.model.model)
-        return info.most(most_tokens(request), limit) or self.dearest.get(request.model.name, 0.0)
-
     async def _send(self, state: CallState[A], attempt: int, slots: CallSlots) -> Completion | Fault:
         """Send once, when a slot is free and the rate limiter lets it through. What is not sent was no attempt."""
         call, tally, limit = state.call, state.tally, state.limit
@@ -230,11 +187,11 @@ class Executor:
         self, state: CallState[A], attempt: int, outcome: Completion | Fault, reservation: Reservation
     ) -> NextStep[A]:
         """Decide what an outcome means, and commit both together."""
-        call, tally, limit = state.call, state.tally, state.limit
+        call, tally = state.call, state.tally
         model = call.request.model
         client = self.clients[model.endpoint]
         usage = replace(outcome.usage, cost=0.0) if client.endpoint.free else outcome.usage
-        reservation.cost = await self._charge(state, outcome, usage, limit)
+        reservation.cost = await self.prices.charge(state, outcome, usage, self.closed)
         tally.calls += 1
         tally.cost += usage.cost or 0.0
         tally.prompt_tokens += usage.prompt_tokens or 0
@@ -251,33 +208,6 @@ class Executor:
         ended = attempts.Ended(step.outcome, step.message, status=status, **outcome.facts() | {"usage": usage})
         await self.commits.add(self.ledger.finish, (state, attempt, ended, step))
         return step
-
-    async def _charge(self, state: CallState[A], outcome: Completion | Fault, usage: Usage, limit: int) -> float:
-        """What the budget counts for an attempt, in dollars: what it cost, or the most where that is not known.
-
-        The ledger (`Usage.cost`, the tally) counts only what is known.
-        """
-        model = state.call.request.model
-        if usage.cost is not None:
-            self.dearest[model.name] = max(self.dearest.get(model.name, 0.0), usage.cost)
-            return usage.cost
-        served = isinstance(outcome, Completion) or outcome.status == 200
-        # a reply that did not arrive may have been made, and charged
-        unseen = isinstance(outcome, Fault) and outcome.kind in (Kind.CONNECTION, Kind.TIMEOUT) and not outcome.unsent
-        if not served and not unseen:
-            return 0.0
-        state.tally.unpriced += served
-        most = await self._most(state.call.request, limit)
-        if served and self.budget.limit is not None and most == 0.0 and model.name not in self.dearest:
-            if (await self.clients[model.endpoint].info(model.model)).most(1, 1) is not None:
-                self.dearest[model.name] = 0.0  # nothing, as listed
-            else:
-                self.closed.setdefault(
-                    model.endpoint,
-                    f"{model.name} reports neither prices nor costs, so --budget cannot bound it; --price IN OUT sets "
-                    "its price, or leave --budget out, or say `free: true` for its endpoint in models.yaml",
-                )
-        return most
 
     def _decide(self, state: CallState[A], outcome: Completion | Fault, attempt: int) -> NextStep[A]:
         """What one outcome leads to; counts it among the attempts."""
@@ -325,15 +255,3 @@ class Executor:
         if len(refused) >= FIRST_REFUSED and len(set(refused)) == 1:
             return GaveUp(Reach.MODEL, end.reason)
         return end
-
-
-def most_tokens(request: ChatRequest) -> float:
-    """Tokens that the prompt of *request* has at most, whatever the tokenizer."""
-    texts = [request.schema, *(message.content or "" for message in request.messages)]
-    texts += [call.arguments for message in request.messages for call in message.tool_calls]
-    text = "".join(texts)
-    if text.isascii():
-        return PROMPT_OVERHEAD + len(text) / CHARACTERS_A_TOKEN
-    # other scripts can take a token for every byte
-    plain = len(text.encode("ascii", "ignore"))
-    return PROMPT_OVERHEAD + plain / CHARACTERS_A_TOKEN + len(text.encode("utf-8", "replace")) - plain

@@ -23,7 +23,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, or_, select
 
-from independence_bench.calls.call import Budget, CallLedger, EndedAttempt
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import CallLedger, EndedAttempt
 from independence_bench.calls.executor import Executor
 from independence_bench.calls.limits import Clocks, RateLimiter
 from independence_bench.errors import StoreError

@@ -11,24 +11,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 
-from sqlalchemy import Connection
-
 from independence_bench.analysis.exam.result import BoardExam, examined_judges
 from independence_bench.analysis.health import day_and_hour
 from independence_bench.engine.run import RunPlan, Session
-from independence_bench.engine.session import Pending, find_pending, remarks_on, tokens_before
+from independence_bench.engine.session import find_pending, remarks_on, tokens_before
 from independence_bench.judging.judge import ModelJudge
 from independence_bench.judging.prompt import JudgingInput, judge_request, told_hash
 from independence_bench.models.endpoints import Dialect, verbosity_of
-from independence_bench.models.messages import BYTES_A_TOKEN, tokens_in
+from independence_bench.models.messages import BYTES_A_TOKEN, ChatRequest, Measured
 from independence_bench.models.response import ModelInfo
 from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
-from independence_bench.protocol.loader import shipped
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
-from independence_bench.store import attempts, registry, usage
-from independence_bench.store.usage import Used
+from independence_bench.store import attempts, usage
+from independence_bench.store.usage import Used, UsualReplies, mean_use, usual_replies
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
@@ -45,65 +42,6 @@ RANGE_VERDICT = (0.8, 1.25)
 RANGE_KNOWN = (0.7, 1.35)  # of one whose `verbosity` is known, in scenarios that it is not known from
 
 
-@dataclass(frozen=True, slots=True)
-class UsualReplies:
-    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
-
-    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
-    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
-    own: bool = False  # taken from this subject's own replies
-    subjects: int = 0  # whose replies they are taken from
-    published: bool = False  # none are, and the subject's `verbosity` in shipped protocols is known
-    bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
-
-
-def usual_replies(connection: Connection, subject: ChatModel, pending: Pending, protocol: Protocol) -> UsualReplies:
-    """What *subject*'s replies to what is left of *protocol* are expected to take.
-
-    Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). Others are
-    not asked where it was published how verbose the model is. An empty one where nothing is left or nothing is known.
-    """
-    scenarios = {job.script_hash: job.scenario for job in (*pending.to_play, *pending.to_judge)}
-    if not scenarios:
-        return UsualReplies()
-    # who named no option at first has one reply more, and who names none at all has few
-    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
-    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
-    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    published = protocol.name in shipped() and verbosity_of(subject) is not None
-    for like in ([other for other in others if other.hash == subject.hash], same, [] if published else others):
-        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
-        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
-        givers = 0
-        for giver in like:
-            here = usage.used_by(connection, counts, giver.hash, "scenario")
-            givers += bool(here)
-            for id_, taken in here.items():
-                places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
-            for script, taken in (usage.used_by(connection, scenarios, giver.hash) if here else {}).items():
-                words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
-        by_scenario = {id_: tuple(map(_mean, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
-        if by_scenario:
-            by_script = {
-                script: tuple(map(_mean, zip(*taken, strict=True))) for script, taken in words.items() if taken
-            }
-            for script, scenario in scenarios.items():
-                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
-                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
-            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies(published=published)
-
-
-def _mean(used: Sequence[Used]) -> Used:
-    count = len(used)
-    return Used(
-        sum(reply.prompt for reply in used) / count,
-        sum(reply.completion for reply in used) / count,
-        sum(reply.said for reply in used) / count,
-    )
-
-
 def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple[str, int], Used]:
     """(Branch of a stem, number of a reply from 0) -> what it took on average in the stems that were heard.
 
@@ -114,7 +52,7 @@ def _turns_of_branches(usual: UsualReplies, protocol: Protocol) -> Mapping[tuple
         if branch := protocol.scenario(id_).branch:
             for turn, used in enumerate(replies):
                 heard[branch, turn].append(replace(used, prompt=0.0))
-    return {place: _mean(used) for place, used in heard.items()}
+    return {place: mean_use(used) for place, used in heard.items()}
 
 
 def typical(subject: ChatModel, scenario: Scenario) -> Used:
@@ -192,15 +130,16 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         ids, ways = [one.id for one in plan.protocol.scenarios], plan.configurations
         told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
         judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
+        sizes: dict[str, ScriptSizes] = {}
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
-            usual = usual_replies(connection, subject, pending, plan.protocol)
+            usual = usual_replies(connection, subject, (*pending.to_play, *pending.to_judge), plan.protocol)
             usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
             client = clients.get(subject.endpoint)  # none where nothing is played: only judges are asked
-            rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None
+            rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None, sizes
             estimates.append(estimate(plan.protocol, subject, pending.to_play, pending.to_judge, judge, *rest))
     remarks = [*plan.left_out]
     remarks += [f"the list of models was not read: {client.unlisted}" for client in clients.values() if client.unlisted]
@@ -271,6 +210,33 @@ class Estimate:
         return Estimate("all", candidate, judge, added(self.low, other.low), added(self.high, other.high))
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptSizes:
+    """What is sent in one script with its replies left open: the same for every subject, but for its settings."""
+
+    begun: ChatRequest  # what each of its requests begins with, to some subject
+    asked: tuple[tuple[Measured, bool, bool], ...]  # messages; branches share the reply; it is one that takes an option
+    judged: Measured | None  # the judge's request; None: no model judges
+    told: str  # the hash of what the judge is told besides
+
+    @classmethod
+    def of(cls, protocol: Protocol, job: Job, judge: ChatModel | None) -> ScriptSizes:
+        """Those of the script of *job*; where it goes on by the option that is taken, of one way."""
+        configuration, scenario = job.configuration, job.scenario
+        places = [f"zq{turn}qz" for turn in range(len(scenario.asks))]
+        talk, asked = opening(protocol, configuration, scenario, job.run), []
+        first = sent = request(talk, job.subject, configuration, protocol)
+        for place in places:
+            size = Measured.of(sent.encoded, places)
+            asked.append((size, is_shared(scenario, talk), talk.awaiting in CHOOSING))
+            talk = talk.answered(Words(f"{place}\n{talk.offer.labels[0]}" if talk.offer else place))
+            sent = request(talk, job.subject, configuration, protocol)
+        case = JudgingInput(talk.transcript, scenario, protocol.judge_instructions)
+        judged = Measured.of(judge_request(case, judge).record, places) if judge else None
+        begun = replace(first, messages=first.messages[: first.shared])
+        return cls(begun, tuple(asked), judged, told_hash(protocol, configuration, scenario))
+
+
 def estimate(
     protocol: Protocol,
     subject: ChatModel,
@@ -282,11 +248,13 @@ def estimate(
     judge_bytes: float,
     prices: Mapping[ChatModel, ModelInfo],
     dialect: Dialect | None,
+    sizes: dict[str, ScriptSizes],
 ) -> Estimate:
     """What it takes to play some jobs of *subject* and to judge those and some others; nothing for no jobs.
 
     *judge* None: no model is asked for judging. *dialect*: of the subject's endpoint; None: its caches are not known.
     *verdicts*: rubric hash -> completion tokens of its verdicts by it; *judge_bytes* of a request make a token.
+    *sizes*: by script hash, of those that were looked at before, for the same protocol and judge; others are added.
     """
     # what is sent in one script is the same in every run that plays it
     alike = Counter((job.script_hash, False) for job in to_play)
@@ -308,33 +276,36 @@ def estimate(
     without_view = Forecast()
     quoted = heard = 0.0  # tokens of the subject's own replies in its prompts, and in its judge's
     wordy = wordiness(verdicts, protocol, {job.configuration for job in one_of.values()})
+    begins: dict[Configuration, ChatRequest] = {}
+    settings: dict[Configuration, int] = {}  # bytes of a request beside its messages
     for (script, stored), number in alike.items():
         configuration, scenario = one_of[script].configuration, one_of[script].scenario
         known = usual.by_script.get(script)
         expected = scaled(typical(subject, scenario), seen, subject.most_tokens)
-        talk = opening(protocol, configuration, scenario, one_of[script].run)
+        if (size := sizes.get(script)) is None:
+            size = sizes[script] = ScriptSizes.of(protocol, one_of[script], judge)
+        if (begun := begins.get(configuration)) is None:
+            begun = begins[configuration] = replace(size.begun, model=subject)
+            settings[configuration] = len(begun.record.encode()) - len(begun.encoded.encode())
         # an earlier chat and the system prompt begin every conversation, and each request the next one
         before = tokens_before(protocol, configuration) * BYTES_A_TOKEN / bytes_a_token
-        said = 0.0
-        for turn in range(len(scenario.asks)):
+        said, words = 0.0, list[int]()
+        for turn, (messages, with_others, choosing) in enumerate(size.asked):
             took = known[turn] if known else by_turn.get((scenario.branch or "", turn), expected)
             if not stored:
-                asked = request(talk, subject, configuration, protocol)
-                prompt = took.prompt or tokens_in(asked.record, bytes_a_token)
-                repeated = dialect.cacheable(asked, min(before, prompt)) if dialect else 0.0
+                prompt = took.prompt or (messages.filled(words) + settings[configuration]) / bytes_a_token
+                repeated = dialect.cacheable(begun, min(before, prompt)) if dialect else 0.0
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
-                times = bought[script] if is_shared(scenario, talk) else number
+                times = bought[script] if with_others else number
                 played, quoted = played + call.times(times), quoted + said * times
-                without_view += call.times(bought[script] if routed and talk.awaiting in CHOOSING else 0)
-            said, words = said + took.said, "x" * int(took.said * bytes_a_token)
-            talk = talk.answered(Words(f"{words}\n{talk.offer.labels[0]}" if talk.offer else words))
-        if judge is not None:
-            verdict = judge_request(JudgingInput(talk.transcript, scenario, protocol.judge_instructions), judge)
-            told = told_hash(protocol, configuration, scenario)
-            written = verdicts.get(told, verdict_tokens(scenario) * wordy)
-            call = _call(tokens_in(verdict.record, judge_bytes), written, prices[judge]).times(number)
+                without_view += call.times(bought[script] if routed and choosing else 0)
+            said += took.said
+            words.append(int(took.said * bytes_a_token))
+        if judge is not None and size.judged is not None:
+            written = verdicts.get(size.told, verdict_tokens(scenario) * wordy)
+            call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(number)
             judged += call
-            known_words += call if usual.own and told in verdicts and known and not known[0].prompt else Forecast()
+            known_words += call if usual.own and size.told in verdicts and known and not known[0].prompt else Forecast()
             heard += said * number
     spread = _range_of(subject, protocol, usual, len(one_of))
     low, high = (

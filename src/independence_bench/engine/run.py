@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from independence_bench.analysis.health import APART
-from independence_bench.calls.call import Budget, Tally
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import Tally
 from independence_bench.calls.limits import Clocks
 from independence_bench.errors import BenchError, Interrupted, handling, is_typed
 from independence_bench.judging.judge import Judge

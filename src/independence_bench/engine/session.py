@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection
 
 from independence_bench.analysis.results import results_of
-from independence_bench.calls.call import Budget
+from independence_bench.calls.budget import Budget
 from independence_bench.engine.run import Progress, RunPlan, Session, Trouble, invalid_trouble, judge_trouble
 from independence_bench.errors import EndpointUnusable, MissingKey, SubjectError, WrongUse
 from independence_bench.hashing import content_hash

@@ -24,7 +24,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from independence_bench import __version__
-from independence_bench.calls.call import Budget, Tally
+from independence_bench.calls.budget import Budget
+from independence_bench.calls.call import Tally
 from independence_bench.engine.ask import Engine
 from independence_bench.engine.preview import Preview, preview_of
 from independence_bench.engine.run import Progress, Report, RunPlan, Trouble, interruptible

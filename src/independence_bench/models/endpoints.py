@@ -106,6 +106,7 @@ def shipped_subjects() -> tuple[ModelSpec, ...]:
     return read_models(SHIPPED).specs
 
 
+@lru_cache(maxsize=1024)  # asked for each scenario of a plan
 def verbosity_of(subject: ChatModel) -> tuple[float, float] | None:
     """The `ModelSpec.verbosity` of *subject* in published runs, thinking as it does."""
     name = subject.model.removesuffix(FREE)

@@ -8,6 +8,7 @@ What comes back from an endpoint is turned into these values by `response`; what
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -22,6 +23,25 @@ BYTES_A_TOKEN = 4.0  # about, in any script and in JSON
 def tokens_in(sent: str, bytes_a_token: float = BYTES_A_TOKEN) -> float:
     """About how many tokens the text *sent* has."""
     return len(sent.encode("utf-8", "replace")) / bytes_a_token
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How long a text is in which places are left open: bytes without them, and how often each of them stands there."""
+
+    size: int
+    times: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str, places: Sequence[str]) -> Measured:
+        """*places*: what stands in *text* for what is not known yet, in ASCII."""
+        times = tuple(text.count(place) for place in places)
+        open_ = sum(number * len(place) for number, place in zip(times, places, strict=True))
+        return cls(len(text.encode("utf-8", "replace")) - open_, times)
+
+    def filled(self, sizes: Sequence[int]) -> int:
+        """The bytes of the text with so many in each of its first places; the others do not stand in it."""
+        return self.size + sum(number * size for number, size in zip(self.times, sizes, strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from independence_bench.models.spec import ChatModel
 from independence_bench.protocol.conversation import ConversationState, Line, Transcript, begin, ways
 from independence_bench.protocol.definition import Configuration, Delivery, Protocol, Scenario, ToolWording
 from independence_bench.protocol.delivery import messages, tools
-from independence_bench.protocol.script import Script
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +105,30 @@ def script_hash(protocol: Protocol, configuration: Configuration, scenario: Scen
 
     Where what is sent depends on the option that a reply takes: everything that may be sent.
     """
-    system, script = protocol.system(configuration.system), scenario.script_of(run)
-    sent = _sent_hash(system, script, scenario.asks, configuration.delivery, protocol.tool_role)
-    more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
-    return content_hash([sent, *more]) if more else sent
-
-
-# every question about results begins with these hashes, and a server is asked many
-@lru_cache(maxsize=32_768)  # the shipped protocols have more than 8,000: a pass over all finds those of the last one
-def _sent_hash(system: str, script: Script, asks: tuple[str, ...], delivery: Delivery, wording: ToolWording) -> str:
-    # a line of the script that quotes a reply then holds a mark that no human would write
-    every = ways(system, script, "\x02{}\x03".format)
-    sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]
-    offered = tools(delivery, wording)
-    # the replies' names count too: rubrics quote a stored transcript by them
-    return content_hash([sent if len(sent) > 1 else sent[0], [tool.wire() for tool in offered], asks])
+    every = script_hashes(protocol, configuration, scenario)
+    return every[(run - 1) % len(every)]
 
 
 def script_hashes(protocol: Protocol, configuration: Configuration, scenario: Scenario) -> tuple[str, ...]:
     """The script hashes of runs 1, 2, ..., as far as they differ; run r has number (r - 1) modulo their number."""
-    runs = range(1, max(len(scenario.scripts), 1) + 1)
-    return tuple(script_hash(protocol, configuration, scenario, run) for run in runs)
+    system = protocol.system(configuration.system)
+    sent = _sent_hashes(system, scenario, configuration.delivery, protocol.tool_role)
+    more = [cause for cause in (protocol.lorebook, protocol.earlier) if cause]
+    return tuple(content_hash([one, *more]) for one in sent) if more else sent
+
+
+# every question about results begins with these hashes, and every subject of a plan asks it; a scenario is found by its
+# name, where a script would be by all of its texts
+@lru_cache(maxsize=8192)  # the shipped protocols have some 1,200
+def _sent_hashes(system: str, scenario: Scenario, delivery: Delivery, wording: ToolWording) -> tuple[str, ...]:
+    offered, hashes = [tool.wire() for tool in tools(delivery, wording)], []
+    for script in scenario.scripts or (scenario.script,):
+        # a line of the script that quotes a reply then holds a mark that no human would write
+        every = ways(system, script, "\x02{}\x03".format)
+        sent = [[message.wire() for message in messages(played, delivery, wording)] for played in every]
+        # the replies' names count too: rubrics quote a stored transcript by them
+        hashes.append(content_hash([sent if len(sent) > 1 else sent[0], offered, scenario.asks]))
+    return tuple(hashes)
 
 
 def opening(protocol: Protocol, configuration: Configuration, scenario: Scenario, run: int) -> ConversationState:

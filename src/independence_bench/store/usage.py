@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlalchemy import Connection, func, select
 
+from independence_bench.models.endpoints import verbosity_of
+from independence_bench.models.messages import BYTES_A_TOKEN
+from independence_bench.models.spec import ChatModel
+from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.loader import shipped
+from independence_bench.protocol.plan import Job
+from independence_bench.store import registry
 from independence_bench.store.attempts import select_attempts
 from independence_bench.store.results import reply_keys
 from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
@@ -263,3 +270,66 @@ def failed_attempts(connection: Connection, broken: Collection[str], scripts: Co
         for transcript, keys in reply_keys(connection, scripts).items()
     }
     return {transcript: count for transcript, count in counts.items() if count}
+
+
+# ---------------------------------------------------------------- what is to be expected
+
+
+@dataclass(frozen=True, slots=True)
+class UsualReplies:
+    """What a subject's replies are expected to take, from what was stored; empty where nothing was."""
+
+    by_script: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # the means, reply by reply
+    by_scenario: Mapping[str, Sequence[Used]] = field(default_factory=dict)  # of the whole protocol, in whatever words
+    own: bool = False  # taken from this subject's own replies
+    subjects: int = 0  # whose replies they are taken from
+    published: bool = False  # none are, and the subject's `verbosity` in shipped protocols is known
+    bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
+
+
+def usual_replies(connection: Connection, subject: ChatModel, left: Iterable[Job], protocol: Protocol) -> UsualReplies:
+    """What *subject*'s replies in the jobs of *protocol* that are *left* are expected to take.
+
+    Its own where there are such; else those of the same model under other settings, else of all others, that think
+    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). Others are
+    not asked where it was published how verbose the model is. An empty one where nothing is left or nothing is known.
+    """
+    scenarios = {job.script_hash: job.scenario for job in left}
+    if not scenarios:
+        return UsualReplies()
+    # who named no option at first has one reply more, and who names none at all has few
+    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
+    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
+    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
+    published = protocol.name in shipped() and verbosity_of(subject) is not None
+    for like in ([other for other in others if other.hash == subject.hash], same, [] if published else others):
+        words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
+        places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
+        givers = 0
+        for giver in like:
+            here = used_by(connection, counts, giver.hash, "scenario")
+            givers += bool(here)
+            for id_, taken in here.items():
+                places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
+            for script, taken in (used_by(connection, scenarios, giver.hash) if here else {}).items():
+                words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
+        by_scenario = {id_: tuple(map(mean_use, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
+        if by_scenario:
+            by_script = {
+                script: tuple(map(mean_use, zip(*taken, strict=True))) for script, taken in words.items() if taken
+            }
+            for script, scenario in scenarios.items():
+                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
+                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
+            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
+    return UsualReplies(published=published)
+
+
+def mean_use(used: Sequence[Used]) -> Used:
+    """What one reply took on average; *used* is not empty."""
+    count = len(used)
+    return Used(
+        sum(reply.prompt for reply in used) / count,
+        sum(reply.completion for reply in used) / count,
+        sum(reply.said for reply in used) / count,
+    )
