@@ -150,18 +150,15 @@ def shared(first: str, second: str) -> list[Run]:
 
     Runs do not overlap in *second*; in *first* they may, where the second text says something twice.
     """
-    one = list(_WORD.finditer(first[:LONGEST]))
-    other = list(_WORD.finditer(second[:LONGEST]))
-    # a word that is in no other place ends each text
-    said, words = ([*(word[0].casefold() for word in of), *ends] for of, ends in ((one, "."), (other, ",")))
-    begins: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, begin in enumerate(zip(said, said[1:], said[2:], strict=False)):
-        begins[begin].append(place)
+    one, said, begins = _beginnings(first)
+    other, words = _words(second)
+    words.append(",")  # and the first text has a point: a word that is in no other place ends each text
+    starts = list(map(begins.get, zip(words, words[1:], words[2:-1], strict=False)))
     runs = []
     at = 0
-    while at <= len(other) - FEWEST:
+    while at < len(starts):
         size, longest = 0, 0
-        for place in begins.get((words[at], words[at + 1], words[at + 2]), ())[:PLACES]:
+        for place in starts[at] or ():
             # a longer run has the word that ends the longest one so far, too
             if place + size < len(said) and said[place + size] == words[at + size]:
                 length = FEWEST
@@ -170,7 +167,24 @@ def shared(first: str, second: str) -> list[Run]:
                 if length > size:
                     size, longest = length, place
         if size:
-            last, end = one[longest + size - 1], other[at + size - 1]
-            runs.append((one[longest].start(), last.end(), other[at].start(), end.end()))
+            runs.append((one[longest][0], one[longest + size - 1][1], other[at][0], other[at + size - 1][1]))
         at += size or 1
     return runs
+
+
+def _words(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    """Where each word stands, and the words as they are compared."""
+    found = list(_WORD.finditer(text[:LONGEST]))
+    return [word.span() for word in found], [word[0].casefold() for word in found]
+
+
+@lru_cache(maxsize=64)
+def _beginnings(text: str) -> tuple[list[tuple[int, int]], list[str], dict[tuple[str, ...], list[int]]]:
+    """`_words` of it, and where each three words stand, `PLACES` at most: what was put into the model's mouth is the
+    first text of every transcript of a scenario.
+    """
+    places, words = _words(text)
+    begins: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for place, begin in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        begins[begin].append(place)
+    return places, [*words, "."], {begin: of[:PLACES] for begin, of in begins.items()}
