@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -230,8 +230,7 @@ FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS}
 # ---------------------------------------------------------------- for the page
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute of a class as it is sent."""
 
     name: str
@@ -375,11 +374,11 @@ def _plain(value: Any, form: Form | None = None) -> Any:
             return {str(name): one if type(one) in AS_IT_IS else _plain(one, form) for name, one in value.items()}
         return value if isinstance(value, str | int) else [_plain(one, form) for one in value]
     plain, shown = dict[str, Any](), dict[str, Any]()
-    for one in attributes(shape):
-        part = getattr(value, one.name)
-        plain[one.name] = part if one.as_it_is or type(part) in AS_IT_IS else _plain(part, one.form or form)
-        if one.worded and one.form is not None:
-            shown[one.name] = worded(part, one.form)
+    for name, _, own, has_text, as_it_is in attributes(shape):
+        part = getattr(value, name)
+        plain[name] = part if as_it_is or type(part) in AS_IT_IS else _plain(part, own or form)
+        if has_text and own is not None:
+            shown[name] = worded(part, own)
     if whole := WORDED.get(shape):
         if form is None:
             raise TypeError(f"nothing says how the numbers of a {shape.__name__} are written")
