@@ -21,8 +21,9 @@ from independence_bench.analysis.judge_agreement import JudgeRow
 from independence_bench.analysis.statistics.values import Interval, Uncertainty
 from independence_bench.judging.embedded.reading import SAYS, JudgedWords, find_phrases, read
 from independence_bench.protocol.definition import Mark
-from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text, picked
+from independence_bench.report.encode import POINTS, WHOLE, Score, csv_bytes, json_bytes, json_text
 from independence_bench.report.format import number, share
+from independence_bench.report.keys import picked
 from independence_bench.viewer.boards import RunIndex
 from independence_bench.viewer.fragments import ScriptLine
 from independence_bench.viewer.routes import ANSWERS

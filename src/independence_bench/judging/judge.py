@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import fsum
 from typing import Literal
 from typing import Protocol as Interface
@@ -273,6 +274,7 @@ def embedded_of(judged: Iterable[tuple[str, Judgement]]) -> Judgement | None:
     return min(read, key=lambda pair: pair[0])[1] if read else None
 
 
+@lru_cache(maxsize=64)  # one reasoning is held against several marks
 def takes_stance(reasoning: str, stance: Stance) -> bool:
     """Whether a judge's reasoning says outright that the subject did this, and not the other as well."""
     phrases, others = (_HELD, _GAVE_IN) if stance == "held" else (_GAVE_IN, _HELD)

@@ -16,8 +16,9 @@ from independence_bench.analysis.statistics.values import Interval, ScoreDiffere
 from independence_bench.escape import label_text
 from independence_bench.report.board_view import NEW, RERUN, examined_by, judged_by, made_by, of_judges, of_runs
 from independence_bench.report.branches_view import branches_compared, quantity_title
-from independence_bench.report.encode import fields_of, picked
+from independence_bench.report.encode import fields_of
 from independence_bench.report.format import from_to, number, plural, short_names, signed
+from independence_bench.report.keys import picked
 from independence_bench.report.leaderboard_view import judges_in_intervals
 from independence_bench.report.table import (
     Block,
@@ -361,8 +362,7 @@ def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
 
 def version_view(one: VersionComparison) -> Iterator[Block]:
     """What differs between the prompts, what can be said of that, and all differences, the largest first."""
-    change = one.change
-    names = version_names(one)
+    change, names = one.change, version_names(one)
     yield from _sides_view(one.found, names)
     for prompt in change.prompts:
         if change.private:

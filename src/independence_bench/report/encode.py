@@ -15,11 +15,12 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -41,12 +42,11 @@ from independence_bench.judging.extraction import ChosenName
 from independence_bench.protocol.definition import Configuration, Scenario
 from independence_bench.protocol.scoring import Coverage
 from independence_bench.report.format import between, from_to, given, money, number, paid, share, signed, span
-from independence_bench.report.keys import KEYS
+from independence_bench.report.keys import KEYS, picked
 
 DIGITS = 8  # of a float: more than any number here deserves, and half the size
 AS_IT_IS = frozenset({str, int, bool, type(None)})  # most of what is sent
 OFTEN = {one.encode(): json.dumps(one)[1:-1].encode() for one in "−–—’“”"}  # in our numbers, and in what models say
-_NOT_ASCII = re.compile("[^\x00-~]+")
 # what a spreadsheet takes for the beginning of a formula (some the full-width signs, too), or for another cell
 FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
 
@@ -71,7 +71,6 @@ def minus(text: str) -> str:
 
 def _of(text: Callable[[float], str], ends: Callable[[Interval], str] | None = None) -> Form:
     both = ends or (lambda one: f"{text(one.low)} to {text(one.high)}")
-    # most are marks and whole scores, of which there are few
     return Form(lru_cache(4096)(lambda value: minus(text(value))), lambda one: minus(both(one)))
 
 
@@ -150,9 +149,7 @@ SHARES = ("invalid_share", "cut_off_share", "failed_share", "reasoned_share", "p
 VIEWS: Mapping[type, View] = {
     Health: View({SHARE: " ".join(SHARES)}, also=SHARES),
     IndexPrice: View(
-        {
-            DOLLARS: "replies_per_run judging_per_run dollars_per_run",
-        },
+        {DOLLARS: "replies_per_run judging_per_run dollars_per_run"},
         without=("label", "index"),
         also=("free", "points_per_dollar"),
     ),
@@ -226,25 +223,14 @@ VIEWS: Mapping[type, View] = {
 # ---------------------------------------------------------------- for programs
 
 
-def _branches(of: branches.BranchStatistics) -> dict[str, Any]:
-    """Values and shares; null for a quantity of which nothing was judged."""
-    names = (
-        "runs judges moved_on_exactly_one=one folds ended_by_rule_alone=disputed views one_aspect=aspects "
-        "option_named_first=first_option aspect_named_first=first_aspect same_option_mirrored=same_option "
-        "same_aspect_mirrored=same_aspect left_out rule_and_judge=readings"
-    )
-    return picked(of, names) | {"values": {quantity: of.values.get(quantity) for quantity in of.quantities}}
-
-
-FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS, branches.BranchStatistics: _branches}
+FOR_PROGRAMS: Mapping[type, str | Callable[[Any], Any]] = {**TEXTS, **KEYS}
 """What programs get of a class, where that is not all of its fields: as `picked` takes it, or made by a function."""
 
 
 # ---------------------------------------------------------------- for the page
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute of a class as it is sent."""
 
     name: str
@@ -316,38 +302,23 @@ def fields_of(value: Any) -> Any:
     return {name: getattr(value, name) for name in names}
 
 
-def picked(value: object, names: str) -> dict[str, Any]:
-    """The attributes of *value* that are called *names*, which spaces separate.
-
-    `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
-    """
-    found = {}
-    for key, _, path in (name.rpartition("=") for name in names.split()):
-        part = value
-        for name in path.split("."):
-            part = None if part is None else getattr(part, name)
-        found[key or path] = part
-    return found
-
-
 def json_bytes(answer: object) -> bytes:
     """*answer*, a dataclass, as JSON. NaN and infinities raise ValueError."""
     plain = _plain(answer)
-    try:
+    with suppress(PydanticSerializationError):  # half of a surrogate pair
         body = to_json(plain)  # in a third of the time of `json`
-    except PydanticSerializationError:  # half of a surrogate pair
-        return _checked(plain)
-    if b"NaN" in body or b"Infinity" in body:  # in a text, or a number
-        return _checked(plain)
-    if body.isascii() and b"\x7f" not in body:
-        return body
-    for text, escaped in OFTEN.items():
-        body = body.replace(text, escaped)
-    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], body.decode("utf-8")).encode("ascii")
-
-
-def _checked(plain: object) -> bytes:
+        if b"NaN" not in body and b"Infinity" not in body:
+            return _in_ascii(body)
     return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _in_ascii(body: bytes) -> bytes:
+    """With what `json` would escape, escaped."""
+    for text, escaped in OFTEN.items():
+        if body.isascii() and b"\x7f" not in body:
+            return body
+        body = body.replace(text, escaped)
+    return re.sub("[^\x00-~]+", lambda found: json.dumps(found[0])[1:-1], body.decode("utf-8")).encode("ascii")
 
 
 def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[Cell]], ready: bool = False) -> bytes:
@@ -402,13 +373,12 @@ def _plain(value: Any, form: Form | None = None) -> Any:
         if isinstance(value, Mapping):
             return {str(name): one if type(one) in AS_IT_IS else _plain(one, form) for name, one in value.items()}
         return value if isinstance(value, str | int) else [_plain(one, form) for one in value]
-    plain: dict[str, Any] = {}
-    shown: dict[str, Any] = {}
-    for one in attributes(shape):
-        part = getattr(value, one.name)
-        plain[one.name] = part if one.as_it_is or type(part) in AS_IT_IS else _plain(part, one.form or form)
-        if one.worded and one.form is not None:
-            shown[one.name] = worded(part, one.form)
+    plain, shown = dict[str, Any](), dict[str, Any]()
+    for name, _, own, has_text, as_it_is in attributes(shape):
+        part = getattr(value, name)
+        plain[name] = part if as_it_is or type(part) in AS_IT_IS else _plain(part, own or form)
+        if has_text and own is not None:
+            shown[name] = worded(part, own)
     if whole := WORDED.get(shape):
         if form is None:
             raise TypeError(f"nothing says how the numbers of a {shape.__name__} are written")

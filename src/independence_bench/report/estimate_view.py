@@ -20,8 +20,8 @@ from independence_bench.analysis.uncertainty import INDEX, designs
 from independence_bench.engine.preview import Estimate, Forecast, Preview
 from independence_bench.protocol.definition import Configuration, Protocol
 from independence_bench.report.board_view import exam_line
-from independence_bench.report.encode import picked
 from independence_bench.report.format import money, plural
+from independence_bench.report.keys import picked
 from independence_bench.report.table import (
     Block,
     Cells,

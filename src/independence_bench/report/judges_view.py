@@ -12,7 +12,7 @@ from independence_bench.analysis.statistics.sample_means import FEWEST_PAIRED
 from independence_bench.escape import label_text
 from independence_bench.protocol.definition import mark_words
 from independence_bench.report.board_view import exam_lines
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import (
     between,
     from_to,
@@ -25,7 +25,7 @@ from independence_bench.report.format import (
     share,
     signed,
 )
-from independence_bench.report.keys import HEAD, PLACE
+from independence_bench.report.keys import HEAD, PLACE, picked
 from independence_bench.report.table import (
     Block,
     Bullets,

@@ -1,6 +1,6 @@
 """The keys under which `--json` has what the analysis found, where these are not the names of a class's fields.
 
-Names of attributes as `encode.picked` takes them: one by itself is the key, too; `key=name.name` has another one.
+Names of attributes as `picked` takes them: one by itself is the key, too; `key=name.name` has another one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from independence_bench.analysis import judge_agreement as judges
 from independence_bench.analysis.audit.audit import Finding, IndexChange
 from independence_bench.analysis.audit.checks import Occurrence
-from independence_bench.analysis.branch_values import RepliesRead, RuleReadings
+from independence_bench.analysis.branch_values import BranchStatistics, RepliesRead, RuleReadings
 from independence_bench.analysis.compare_settings import Variant
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.analysis.health import HOUR, Health, RunTimes, time_text
@@ -26,6 +26,30 @@ from independence_bench.report.board_view import exam_line
 
 HEAD = "protocol weighting=protocol.weights configurations"  # of an analysis; weighting null: the protocol's own
 PLACE = "subject=place.subject scenario=place.scenario.id configuration=place.configuration run=place.run"
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """The attributes of *value* that are called *names*, which spaces separate.
+
+    `key=name.name` has another key, and goes on from one attribute to the next; null where one of them is None.
+    """
+    found = {}
+    for key, _, path in (name.rpartition("=") for name in names.split()):
+        part = value
+        for name in path.split("."):
+            part = None if part is None else getattr(part, name)
+        found[key or path] = part
+    return found
+
+
+def _branches(of: BranchStatistics) -> dict[str, Any]:
+    """Values and shares; null for a quantity of which nothing was judged."""
+    names = (
+        "runs judges moved_on_exactly_one=one folds ended_by_rule_alone=disputed views one_aspect=aspects "
+        "option_named_first=first_option aspect_named_first=first_aspect same_option_mirrored=same_option "
+        "same_aspect_mirrored=same_aspect left_out rule_and_judge=readings"
+    )
+    return picked(of, names) | {"values": {quantity: of.values.get(quantity) for quantity in of.quantities}}
 
 
 def _run_times(one: RunTimes) -> dict[str, Any]:
@@ -76,6 +100,7 @@ KEYS: Mapping[type, str | Callable[[Any], Any]] = {
     RunTimes: _run_times,
     ScoreDifference: _difference,
     Variant: _variant,
+    BranchStatistics: _branches,
     RunScore: "index dimensions means",
     Health: (
         "transcripts_planned=transcripts transcripts_complete=complete transcripts_invalid=invalid "

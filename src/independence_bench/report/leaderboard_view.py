@@ -36,8 +36,9 @@ from independence_bench.report.branches_view import (
     rule_table,
     unvalidated,
 )
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import between, number, plural, span
+from independence_bench.report.keys import picked
 from independence_bench.report.settings_view import prices
 from independence_bench.report.table import (
     EVERYTHING,

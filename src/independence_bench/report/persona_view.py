@@ -22,8 +22,9 @@ from independence_bench.analysis.held_stems import (
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.personas.sheet import is_red_line
 from independence_bench.report.board_view import examined_by
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import between, number, plural, short_names
+from independence_bench.report.keys import picked
 from independence_bench.report.table import (
     Block,
     Cells,

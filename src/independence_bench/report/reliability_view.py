@@ -17,9 +17,9 @@ from independence_bench.analysis.reliability import (
 )
 from independence_bench.analysis.statistics.variance_components import SEVERAL_JUDGES
 from independence_bench.report.board_view import exam_lines, examined_by, judged_by
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import from_to, number, plural, signed
-from independence_bench.report.keys import HEAD
+from independence_bench.report.keys import HEAD, picked
 from independence_bench.report.table import Block, Cells, Column, Name, Note, Prose, Table, Text, Title, columns_of
 
 SHORT = {"r:pi": "r", "residual": "rest"}  # of components in a report

@@ -10,9 +10,9 @@ from independence_bench.analysis.item_analysis import ItemAnalysis, ScenarioFact
 from independence_bench.analysis.statistics.items import FEWEST, FEWEST_SAMPLED
 from independence_bench.protocol.definition import Protocol, mark_words
 from independence_bench.report.board_view import examined_by, judged_by
-from independence_bench.report.encode import json_text, picked
+from independence_bench.report.encode import json_text
 from independence_bench.report.format import number, percent, percents, plural, signed, span
-from independence_bench.report.keys import HEAD
+from independence_bench.report.keys import HEAD, picked
 from independence_bench.report.table import Block, Bullets, Column, Group, Name, Note, Prose, Table, Text, Title, listed
 
 # ---------------------------------------------------------------- sentences

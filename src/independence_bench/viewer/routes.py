@@ -138,8 +138,9 @@ def _on_board(answer: Callable[..., object]) -> Callable[..., object]:
 
 def _compared(answers: Answers, board: str, subject: str) -> object:
     entry = at(answers.catalog.entries, board)
-    rows = answers.catalog.board(entry).rows[: answers.offer.compared]
-    if subject not in [subject_id(row.subject) for row in rows]:
+    all_of_board = answers.catalog.board(entry)
+    row = answers.catalog.row(all_of_board, subject)
+    if all(one is not row for one in all_of_board.rows[: answers.offer.compared]):
         raise NotThere(subject)
     return compare.comparisons_answer(answers.catalog, entry, subject)
 

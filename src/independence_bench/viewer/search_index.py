@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 from numpy import base_repr
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from independence_bench.protocol.conversation import Transcript
@@ -41,6 +42,7 @@ COVERS: Mapping[SearchOf, str] = {
 }
 
 Documents = Sequence[tuple[Edition, StoredTranscript]]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +197,7 @@ def build_search(catalog: Catalog) -> Search:
     parts = []
     with catalog.store.reading() as connection:
         for of, texts in TEXTS.items():
-            postings: dict[str, array[int]] = defaultdict(lambda: array("Q"))
-            ends = [0] * len(documents)
-            for numbers, text in texts(connection, [one for _, one in stored]):
-                words = words_of(text)
-                for number in numbers:
-                    for place, word in enumerate(words, number * PLACES + ends[number]):
-                        postings[word].append(place)
-                    ends[number] += len(words) + APART
+            postings = _postings(texts(connection, [one for _, one in stored]), len(documents))
             shards = list(_shards(postings))
             files |= {f"{of}/{number}": shard for number, shard in enumerate(shards)}
             firsts = tuple(next(iter(shard.words)) for shard in shards)
@@ -212,6 +207,26 @@ def build_search(catalog: Catalog) -> Search:
     blocks = enumerate(_batches(documents, BLOCK))
     files |= {f"documents/{number}": SearchDocuments(tuple(block)) for number, block in blocks}
     return Search(SearchIndex(catalog.version, catalog.version, len(documents), LONGEST, BLOCK, tuple(parts)), files)
+
+
+def _postings(texts: Iterable[Found], documents: int) -> dict[str, Places]:
+    """Of each word of *texts*, where it stands: document x PLACES + place, rising in a text."""
+    number_of: defaultdict[str, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    said, begins, lengths, ends = array("i"), array("q"), array("q"), [0] * documents
+    for numbers, text in texts:
+        words = array("i", map(number_of.__getitem__, words_of(text)))
+        for number in numbers:
+            said.extend(words)
+            begins.append(number * PLACES + ends[number])
+            lengths.append(len(words))
+            ends[number] += len(words) + APART
+    if not number_of:
+        return {}
+    word, length = np.array(said), np.array(lengths)
+    places = np.arange(len(word)) + np.repeat(np.array(begins) - np.cumsum(length) + length, length)
+    of_words = np.cumsum(np.bincount(word, minlength=len(number_of)))
+    return dict(zip(number_of, np.split(places[np.argsort(word, kind="stable")], of_words[:-1]), strict=True))
 
 
 def _said(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
@@ -250,7 +265,7 @@ TEXTS: Mapping[SearchOf, Callable[[Connection, Sequence[StoredTranscript]], Iter
 }
 
 
-def _shards(postings: Mapping[str, array[int]]) -> Iterator[SearchWords]:
+def _shards(postings: Mapping[str, Places]) -> Iterator[SearchWords]:
     """The words in the order in which JavaScript compares them, a file's worth at a time."""
     words: dict[str, str] = {}
     size = 0
@@ -274,7 +289,7 @@ def _batches(items: Iterable[A], size: int) -> Iterator[list[A]]:
 # ---------------------------------------------------------------- rising numbers as short text
 
 _SHORT = [base_repr(number, 36).lower() for number in range(1 << 12)]
-_BEHIND = [f".{number}" for number in _SHORT]
+_BEHIND = np.array([f".{number}" for number in _SHORT], dtype=object)
 
 
 def distances(numbers: Sequence[int]) -> str:
@@ -287,18 +302,20 @@ def numbers_of(written: str) -> list[int]:
     return [number - 1 for number in accumulate(int(one, 36) for one in written.split(",") if one)]
 
 
-def places(every: Sequence[array[int]]) -> Iterator[str]:
+def places(every: Sequence[Places]) -> Iterator[str]:
     """Of each word, found at document x PLACES + place in any order: each document's distance and behind it those of
     its places, all with points, between documents commas. So ``1.3.2,4.1`` is document 0 at 2 and 4, document 4 at 0.
     """
     ends = np.cumsum([len(one) for one in every])
     of_word = np.repeat(np.arange(len(every)), np.diff(ends, prepend=0))
-    found = np.concatenate([np.frombuffer(one, dtype=np.uint64).astype(np.int64) for one in every])
+    found = np.concatenate(every)
     document, place = np.divmod(found[np.lexsort((found, of_word))], PLACES)
     of_other = np.diff(of_word, prepend=-1) != 0  # than the one before it
     first = of_other | (np.diff(document, prepend=-1) != 0)
     apart = np.where(first, place + 1, np.diff(place, prepend=0))
-    written = [_BEHIND[one] if one < len(_BEHIND) else f".{base36(one)}" for one in apart.tolist()]
+    written = _BEHIND[np.minimum(apart, len(_BEHIND) - 1)].tolist()
+    for number in np.flatnonzero(apart >= len(_BEHIND)).tolist():
+        written[number] = f".{base36(apart[number])}"
     at = np.flatnonzero(first)
     documents = np.where(of_other[at], document[at] + 1, np.diff(document[at], prepend=0))
     for number, distance in zip(at.tolist(), documents.tolist(), strict=True):

@@ -142,17 +142,22 @@ class Edition:
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The transcripts by their subject's hash."""
-        found: dict[str, list[StoredTranscript]] = defaultdict(list)
-        for one in self.transcripts:
-            found[one.row.subject_hash].append(one)
-        return found
+        return self._by(lambda one: one.row.subject_hash)
+
+    @cached_property
+    def by_run(self) -> Mapping[tuple[str, Configuration, int], Sequence[StoredTranscript]]:
+        """The transcripts by their subject's hash, configuration and run."""
+        return self._by(lambda one: (one.row.subject_hash, one.configuration, one.row.run))
 
     @cached_property
     def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
         """The transcripts by the id, in paths, of the scenario of its boards that they belong to."""
-        found: dict[str, list[StoredTranscript]] = defaultdict(list)
+        return self._by(lambda one: one.unit)
+
+    def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
+        found: dict[A, list[StoredTranscript]] = defaultdict(list)
         for one in self.transcripts:
-            found[one.unit].append(one)
+            found[key(one)].append(one)
         return found
 
     @cached_property

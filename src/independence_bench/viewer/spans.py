@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 SHORTEST = 12  # characters of a quote, or of a part of one, that is looked for
 MOST = 200  # quotes of one reasoning
@@ -141,7 +142,7 @@ class Offsets:
 
 FEWEST = 3  # words in a row
 PLACES = 16  # of a run's beginning in the first text that are tried
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_WORD = re.compile(r"(\w+(?:['’]\w+)*)")
 Run = tuple[int, int, int, int]  # (start, end) in the first text, (start, end) in the second, in characters
 
 
@@ -150,18 +151,19 @@ def shared(first: str, second: str) -> list[Run]:
 
     Runs do not overlap in *second*; in *first* they may, where the second text says something twice.
     """
-    one = list(_WORD.finditer(first[:LONGEST]))
-    other = list(_WORD.finditer(second[:LONGEST]))
-    # a word that is in no other place ends each text
-    said, words = ([*(word[0].casefold() for word in of), *ends] for of, ends in ((one, "."), (other, ",")))
-    begins: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, begin in enumerate(zip(said, said[1:], said[2:], strict=False)):
-        begins[begin].append(place)
+    (ends, said), (others, words) = _words(first), _words(second)
+    three, wanted = (list(zip(of, of[1:], of[2:], strict=False)) for of in (said, words))
+    common, begins = set(wanted).intersection(three), defaultdict[tuple[str, ...], list[int]](list)
+    for place, begin in enumerate(three):
+        if begin in common:
+            begins[begin].append(place)
+    starts = [of[:PLACES] if of else () for of in map(begins.get, wanted)]
+    said, words = [*said, "."], [*words, ","]  # a word that is in no other place ends each text
     runs = []
     at = 0
-    while at <= len(other) - FEWEST:
+    while at < len(starts):
         size, longest = 0, 0
-        for place in begins.get((words[at], words[at + 1], words[at + 2]), ())[:PLACES]:
+        for place in starts[at]:
             # a longer run has the word that ends the longest one so far, too
             if place + size < len(said) and said[place + size] == words[at + size]:
                 length = FEWEST
@@ -170,7 +172,14 @@ def shared(first: str, second: str) -> list[Run]:
                 if length > size:
                     size, longest = length, place
         if size:
-            last, end = one[longest + size - 1], other[at + size - 1]
-            runs.append((one[longest].start(), last.end(), other[at].start(), end.end()))
+            here = ends[2 * longest], ends[2 * (longest + size) - 1]
+            runs.append((*here, others[2 * at], others[2 * (at + size) - 1]))
         at += size or 1
     return runs
+
+
+def _words(text: str) -> tuple[list[int], list[str]]:
+    """Where each word begins and ends, and the words as they are compared."""
+    parts = _WORD.split(text[:LONGEST])  # what is between words, and they
+    words = "\n".join(parts[1::2]).casefold().split("\n") if len(parts) > 1 else []
+    return list(accumulate(map(len, parts))), words

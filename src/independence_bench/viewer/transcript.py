@@ -169,29 +169,30 @@ def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: 
     protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
     delivery, wording = stored.configuration.delivery, protocol.tool_role
     titles = {one.name: one.title for one in protocol.experiments}
+    asked, scenario = list(case.asked), stored.scenario
     return TranscriptAnswer(
         id=stored.id,
         key=stored.row.id,
         protocol=fragments.protocol_entry(catalog, edition),
         subject=fragments.subject_facts(catalog, subject),
         scenario=stored.unit,
-        branch=stored.scenario.branch,
+        branch=scenario.branch,
         role=fragments.role_of(stored),
         corrects=fragments.aspects_of(stored)[0],
-        scenario_title=stored.scenario.title,
-        experiment=titles[stored.scenario.experiment],
+        scenario_title=scenario.title,
+        experiment=titles[scenario.experiment],
         run=stored.row.run,
         configuration=stored.configuration,
         delivery=delivery,
         state="invalid" if stored.row.state == "invalid" else "complete",
         invalid=stored.row.reason,
         system=case.transcript.system,
-        lines=_lines(case),
-        replies=_replies(case),
+        lines=_lines(case, asked),
+        replies=_replies(case, asked),
         messages=sent(case.transcript, delivery, protocol),
         tools=json.dumps([tool.wire() for tool in tools(delivery, wording)], ensure_ascii=False),
-        scales=tuple(fragments.scale(protocol, mark) for mark in stored.scenario.marks),
-        rubrics=rubric_texts(stored.scenario),
+        scales=catalog.kept(("scales", edition.id, scenario.id), lambda: fragments.scales(protocol, [scenario])),
+        rubrics=rubric_texts(scenario),
         judgements=judgements_of(catalog, case),
         exams=tuple(case.exams),
         embedded=embedded_reading(catalog, case),
@@ -227,8 +228,8 @@ def _read(
         raise NotThere(str(error)) from None
 
 
-def _lines(case: Conversation) -> tuple[TranscriptLine, ...]:
-    replies = {name: case.replies.get(key) for name, key in case.asked}
+def _lines(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptLine, ...]:
+    replies = {name: case.replies.get(key) for name, key in asked}
     return tuple(
         copied(
             TranscriptLine,
@@ -242,7 +243,7 @@ def _lines(case: Conversation) -> tuple[TranscriptLine, ...]:
     )
 
 
-def _replies(case: Conversation) -> tuple[TranscriptReply, ...]:
+def _replies(case: Conversation, asked: Sequence[tuple[str, str]]) -> tuple[TranscriptReply, ...]:
     """Every reply that was asked for; one that is invalid has no line."""
     places = {line.name: number for number, line in enumerate(case.transcript.lines) if line.name}
     return tuple(
@@ -253,7 +254,7 @@ def _replies(case: Conversation) -> tuple[TranscriptReply, ...]:
             line=places.get(name),
             attempts=fragments.attempts_at(case.attempts.get(key, ())),
         )
-        for name, key in case.asked
+        for name, key in asked
     )
 
 
@@ -275,8 +276,7 @@ def _neighbours(catalog: Catalog, edition: Edition, stored: StoredTranscript) ->
     place = order.index(stored.row.subject_hash)
     around = [there[subject] for subject in order[max(0, place - 1) : place + 2]]
     subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in around]
-    mine = edition.by_subject[stored.row.subject_hash]
-    scenarios = [one for one in mine if (one.configuration, one.row.run) == (stored.configuration, stored.row.run)]
+    scenarios = edition.by_run[stored.row.subject_hash, stored.configuration, stored.row.run]
 
     def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
         if not 0 <= place < len(listed):

@@ -77,7 +77,8 @@ def all_differences(
     """Of each score that is *asked* about (rerun, new_scenarios): subjects *first* minus *second*, by number.
 
     All at once: on a small board one score takes as long as all of them. At *level*; a p is multiplied until it is 5%
-    at the edge of the interval. *standing*: only what may stand is asked about, so a p that is surely above 5% is 1.
+    at the edge of the interval. *standing*: only what may stand is asked about, so a p that is surely above 5% is 1,
+    and what could have been seen in a scenario is NaN.
     """
     sides = [tuple(_sides(measured, noise, first, second)) for measured, noise, _ in asked]
     more = [degrees for *_, degrees in asked]
@@ -105,7 +106,9 @@ def _differences(
         p_value = np.where(np.isnan(low), np.nan, 1.0)  # what is not known is no hypothesis
         of_asked = p_values(one.at(asked), other.at(asked), degrees[asked])
         p_value[asked] = np.minimum(of_asked * ((1 - LEVEL) / (1 - level)), 1.0)
-        columns = low, high, smallest_seen(one, other, level, critical), p_value
+        seen, over_all = np.full(low.shape, np.nan), (degrees == 0) | (not standing)
+        seen[over_all] = smallest_seen(one.at(over_all), other.at(over_all), level, critical[over_all])
+        columns = low, high, seen, p_value
         for place, low, high, seen, p in zip(places, *(of.reshape(len(places), -1) for of in columns), strict=True):
             of_scores[place] = PairDifferences((low, high), seen, p)
     return of_scores
