@@ -23,7 +23,7 @@ from statistics import linear_regression, median
 
 from reading import AIB, run
 from results import Target, table, verdict
-from viewer import Browser, Fetched, build, measure, most_memory, search, viewing
+from viewer import Browser, Fetched, build, first_table, measure, most_memory, search, viewing
 
 from independence_bench.store.database import open_store
 from independence_bench.viewer.live import Live
@@ -47,6 +47,7 @@ class Figure:
 FIGURES: Mapping[str, Figure] = {
     "ready": Figure("view: ready", "s", 2, MANY),
     "ready again": Figure("view: ready again", "s", 2, MANY),
+    "table of a new store": Figure("view: table of a new store", "s", 10, MANY),
     "memory": Figure("view: memory", "MB", 300, MANY),
     "memory with search": Figure("view: memory, with search", "MB", 300, MANY),
     "first table": Figure("first table", "s", 1, MANY),
@@ -90,12 +91,13 @@ def viewed(store: Path, asked: int) -> dict[str, float]:
     """What a reader of `aib view` waits for and fetches."""
     with viewing(store) as (address, ready, process):
         browser = Browser(address)
+        begun = ready + first_table(browser)
         fetched = measure(browser, asked)
         memory = {"memory": most_memory(process)}
         fetched |= search(browser)
         memory["memory with search"] = most_memory(process)
     with viewing(store) as (_, again, _):
-        found = {"ready": ready, "ready again": again}
+        found = {"ready": ready, "ready again": again, "table of a new store": begun}
     found |= {name: most for name, most in memory.items() if most is not None}
     seconds = {kind: [one.seconds for one in each] for kind, each in fetched.items()}
     for name, kind, of in (

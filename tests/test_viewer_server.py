@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 import socket
 import threading
 import time
@@ -19,12 +20,13 @@ from typing import Any
 import pytest
 from scripted import Bench
 from seen_once import browser, played, shared
-from sqlalchemy import select, update
+from simulated import start_aib
+from sqlalchemy import select, text, update
 from viewed import Browser, a_page, answering, script, served
 
 from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
-from independence_bench.store.schema import metadata, worked_out
+from independence_bench.store.schema import metadata, transcripts, worked_out
 from independence_bench.viewer.app import read_page
 from independence_bench.viewer.live import OFFER, Live, first_looks
 from independence_bench.viewer.search_index import Search
@@ -354,6 +356,53 @@ def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) ->
         assert status == 503
         assert "the viewer ends" in json.loads(body)["error"]
         gate.open.set()
+
+
+MANY = 60_000  # conversations: it takes a second to read them, so the address is printed before
+
+
+@pytest.fixture(scope="module")
+def large(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of so many conversations: the first one of a store again and again, each time in a further run."""
+    path = tmp_path_factory.mktemp("large") / "store.db"
+    shutil.copy(played, path)
+    other = {"id": "lower(hex(randomblob(32)))", "run": "100 + number"}
+    columns = ", ".join(other.get(column.name, column.name) for column in transcripts.columns)
+    numbers = "WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n LIMIT :many) "
+    with open_store(path) as store, store.writing() as connection:
+        again = f"INSERT INTO transcripts {numbers} SELECT {columns} FROM n, (SELECT * FROM transcripts LIMIT 1)"
+        connection.execute(text(again), {"many": MANY})
+    return path
+
+
+def test_damage_that_is_noticed_late_is_one_line_and_an_exit_code(large: Path, tmp_path: Path) -> None:
+    """The address was printed by then, unless the machine is very fast."""
+    shutil.copy(large, tmp_path / "aib.db")
+    with open_store(tmp_path / "aib.db") as store, store.writing() as connection:
+        connection.exec_driver_sql("UPDATE judgements SET marks = 'no JSON'")
+
+    with start_aib(tmp_path, "view", "--port", "0", "--no-open") as child:
+        out, err = child.communicate(timeout=600)
+
+    assert child.returncode == 1
+    assert not out or out.startswith("the viewer is at http://127.0.0.1:")
+    first, line = err.splitlines()
+    assert first == "reading aib.db"
+    assert "the store aib.db holds a damaged record" in line
+
+
+def test_ctrl_c_ends_the_reading(large: Path, tmp_path: Path) -> None:
+    """As it ends the serving: nothing failed."""
+    shutil.copy(large, tmp_path / "aib.db")
+    with start_aib(tmp_path, "view", "--port", "0", "--no-open") as child:
+        assert child.stdout is not None
+        assert child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=600)
+
+    assert (child.returncode, err.splitlines()) == (0, ["reading aib.db", "stopped"])
+    with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
+        assert not connection.execute(select(worked_out)).all()
 
 
 def test_a_store_on_a_read_only_disk_is_served(played: Path, where: str) -> None:

@@ -23,7 +23,7 @@ from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
 from independence_bench.viewer.search_index import build_search
-from independence_bench.viewer.server import LOOPBACK, Server, listen
+from independence_bench.viewer.server import LOOPBACK, Server, give_back, listen
 from independence_bench.viewer.snapshot import PRIVATE, read_catalog
 from independence_bench.viewer.static_site import WORKFLOW, check_place, freeze, offer
 
@@ -71,6 +71,7 @@ def serve_viewer(
     A *person* may mark conversations of the protocol, in the configurations that it is meant to be played in.
     """
     page = read_page()
+    give_back()
     with open_results(store) as opened, listen(port) as listening:
         protocols = [] if protocol_name is None else [_on_a_page(find_protocol(protocol_name, opened)[0])]
         say(f"reading {opened.shown}")

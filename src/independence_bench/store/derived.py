@@ -205,7 +205,7 @@ def last(connection: Connection) -> int:
     return int(connection.execute(select(func.max(rows.c.number))).scalar_one())
 
 
-def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str, tuple[str, ...]]]:
+def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str, str | tuple[str, str]]]:
     """(number, start, key, what all texts of one conversation share) of each row, those of one key together.
 
     The last is the id of the transcript, or of judgements the hashes of what was heard and of the rubric.
@@ -213,8 +213,8 @@ def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str,
     key, _, _, about = SOURCES[kind]
     wanted = select(rows.c.number, rows.c.start, key, *about).join(rows, rows.c.key == key).where(rows.c.kind == kind)
     for found in connection.execute(wanted.order_by(rows.c.number).execution_options(yield_per=1000)):
-        number, start, of, *shared = found
-        yield number, start, of, tuple(shared)
+        number, start, of, first, *second = found
+        yield number, start, of, (first, second[0]) if second else first
 
 
 def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
+from independence_bench.analysis.results import Key
 from independence_bench.errors import StoreError, WrongUse
 from independence_bench.store import derived, results
 from independence_bench.store.database import Store
@@ -281,10 +282,10 @@ def _facets(catalog: Catalog) -> SearchFacets:
 
 def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
     """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
-    documents, numbers = _documents(catalog), dict[tuple[str, ...], list[int]]()
+    documents, numbers = _documents(catalog), dict[str | Key, tuple[int, ...]]()
     for number, (_, one) in enumerate(documents):
-        shared: tuple[str, ...] = (one.row.id,) if of == "said" else one.key
-        numbers.setdefault(shared, []).append(number)
+        shared = one.row.id if of == "said" else one.key
+        numbers[shared] = (*numbers.get(shared, ()), number)
     begins: list[Numbers] = []
     texts = np.full(len(documents), -1, np.int64)  # which text of a document is the latest; of several, of the first
     before = ""  # the rows of one key are together
@@ -326,16 +327,19 @@ def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: 
 def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
     """Where a word stands, in rising order."""
     written = derived.places(connection, of, word, prefix)
-    found = np.fromstring(written, np.int64, sep=",") if written else np.empty(0, np.int64)
-    del written  # a common word stands in a million places, so nothing is held twice
-    some = [found[:0]]
+    small = begins[0].size * derived.PLACES < np.iinfo(np.uint32).max
+    found = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
+    del written  # a common word stands in millions of places, so little is held twice
+    every, size = np.empty(found.size * len(begins), np.int64), 0
     for first in range(0, found.size, LOOKED_UP):
-        rows, place = np.divmod(found[first : first + LOOKED_UP], derived.PLACES)
+        rows, place = np.divmod(found[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
         known = rows < begins[0].size
-        each = [(starts, starts >= 0) for starts in (of_rows[rows[known]] for of_rows in begins)]
-        some += [starts[there] + place[known][there] for starts, there in each]
-    del found
-    every = np.concatenate(some)
+        for starts in (of_rows[rows[known]] for of_rows in begins):
+            there = starts >= 0
+            some = starts[there] + place[known][there]
+            every[size : size + some.size] = some
+            size += some.size
+    every = every[:size]
     every.sort()
     return every
 
