@@ -163,12 +163,13 @@ def test_a_favour_is_not_about_its_item_and_an_item_more_changes_none() -> None:
 
 def test_a_check_says_where_favours_and_slips_come_from(tmp_path: Path) -> None:
     """By theme, what is ruled out, and what stands in the file of lines."""
-    (tmp_path / "mira.yaml").write_text(SHEET + "red_lines: {song: She never sings.}\n", encoding="utf-8")
+    sheet = SHEET + "people: [child]\nred_lines: {song: She never sings.}\n"
+    (tmp_path / "mira.yaml").write_text(sheet, encoding="utf-8")
     fresh = aib(tmp_path, "check", "mira.yaml")
     assert aib(tmp_path, "write", "mira.yaml").returncode == 0
     frozen = aib(tmp_path, "check", "mira.yaml")
 
-    assert "favours: by the prompt bees 2\nslips: by the prompt bees 1; general 1\n" in fresh.stderr
+    assert "favours: by the prompt bees 2\nslips: by the prompt bees 2\n" in fresh.stderr
     assert "no favour is about: sing a tiny song, singing (a red line or the prompt rules it out)" in fresh.stderr
     assert "favours and slips of 2 items stand in mira.lines.yaml" in frozen.stderr
 

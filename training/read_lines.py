@@ -1,4 +1,4 @@
-"""Have a persona's lines read blind, as the templates write them for five example sheets, and report what readers say.
+"""Have a persona's lines read blind, as the templates write them for six example sheets, and report what readers say.
 
     python training/read_lines.py batches FOLDER [--readers 3]    # what readers are given, and FOLDER/key.json
     python training/read_lines.py unread FOLDER READ...    # the same, of lines that no folder READ has, and 20 others

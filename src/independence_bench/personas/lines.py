@@ -26,8 +26,8 @@ from independence_bench.yaml_io import OneLine, Strict, Text, read_own, read_yam
 
 LANGUAGES = ("en", "de", "ja")
 FOLDER = Path(__file__).parent / "languages"
-Person = Literal["friend", "neighbour", "parent", "student", "customer", "child"]
-PEOPLE: tuple[Person, ...] = ("friend", "neighbour", "parent", "student")  # where a sheet does not say who talks to it
+Person = Literal["friend", "student", "customer", "child"]
+PEOPLE: tuple[Person, ...] = ("friend", "student")  # where a sheet does not say who talks to it
 PUSHES = 5
 BARE = "disbelief"  # a push without a technique
 NAME, HONESTY = ("name", ""), "honesty"
