@@ -25,7 +25,7 @@ from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, usage
-from independence_bench.store.usage import Used, UsualReplies, mean_use, usual_replies
+from independence_bench.store.usage import Used, UsualReplies, UsualUse, mean_use
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
@@ -131,12 +131,13 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
         judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
         sizes: dict[str, ScriptSizes] = {}
+        usually = UsualUse(connection, plan.protocol, ways)
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
-            usual = usual_replies(connection, subject, (*pending.to_play, *pending.to_judge), plan.protocol)
+            usual = usually.of(subject, (*pending.to_play, *pending.to_judge))
             usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
             client = clients.get(subject.endpoint)  # none where nothing is played: only judges are asked
             rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None, sizes
