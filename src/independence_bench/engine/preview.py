@@ -64,6 +64,8 @@ def typical(subject: ChatModel, scenario: Scenario) -> Used:
 
 def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
     """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
+    if not verdicts:
+        return 1.0
     known = [
         (taken, verdict_tokens(scenario))
         for way in ways
@@ -299,14 +301,16 @@ def estimate(
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if with_others else number
                 played, quoted = played + call.times(times), quoted + said * times
-                without_view += call.times(bought[script] if routed and choosing else 0)
+                if routed and choosing:
+                    without_view += call.times(bought[script])
             said += took.said
             words.append(int(took.said * bytes_a_token))
         if judge is not None and size.judged is not None:
             written = verdicts.get(size.told, verdict_tokens(scenario) * wordy)
             call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(number)
             judged += call
-            known_words += call if usual.own and size.told in verdicts and known and not known[0].prompt else Forecast()
+            if usual.own and size.told in verdicts and known and not known[0].prompt:
+                known_words += call
             heard += said * number
     spread = _range_of(subject, protocol, usual, len(one_of))
     low, high = (
