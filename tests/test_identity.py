@@ -17,7 +17,7 @@ from independence_bench.protocol.loader import load
 
 # the fields that are part of no hash: whoever adds one to a class has to say here, or in its CAUSES, what it is
 CAUSING_NOTHING = {
-    Scenario: {"reply_tokens", "techniques", "first_label", "siblings", "_marks", "hashes"},
+    Scenario: {"reply_tokens", "techniques", "first_label", "siblings", "_marks", "_asks", "hashes"},
     Protocol: {"weightings", "weights", "_written", "_scenarios", "_marks", "_hash"},
     ChatModel: {"own_limit"},
 }

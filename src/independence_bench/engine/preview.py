@@ -25,7 +25,7 @@ from independence_bench.protocol.conversation import Words
 from independence_bench.protocol.definition import CHOOSING, Configuration, Protocol, Scenario
 from independence_bench.protocol.plan import Job, is_shared, opening, request, shared_openings
 from independence_bench.store import attempts, usage
-from independence_bench.store.usage import Used, UsualReplies, mean_use, usual_replies
+from independence_bench.store.usage import Used, UsualReplies, UsualUse, mean_use
 
 # From a hundred published subjects (half of them thinking, at low effort) and their 5,307 judgements. What a typical
 # one needs for a reply the scenarios say; between the tenth of subjects that takes the least and the tenth that takes
@@ -64,6 +64,8 @@ def typical(subject: ChatModel, scenario: Scenario) -> Used:
 
 def wordiness(verdicts: Mapping[str, float], protocol: Protocol, ways: Iterable[Configuration]) -> float:
     """How long a judge's verdicts were, as a share of what is typical; 1 where none is known."""
+    if not verdicts:
+        return 1.0
     known = [
         (taken, verdict_tokens(scenario))
         for way in ways
@@ -131,12 +133,13 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
         judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
         sizes: dict[str, ScriptSizes] = {}
+        usually = UsualUse(connection, plan.protocol, ways)
         for subject in plan.subjects:
             pending = find_pending(connection, plan, subject)
             once = dict(zip(pending.judged_as, pending.to_judge, strict=True))
             pending.to_judge = [job for key, job in once.items() if key not in judging]
             judging.update(once)
-            usual = usual_replies(connection, subject, (*pending.to_play, *pending.to_judge), plan.protocol)
+            usual = usually.of(subject, (*pending.to_play, *pending.to_judge))
             usual = replace(usual, bytes_a_token=usage.reply_bytes(connection, subject.hash, ids) or BYTES_A_TOKEN)
             client = clients.get(subject.endpoint)  # none where nothing is played: only judges are asked
             rest = usual, verdicts, judge_bytes, prices, client.dialect if client else None, sizes
@@ -298,14 +301,16 @@ def estimate(
                 call, before = _call(prompt, took.completion, prices[subject], repeated), prompt
                 times = bought[script] if with_others else number
                 played, quoted = played + call.times(times), quoted + said * times
-                without_view += call.times(bought[script] if routed and choosing else 0)
+                if routed and choosing:
+                    without_view += call.times(bought[script])
             said += took.said
             words.append(int(took.said * bytes_a_token))
         if judge is not None and size.judged is not None:
             written = verdicts.get(size.told, verdict_tokens(scenario) * wordy)
             call = _call(size.judged.filled(words) / judge_bytes, written, prices[judge]).times(number)
             judged += call
-            known_words += call if usual.own and size.told in verdicts and known and not known[0].prompt else Forecast()
+            if usual.own and size.told in verdicts and known and not known[0].prompt:
+                known_words += call
             heard += said * number
     spread = _range_of(subject, protocol, usual, len(one_of))
     low, high = (

@@ -92,8 +92,10 @@ class Scenario(Identified):
     techniques: tuple[str, ...] = field(default=(), compare=False)
     siblings: int = field(default=0, compare=False)  # how many branches its stem has, this one among them
     _marks: tuple[Mark, ...] = field(init=False, repr=False, compare=False)  # asked for with every judgement
+    _asks: tuple[str, ...] = field(init=False, repr=False, compare=False)  # and these for every job of a plan
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_asks", asked(self.script))
         object.__setattr__(self, "_marks", tuple(mark for rubric in self.rubrics for mark in rubric.marks))
 
     def script_of(self, run: int) -> Script:
@@ -139,7 +141,7 @@ class Scenario(Identified):
     @property
     def asks(self) -> tuple[str, ...]:
         """Names of the replies that the model gives, in order; where options are read, of one who takes the first."""
-        return asked(self.script)
+        return self._asks
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from sqlalchemy import Connection, func, select
 from independence_bench.models.endpoints import verbosity_of
 from independence_bench.models.messages import BYTES_A_TOKEN
 from independence_bench.models.spec import ChatModel
-from independence_bench.protocol.definition import Protocol
+from independence_bench.protocol.definition import Configuration, Protocol, Scenario
 from independence_bench.protocol.loader import shipped
-from independence_bench.protocol.plan import Job
+from independence_bench.protocol.plan import Job, script_hashes
 from independence_bench.store import registry
 from independence_bench.store.attempts import select_attempts
 from independence_bench.store.results import reply_keys
@@ -287,42 +287,64 @@ class UsualReplies:
     bytes_a_token: float = BYTES_A_TOKEN  # of a request as JSON
 
 
-def usual_replies(connection: Connection, subject: ChatModel, left: Iterable[Job], protocol: Protocol) -> UsualReplies:
-    """What *subject*'s replies in the jobs of *protocol* that are *left* are expected to take.
+class UsualUse:
+    """What replies to conversations of *protocol* usually take, read from the store for all subjects of a plan."""
 
-    Its own where there are such; else those of the same model under other settings, else of all others, that think
-    as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). Others are
-    not asked where it was published how verbose the model is. An empty one where nothing is left or nothing is known.
-    """
-    scenarios = {job.script_hash: job.scenario for job in left}
-    if not scenarios:
-        return UsualReplies()
-    # who named no option at first has one reply more, and who names none at all has few
-    counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
-    others = [other for other in registry.stored_subjects(connection).values() if other.thinks == subject.thinks]
-    same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
-    published = protocol.name in shipped() and verbosity_of(subject) is not None
-    for like in ([other for other in others if other.hash == subject.hash], same, [] if published else others):
+    def __init__(self, connection: Connection, protocol: Protocol, ways: Sequence[Configuration]) -> None:
+        """*ways*: the configurations of the plan."""
+        self._connection, self._protocol, self._ways = connection, protocol, ways
+        # who named no option at first has one reply more, and who names none at all has few
+        self._counts = {scenario.id: len(scenario.asks) for scenario in protocol.scenarios}
+        self._stored = tuple(registry.stored_subjects(connection).values())
+        self._of_all: dict[bool, UsualReplies] = {}  # whether they think -> of all of them
+
+    def of(self, subject: ChatModel, left: Iterable[Job]) -> UsualReplies:
+        """What *subject*'s replies in the jobs that are *left* are expected to take.
+
+        Its own where there are such; else those of the same model under other settings, else of all others, that think
+        as it does: to the same words, else in the same scenario (of a sheet that was edited, at another depth). Others
+        are not asked where it was published how verbose the model is. An empty one where nothing is left or known.
+        """
+        scenarios = {job.script_hash: job.scenario for job in left}
+        if not scenarios:
+            return UsualReplies()
+        others = [other for other in self._stored if other.thinks == subject.thinks]
+        same = [other for other in others if (other.model, other.endpoint) == (subject.model, subject.endpoint)]
+        for like in ([other for other in same if other.hash == subject.hash], same):
+            found = self._taken(like, scenarios)
+            if found.by_scenario:
+                return replace(found, own=like[0].hash == subject.hash and len(like) == 1)
+        if self._protocol.name in shipped() and verbosity_of(subject) is not None:
+            return UsualReplies(published=True)
+        if subject.thinks not in self._of_all:
+            places = [(way, scenario) for way in self._ways for scenario in self._protocol.scenarios]
+            every = {script: one for way, one in places for script in script_hashes(self._protocol, way, one)}
+            self._of_all[subject.thinks] = self._taken(others, every)
+        found = self._of_all[subject.thinks]
+        known = found.by_script.keys() & scenarios.keys()
+        return replace(found, by_script={script: found.by_script[script] for script in scenarios if script in known})
+
+    def _taken(self, givers: Iterable[ChatModel], scenarios: Mapping[str, Scenario]) -> UsualReplies:
+        """What the replies of *givers* took in *scenarios*, by script hash."""
+        counts = self._counts
         words: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by script
         places: dict[str, list[tuple[Used, ...]]] = defaultdict(list)  # by scenario
-        givers = 0
-        for giver in like:
-            here = used_by(connection, counts, giver.hash, "scenario")
-            givers += bool(here)
+        number = 0
+        for giver in givers:
+            here = used_by(self._connection, counts, giver.hash, "scenario")
+            number += bool(here)
             for id_, taken in here.items():
                 places[id_] += [replies[: counts[id_]] for replies in taken if len(replies) >= counts[id_]]
-            for script, taken in (used_by(connection, scenarios, giver.hash) if here else {}).items():
+            for script, taken in (used_by(self._connection, scenarios, giver.hash) if here else {}).items():
                 words[script] += [replies for replies in taken if len(replies) == counts[scenarios[script].id]]
         by_scenario = {id_: tuple(map(mean_use, zip(*taken, strict=True))) for id_, taken in places.items() if taken}
-        if by_scenario:
-            by_script = {
-                script: tuple(map(mean_use, zip(*taken, strict=True))) for script, taken in words.items() if taken
-            }
-            for script, scenario in scenarios.items():
-                if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
-                    by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
-            return UsualReplies(by_script, by_scenario, like[0].hash == subject.hash and len(like) == 1, givers)
-    return UsualReplies(published=published)
+        if not by_scenario:
+            return UsualReplies()
+        by_script = {script: tuple(map(mean_use, zip(*taken, strict=True))) for script, taken in words.items() if taken}
+        for script, scenario in scenarios.items():
+            if script not in by_script and scenario.id in by_scenario:  # as long, to a prompt that is not
+                by_script[script] = tuple(replace(used, prompt=0.0) for used in by_scenario[scenario.id])
+        return UsualReplies(by_script, by_scenario, subjects=number)
 
 
 def mean_use(used: Sequence[Used]) -> Used:
