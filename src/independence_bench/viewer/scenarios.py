@@ -108,7 +108,10 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
         presses=bool(branches) or presses(meant),
         histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
         groups={group: len(of) for group, of in groups.items()},
-        answers=tuple(_with_texts(catalog, meant, shown)),
+        # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of tables
+        answers=tuple(
+            _with_texts(catalog, meant, shown, catalog.kept(("texts", meant.id), dict) if part is None else {})
+        ),
     )
 
 
@@ -150,13 +153,19 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
     return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
 
 
-def _with_texts(catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply]) -> Iterator[SubjectReply]:
-    keys = {one.transcript: at(catalog.transcripts, one.transcript)[1].row.id for one in shown}
+def _with_texts(
+    catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
+) -> Iterator[SubjectReply]:
+    """*shown* with their texts. *texts*: those that are known, by the transcript's id, a character more than is shown."""
+    new = [one.transcript for one in shown if one.transcript not in texts]
+    keys = {id_: at(catalog.transcripts, id_)[1].row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
+    for id_, key in keys.items():
+        said = (line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING))
+        texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for one in shown:
-        lines = at(talks, keys[one.transcript])[0].lines
-        text = "\n\n".join(line.text for line in lines if line.name in (meant.judged or CHOOSING))
+        text = texts[one.transcript]
         yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
