@@ -95,6 +95,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
             if wanted in (None, group):
                 begin = GROUP * min(number, max(len(of) - 1, 0) // GROUP)
                 shown += of[begin : begin + GROUP]
+    # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of tables
+    texts: dict[str, str] = catalog.kept(("texts", meant.id), dict) if part is None else {}
     scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
@@ -108,10 +110,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
         presses=bool(branches) or presses(meant),
         histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
         groups={group: len(of) for group, of in groups.items()},
-        # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of tables
-        answers=tuple(
-            _with_texts(catalog, meant, shown, catalog.kept(("texts", meant.id), dict) if part is None else {})
-        ),
+        answers=tuple(_with_texts(catalog, meant, shown, texts)),
     )
 
 
@@ -156,7 +155,7 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
 def _with_texts(
     catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
-    """*shown* with their texts. *texts*: those that are known, by the transcript's id, a character more than is shown."""
+    """*shown* with their texts. *texts*: what is known of them, a character more, by the transcript's id."""
     new = [one.transcript for one in shown if one.transcript not in texts]
     keys = {id_: at(catalog.transcripts, id_)[1].row.id for id_ in new}
     with catalog.store.reading() as connection:
