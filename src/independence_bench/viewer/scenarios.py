@@ -95,6 +95,8 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
             if wanted in (None, group):
                 begin = GROUP * min(number, max(len(of) - 1, 0) // GROUP)
                 shown += of[begin : begin + GROUP]
+    # who asks for all answers by one ranking asks for them by another, too: a site, or downloads of tables
+    texts: dict[str, str] = catalog.kept(("texts", meant.id), dict) if part is None else {}
     scales = tuple(fragments.scale(board.protocol, mark) for mark in meant.marks)
     return ScenarioAnswer(
         version=catalog.version,
@@ -108,7 +110,7 @@ def scenario_answer(catalog: Catalog, entry: BoardEntry, scenario: str, part: Pa
         presses=bool(branches) or presses(meant),
         histograms=histograms([] if branches else scales, [(one.score, one.marks) for one in every]),
         groups={group: len(of) for group, of in groups.items()},
-        answers=tuple(_with_texts(catalog, meant, shown)),
+        answers=tuple(_with_texts(catalog, meant, shown, texts)),
     )
 
 
@@ -150,13 +152,19 @@ def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Sce
     return sorted(found, key=lambda a: (a.score is None, -(a.score or 0.0), a.label, a.run, str(a.configuration)))
 
 
-def _with_texts(catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply]) -> Iterator[SubjectReply]:
-    keys = {one.transcript: at(catalog.transcripts, one.transcript)[1].row.id for one in shown}
+def _with_texts(
+    catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
+) -> Iterator[SubjectReply]:
+    """*shown* with their texts. *texts*: what is known of them, a character more, by the transcript's id."""
+    new = [one.transcript for one in shown if one.transcript not in texts]
+    keys = {id_: at(catalog.transcripts, id_)[1].row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
+    for id_, key in keys.items():
+        said = (line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING))
+        texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
     for one in shown:
-        lines = at(talks, keys[one.transcript])[0].lines
-        text = "\n\n".join(line.text for line in lines if line.name in (meant.judged or CHOOSING))
+        text = texts[one.transcript]
         yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from statistics import quantiles
 from typing import Annotated
+
+import numpy as np
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.chosen_names import NamesRead, names_of, with_changes
@@ -236,6 +237,7 @@ def _names(catalog: Catalog, entry: BoardEntry, board: Board, row: Row) -> tuple
     )
 
 
+QUARTERS = (0.25, 0.5, 0.75)
 SAME = 1e-9  # points: no more than what rounding leaves
 
 
@@ -265,14 +267,10 @@ def _profile(board: Board, row: Row, place: int, dimension: str) -> FieldProfile
         dimension,
         place,
         tuple(there),
-        _quartiles(there),
+        tuple(float(one) for one in np.quantile(there, QUARTERS)) if there else (),
         0 if mine is None else sum(one < mine - SAME for one in there),
         0 if mine is None else sum(one > mine + SAME for one in there),
     )
-
-
-def _quartiles(values: Sequence[float]) -> tuple[float, ...]:
-    return tuple(quantiles(values, method="inclusive") if len(values) > 1 else [*values] * 3)
 
 
 # ---------------------------------------------------------------- how it held as a character

@@ -120,11 +120,11 @@ def variance_components(shares: Floats, points: Sequence[float], strata: Sequenc
     if np.any(np.all(np.any(np.isnan(shares), axis=3), axis=2)):
         raise ValueError("a subject has no mark in one of the scenarios: an index is made of all of them")
     weights = np.array(points, dtype=np.float64)
-    members = [np.flatnonzero(np.array(strata) == stratum) for stratum in range(max(strata) + 1)]
+    members = [_stratum(weights, np.flatnonzero(np.array(strata) == stratum)) for stratum in range(max(strata) + 1)]
     cells = _cells(shares)
     left_out = [
-        _components(_Cells(*(np.delete(of, subject, axis=0) for of in cells)), weights, members)
-        for subject in range(len(shares))
+        _components(_Cells(*(of[others] for of in cells)), weights, members)
+        for others in ~np.eye(len(shares), dtype=np.bool_)
     ]
     return replace(_components(cells, weights, members), left_out=tuple(left_out))
 
@@ -146,14 +146,31 @@ def _cells(shares: Floats) -> _Cells:
     return _Cells(runs, mean, products / np.where(runs > 1, runs - 1, np.nan)[..., None, None])
 
 
-def _components(cells: _Cells, points: Floats, members: Sequence[Numbers]) -> Components:
-    """*members*: the scenarios of each stratum."""
+class _Stratum(NamedTuple):
+    """What is the same of a stratum whoever the subjects are."""
+
+    own: Numbers  # its scenarios
+    pairs: tuple[Numbers, ...]  # where the table of every two of them stands in that of all scenarios
+    squares: Floats  # of their points
+    weights: Floats  # products of the points of two different ones, and 0 on the diagonal
+    weight: float  # sum of these
+    all_points: float  # square of their sum
+
+
+def _stratum(points: Floats, own: Numbers) -> _Stratum:
+    weights = np.outer(points[own], points[own])
+    np.fill_diagonal(weights, 0.0)
+    whole = float(points[own].sum()) ** 2
+    return _Stratum(own, np.ix_(own, own), points[own] ** 2, weights, float(weights.sum()), whole)
+
+
+def _components(cells: _Cells, points: Floats, members: Sequence[_Stratum]) -> Components:
     names = SEVERAL_JUDGES if cells.mean.shape[2] > 1 else ONE_JUDGE
     if len(cells.runs) < 2:
         nothing = {name: None for name in names if name in OF_SCENARIOS}
         return Components(dict.fromkeys(names), tuple(nothing for _ in members))
     tables = _tables(cells)
-    within = [_within(tables, points, own, names) for own in members]
+    within = [_within(tables, of, names) for of in members]
     estimates = {
         name: sum(of[name] for of in within) if name in OF_SCENARIOS else _between(tables[name], points, members)
         for name in names
@@ -222,40 +239,36 @@ def _over_runs(of_cell: Floats, runs: Floats) -> tuple[Floats, Floats]:
     return np.diag(usual), np.diag(of_mean)
 
 
-def _between(table: Floats, points: Floats, members: Sequence[Numbers]) -> float:
+def _between(table: Floats, points: Floats, members: Sequence[_Stratum]) -> float:
     """A component without scenarios in it: what it is across strata, and in each as its scenarios share it."""
     weighted = np.outer(points, points) * table
     np.fill_diagonal(weighted, 0.0)
     total = float(weighted.sum())
-    for own in members:
-        shared = float(points[own].sum()) ** 2 * _common(table, points, own)
-        total += shared - float(weighted[np.ix_(own, own)].sum())
+    for of in members:
+        total += of.all_points * _common(table, of) - float(weighted[of.pairs].sum())
     return total
 
 
-def _common(table: Floats, points: Floats, own: Numbers) -> float:
+def _common(table: Floats, of: _Stratum) -> float:
     """The mean of *table* over two different scenarios of a stratum, weighted with their points; nan for one alone."""
-    weights = np.outer(points[own], points[own])
-    np.fill_diagonal(weights, 0.0)
-    pairs = float(weights.sum())
-    if not pairs:
+    if not of.weight:
         return nan
-    return float(np.sum(weights * np.where(weights > 0, table[np.ix_(own, own)], 0.0))) / pairs
+    return float(np.sum(of.weights * np.where(of.weights > 0, table[of.pairs], 0.0))) / of.weight
 
 
-def _within(tables: Mapping[str, Floats], points: Floats, own: Numbers, names: Sequence[str]) -> dict[str, float]:
+def _within(tables: Mapping[str, Floats], of: _Stratum, names: Sequence[str]) -> dict[str, float]:
     """The components with scenarios in them, of one stratum; nan: unknown."""
-    squares = points[own] ** 2
+    own, squares = of.own, of.squares
     components: dict[str, float] = {}
     for whole, part in (("p", "pi"), ("h", "ih"), ("ph", "pih")):
         if part in names:
-            left = np.diag(tables[whole])[own] - _common(tables[whole], points, own)
+            left = np.diag(tables[whole])[own] - _common(tables[whole], of)
             components[part] = float(squares @ left)
     for name in ("r:pi", "residual"):
         if name in names:
             components[name] = float(squares @ np.diag(tables[name])[own])
     # the variance of the scenarios' means: half the squared difference of any two
-    products, scenarios = tables["i"][np.ix_(own, own)], len(own)
+    products, scenarios = tables["i"][of.pairs], len(own)
     trace = float(np.trace(products))
     others = (float(products.sum()) - trace) / (scenarios * (scenarios - 1)) if scenarios > 1 else nan
     components["i"] = float(squares.sum()) * (trace / scenarios - others)
