@@ -22,11 +22,11 @@ from published import ALSO_TOLD, JUDGE, SYSTEM, Published, encoded, messages, pa
 from simulated import aib, simulating
 from sqlalchemy import select
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board, Row, rule_differences
 from independence_bench.analysis.chosen_names import names_of, with_changes
 from independence_bench.analysis.compare_subjects import compare_pairs
 from independence_bench.analysis.item_analysis import ScenarioVerdict, measure_board
-from independence_bench.analysis.leaderboard import boards, rule_differences
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.statistics.values import Interval
 from independence_bench.dataset.archive import LARGEST_FILE
 from independence_bench.dataset.import_published import PublishedImport, import_published

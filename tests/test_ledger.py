@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from independence_bench.calls.budget import most_tokens
-from independence_bench.calls.call import Call, CallLedger, CallState, Tally
+from independence_bench.calls.call import Call, CallState, Tally
+from independence_bench.calls.executor import CallLedger
 from independence_bench.models.messages import ChatRequest, Message, Rejected, ToolCall
 from independence_bench.models.spec import ChatModel
 from independence_bench.store import attempts as stored_attempts

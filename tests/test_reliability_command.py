@@ -16,7 +16,8 @@ from scripted import JUDGE, Answer, Asked, Bench, says, verdict
 from terminals import displayed
 from test_cli import User, only_line, user
 
-from independence_bench.analysis.leaderboard import boards, jury_of, panel
+from independence_bench.analysis.board import jury_of, panel
+from independence_bench.analysis.leaderboard import boards
 from independence_bench.analysis.reliability import (
     Reliability,
     ReliabilityRow,

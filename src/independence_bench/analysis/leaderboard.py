@@ -1,30 +1,39 @@
-"""The leaderboard: every ranking of a protocol with how sure it is, and with what its judge is fit for.
+"""The leaderboard: every ranking of a protocol, from what is stored, with how sure it is and what its judge is fit for.
 
-Everything that is shown is decided here and in `board`, which has the scores. Formats nothing but the reasons why a
-row has another index by other rules.
+Which conversations count is decided in `results`; here they are scored, ranked and measured. Numbers of two
+configurations or of two judges never stand in one ranking. Everything that is shown is decided here; formats nothing.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.board import Board, BoardRecords, Row, read_records, scored_boards
+from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
-from independence_bench.analysis.results import Key, Results
+from independence_bench.analysis.health import health_of, left_out, missing_lines, run_times, states_of
+from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
-from independence_bench.judging.judge import find_jury
-from independence_bench.models.spec import PYTHON
+from independence_bench.judging.judge import find_jury, jury_judgements, jury_label
+from independence_bench.models.local import is_table_judge
+from independence_bench.models.messages import UNUSABLE, Kind
+from independence_bench.models.spec import PYTHON, vendor_of
 from independence_bench.protocol.definition import Protocol
-from independence_bench.protocol.scoring import OWN, Rules, RunMarks
+from independence_bench.protocol.scoring import OWN, Rules, RunMarks, mean_marks, with_lowest
+from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
-from independence_bench.store.registry import PublishedRow
+from independence_bench.store.registry import Decision, PublishedRow, unique_labels
 from independence_bench.store.results import Judgement, Told, nobody
+
+FAILED = UNUSABLE | {Kind.REFUSED_PROMPT, Kind.BAD_REQUEST}  # outcomes of an attempt that are no answer
+MOST_UNANSWERED = 0.2  # of a subject's conversations; beyond that it is excluded
 
 
 def boards(
@@ -137,63 +146,204 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
     return replace(board, ranked=ranked, incomplete=incomplete)
 
 
-AS_SHOWN = 1  # decimals of an index
+# ---------------------------------------------------------------- scores and ranks
+
+
+def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
+    """What the store has of *protocol*; *told*: how many transcripts or judgements were read since it was told last."""
+    every = results_of(connection, protocol, told=told)
+    judgements = judgements_of(connection, every, told)
+    return BoardRecords(
+        subjects=registry.stored_subjects(connection),
+        labels=registry.stored_judges(connection),
+        every=every,
+        judgements=judgements,
+        failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
+        # of a single judge nobody asks
+        since=registry.judging_since(connection) if len({one.judge_hash for one in judgements}) > 1 else {},
+        decided=registry.decided(connection),
+        people=registry.people_judging(connection),
+        vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
+        elsewhere=asked_elsewhere(connection, protocol, every, judgements),
+        published=registry.published_rows(connection),
+    )
+
+
+class ScoredBoard(NamedTuple):
+    """A board before it is known how sure its scores are, and what they were made of."""
+
+    board: Board
+    results: Results
+    given: tuple[Mapping[Key, Judgement], ...]  # by its judge, or by each judge of its jury
+
+
+def scored_boards(
+    records: BoardRecords, protocol: Protocol, judge: str | None = None, jury: Sequence[str] = (), rules: Rules = OWN
+) -> Iterator[ScoredBoard]:
+    """Every ranking of *protocol* that the records hold; its order, *judge*, *jury* and *rules* as in `boards`.
+
+    Raises WrongUse for a jury that is none.
+    """
+    units = protocol.units
+    judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
+    for results in records.every:
+        marked = [own for own in judges if not results.keys.isdisjoint(own.given)]
+        if not jury:
+            marked = [
+                own for own in marked if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)
+            ]
+        ranked_by = []
+        for own in marked or [_Judge(None, each=({},))]:
+            rows = [
+                _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
+                for hash_, name in unique_labels({one: records.subjects[one] for one in results.runs}).items()
+            ]
+            ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
+        ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))
+        ordered = () if jury else tuple(own.label for own, *_ in ranked_by if own.label is not None)
+        for own, ranked, incomplete in ranked_by if results.transcripts else ():
+            if judge is None or (own.label is not None and judge in own.label):
+                vendors = {records.vendors.get(judge) for judge in own.hashes}
+                board = Board(
+                    units, results.configurations, own.label, own.by_table, ranked, incomplete, rules.name,
+                    judge_hashes=own.hashes, jurors=own.jurors, judges=ordered,
+                    vendor=vendors.pop() if len(vendors) == 1 else None,
+                )  # fmt: skip
+                yield ScoredBoard(board, results, own.each)
 
 
 @dataclass(frozen=True, slots=True)
-class RuleDifference:
-    """One subject whose index, as it is shown, differs. None: not ranked by those rules."""
+class _Judge:
+    """A judge or a jury whose boards are made."""
 
-    label: str
-    index: float | None  # by the rules that were asked for
-    own_index: float | None
-    why: tuple[str, ...]
+    label: str | None
+    hashes: tuple[str, ...] = ()
+    given: Mapping[Key, Judgement] = field(default_factory=dict)  # of a jury the mean of its judges
+    each: tuple[Mapping[Key, Judgement], ...] = ()  # of those hashes
+    jurors: tuple[str, ...] = ()  # of a jury: the labels of its judges
+    apart: bool = False  # a jury's scores are averaged, not its marks
+    by_table: bool = False
+    is_person: bool = False
+    since: float = 0.0  # when it judged first, in seconds since 1970
+
+    @property
+    def marking(self) -> tuple[Mapping[Key, Judgement], ...]:
+        """What scores are made of, and then averaged."""
+        return self.each if self.apart else (self.given,)
+
+    def order(self, ranked: int) -> tuple[bool, bool, bool, int, float, str]:
+        """What boards are sorted by, the main judge's first; *ranked*: how many subjects it ranks."""
+        return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-def rule_differences(own: Sequence[Board], other: Sequence[Board]) -> list[RuleDifference]:
-    """Every row of the *other* boards whose index is another one by our own rules, or that we do not rank.
+def _by_judge(records: BoardRecords) -> dict[str, dict[Key, Judgement]]:
+    """Hash of a judge -> its judgements; judges that only sat the exam are not among them."""
+    given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
+    for judgement in records.judgements:
+        given[judgement.judge_hash][judgement.about] = judgement
+    return given
 
-    In the order of the other boards; rows that neither ranks are no difference. Boards are paired by configuration
-    and judge. [] where nothing differs.
+
+def _judges(records: BoardRecords) -> list[_Judge]:
+    """Each judge by itself."""
+    return [
+        _Judge(
+            label := records.labels[judge],
+            hashes=(judge,),
+            given=given,
+            each=(given,),
+            by_table=is_table_judge(label),
+            is_person=judge in records.people,
+            since=records.since.get(judge, 0.0),
+        )
+        for judge, given in _by_judge(records).items()
+    ]
+
+
+def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
+    """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
+    by_judge, labels = _by_judge(records), records.labels
+    # an exam leaves judges that judged nothing here: they must not make a name mean several
+    chosen = tuple(find_jury({judge: labels[judge] for judge in by_judge} or labels, named))
+    jurors, each = tuple(labels[judge] for judge in chosen), tuple(by_judge.get(judge, {}) for judge in chosen)
+    by_table = any(is_table_judge(label) for label in jurors)
+    return _Judge(jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table)
+
+
+def _in_order(rows: Sequence[Row], with_ranks: bool) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """(those with an index, the best first, equal indices sharing a rank; the incomplete)."""
+    ordered = sorted(rows, key=lambda row: (-(row.score.index or 0.0), row.label))
+    indices = [row.score.index for row in ordered if row.score.index is not None]
+    ranks = {index: rank for rank, index in reversed(list(enumerate(indices, start=1))) if with_ranks}
+    ranked = tuple(replace(row, rank=ranks.get(row.score.index)) for row in ordered if row.score.index is not None)
+    return ranked, tuple(row for row in ordered if row.score.index is None)
+
+
+def _excluded(row: Row, decision: Decision | None, rules: Rules) -> Row:
+    """The row, without an index where it is excluded; the rest of its numbers stays. A person overrides the rule.
+
+    The rule: of who gave no valid reply in too many conversations, what is left would be a choice of its best.
     """
-    ours = {(board.configurations, board.judge, row.subject.hash): row for board in own for row in board.rows}
-    differences = []
-    for board in other:
-        for row in board.rows:
-            mine = ours[board.configurations, board.judge, row.subject.hash]
-            shown = [None if of.score.index is None else round(of.score.index, AS_SHOWN) for of in (mine, row)]
-            if shown[0] != shown[1]:
-                why = tuple(_reasons(mine, row, board.rules))
-                differences.append(RuleDifference(row.label, row.score.index, mine.score.index, why))
-    return differences
+    why, health = None, row.health
+    ended = health.complete + health.invalid
+    if decision is not None and decision.verdict == "exclude":
+        why = f"excluded by a person: {decision.reason}"
+    elif rules.name == OWN.name and health.invalid > MOST_UNANSWERED * ended:
+        share = f"{health.invalid} of {ended} conversations have no valid reply"
+        why = f"excluded: {share}, over {MOST_UNANSWERED:.0%}"
+        if decision is not None:
+            return replace(row, missing=(f"would be {why}; kept by a person: {decision.reason}", *row.missing))
+    if why is None:
+        return row
+    score = replace(row.score, index=None, deviation=None)
+    return replace(
+        row, index_if_folded=None, score=score, by_configuration={}, missing=(why, *row.missing), excluded=why
+    )
 
 
-def _reasons(own: Row, other: Row, rules: str) -> Iterator[str]:
-    """What our rules do not rank it for, and what the others leave out; rounding where it is nothing else."""
-    if own.score.index is None:
-        yield from (f"we do not rank it: {line}" for line in own.missing)
-    left_out = [f"run {run}, {scenario}" for run, score in other.runs.items() for _, scenario in score.left_out]
-    if left_out:
-        yield f"left out by the {rules} rules, every mark being 0: {'; '.join(left_out)}"
-    if own.score.index is not None and not left_out:
-        yield "rounding: the index of rounded means, not the mean of the runs' indices"
-
-
-# ---------------------------------------------------------------- boards of several judges
-
-
-def panel(boards: Sequence[Board]) -> list[Board]:
-    """Those of *boards*, of one configuration, whose judges are taken together.
-
-    The embedded judge only where there is no other. A judge that ranks fewer than half of the subjects that any judge
-    ranks is left out, because only subjects that all judges rank are compared. *boards* must not be empty.
-    """
-    judged = [board for board in boards if board.judge is not None and not board.by_table] or list(boards)
-    every = {row.subject.hash for board in judged for row in board.ranked}
-    return [board for board in judged if 2 * len(board.ranked) >= len(every)] if every else judged[:1]
-
-
-def jury_of(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
-    """The boards of the judges that *names* fit, one each. Raises WrongUse for fewer than two, or an unknown one."""
-    chosen = find_jury({board.judge: board.judge for board in boards if board.judge is not None}, names)
-    return [board for board in boards if board.judge in chosen]
+def _row(
+    records: BoardRecords, results: Results, units: Protocol, subject: str, label: str, judge: _Judge, rules: Rules
+) -> Row:
+    """Of *subject* (its hash), which still has an index if it is excluded; *units*: what is scored as scenarios."""
+    protocol, group = results.protocol, results.configurations
+    mine = results.by_subject[subject]
+    records.told(len(mine))
+    transcripts = list({conversation.row.id: conversation.row for conversation in mine}.values())
+    marks = mean_marks([results.unit_marks(mine, given, rules.partial) for given in judge.marking])
+    states = states_of(results, mine, judge.given, rules.partial)
+    judged = {run: marks.get(run, {}) for run in sorted(states)}
+    runs, whole = rules.score(units, group, judged)
+    dropped: tuple[int, ...] = ()
+    kept = {run: judged[run] for run, score in runs.items() if score.index is not None}
+    if rules.whole_runs and whole.index is None and kept:
+        dropped = tuple(run for run in runs if run not in kept)
+        marks = judged = kept
+        runs, whole = rules.score(units, group, judged)
+    # by other rules a mark at its lowest may not count at all
+    lost = rules.name == OWN.name and {
+        (played.row.run, (played.configuration, played.scenario.stem or played.scenario.id))
+        for played in mine
+        if played.row.id in records.failed
+    }
+    # a run without marks in one configuration of a pool counts as missing there
+    pool = group if len(group) > 1 else ()
+    return Row(
+        rank=None,
+        subject=records.subjects[subject],
+        label=label,
+        score=whole,
+        runs=runs,
+        health=health_of(
+            len(states) * len(group) * len(protocol.scenarios),
+            transcripts,
+            states,
+            sum(records.failed.get(row.id, 0) for row in transcripts),
+        ),
+        missing=missing_lines(protocol, states, runs, whole.coverage),
+        left_out=left_out(results, mine, judge.marking),
+        by_configuration={of_pool: rules.score(units, (of_pool,), judged)[1] for of_pool in pool},
+        marks=marks,
+        made=run_times((row.run, row.finished_at) for row in transcripts),
+        dropped_runs=dropped,
+        index_if_folded=rules.score(units, group, with_lowest(units, judged, lost))[1].index if lost else None,
+    )

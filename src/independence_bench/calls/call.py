@@ -1,26 +1,16 @@
-"""One call of an endpoint as a value, what its attempts came to, and the ledger of calls.
-
-The ledger's writes are batched: each operation takes everything that waits for it at once (`store.group_commit`), so
-that many calls are looked up, claimed and ended in one commit, on a connection in whose transaction no other process
-writes. Sends nothing; knows no endpoint.
-"""
+"""One call of an endpoint as a value, and what its attempts came to. Sends and stores nothing; knows no endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
-
-from sqlalchemy import Connection
+from typing import Generic, TypeVar
 
 from independence_bench.calls.limits import AttemptCounts, GaveUp
 from independence_bench.models.messages import ChatRequest, Completion, Rejected
 from independence_bench.models.response import read_completion
-from independence_bench.store import attempts as stored_attempts
-from independence_bench.store.attempts import CUT_OFF, CallInfo, CallKind, EarlierAttempts
-from independence_bench.store.owners import LeaseWatch
+from independence_bench.store.attempts import CallInfo, CallKind, EarlierAttempts
 from independence_bench.store.results import AnswerTable
-from independence_bench.store.workers import reserve, settle, spend
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -122,106 +112,3 @@ class NextStep(Generic[A]):
     end: GaveUp | None = None
     wait: float = 0.0
     charge: float = 0.0  # dollars that the budget counts for the attempt
-
-
-EndedAttempt = tuple[CallState[Any], int, stored_attempts.Ended, NextStep[Any]]
-"""A call, its attempt, how that ended, and what it leads to."""
-
-
-def _by_table(items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]) -> list[tuple[AnswerTable[Any], list[T]]]:
-    groups: dict[AnswerTable[Any], list[T]] = {}
-    for item in items:
-        groups.setdefault(table_of(item), []).append(item)
-    return list(groups.items())
-
-
-@dataclass(slots=True)
-class CallLedger:
-    """The ledger of one process, which is *owner*."""
-
-    owner: str
-    now: Callable[[], float]  # seconds since 1970
-    watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
-    job: str | None = None  # that this process is a worker of
-    fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
-
-    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
-        stored: dict[str, Any] = {}
-        for table, group in _by_table(states, lambda state: state.call.table):
-            stored |= table.find(connection, [state.key for state in group])
-        results: list[Any] = []
-        for state in states:
-            answer = stored.get(state.key)
-            final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
-            results.append(answer if final else None)
-        left = [state for state, result in zip(states, results, strict=True) if result is None]
-        keys = [state.key for state in left]
-        before = stored_attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
-        for state in left:
-            state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
-        return results
-
-    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
-        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
-
-        None for what another process has claimed.
-        """
-        now = self.now()
-        held = stored_attempts.holders(connection, {state.key for state in states})
-        # a process that slept beyond its lease may have lost its claims to another: without this both would send
-        kept = stored_attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
-        ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
-        # two tasks can need the same call: one asks it, the other waits
-        asking: dict[str, CallState[Any]] = {}
-        for state in states:
-            if id(state) not in ours:
-                asking.setdefault(state.key, state)
-        infos = [state.call.info for state in asking.values()]
-        got = stored_attempts.claim(connection, infos, held, self.owner, now, self.watch)
-        # a call without a holder was never asked. Looked up after it was claimed, because until then another process
-        # could still answer it: then it would be bought twice
-        known = [state for state in states if id(state) not in ours and state.key in held]
-        answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
-        for state in known:
-            if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
-                state.call.table.keep(connection, [(state.key, *state.spare, now)])
-                self.fresh.add(state.key)
-                answers[id(state)] = state.spare[1]
-        answered = {state.key for state in known if answers[id(state)] is not None}
-        stored_attempts.release(connection, got & answered, self.owner)
-        got -= answered
-        begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
-        numbers = stored_attempts.begin_attempts(
-            connection, [(state.key, state.limit) for state in begun], self.owner, now
-        )
-        if self.job is not None:
-            reserve(connection, self.owner, {number: c.most for number, c in zip(numbers, begun, strict=True)})
-        attempts = dict(zip(map(id, begun), numbers, strict=True))
-        return [attempts.get(id(state), answers.get(id(state))) for state in states]
-
-    def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
-        """Write down how attempts ended, with the answers that they gave, and give those claims back."""
-        now = self.now()
-        stored_attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
-        if self.job is not None:
-            spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
-            settle(connection, [attempt for _, attempt, *_ in finished])
-        kept = [
-            (state.call.table, (state.key, *step.answer, now))
-            for state, _, _, step in finished
-            if step.answer is not None and step.outcome != CUT_OFF
-        ]
-        for table, group in _by_table(kept, lambda row: row[0]):
-            table.keep(connection, [row for _, row in group])
-        # a call that is to be repeated keeps its claim: given back between two attempts, another process would take it
-        if keys := [key for _, (key, *_) in kept]:
-            stored_attempts.release(connection, keys, self.owner)
-            self.fresh.update(keys)  # here, before another task's write can find the claims free
-        return [None] * len(finished)
-
-    def withdraw(self, connection: Connection, attempt: int) -> None:
-        """Take an attempt back that was never sent."""
-        stored_attempts.withdraw(connection, attempt)
-        if self.job is not None:
-            settle(connection, [attempt])

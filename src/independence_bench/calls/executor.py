@@ -6,22 +6,24 @@
     write down what came of it, with the answer  (one durable commit, before anything uses it)
 
 so a reply that arrived is never lost, one that is stored is never paid for again, and a kill costs at most the
-calls in flight. What an answer is, and where it is stored, the `Call` says.
+calls in flight. What an answer is, and where it is stored, the `Call` says. What the ledger writes is batched: each of
+its operations takes everything that waits for it at once (`store.group_commit`), so that many calls are looked up,
+claimed and ended in one commit.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
 from independence_bench.calls.budget import Budget, Prices, Reservation
-from independence_bench.calls.call import Accepted, Call, CallLedger, CallState, NextStep, Tally
+from independence_bench.calls.call import Accepted, Call, CallState, NextStep, Tally
 from independence_bench.calls.limits import (
     FIRST_REFUSED,
     CallSlots,
@@ -37,11 +39,14 @@ from independence_bench.hashing import drawing_seed
 from independence_bench.models.client import Client
 from independence_bench.models.messages import Completion, Fault, Kind
 from independence_bench.store import attempts
-from independence_bench.store.attempts import ANSWERED, CUT_OFF
+from independence_bench.store.attempts import ANSWERED, CUT_OFF, EarlierAttempts
 from independence_bench.store.group_commit import Commits
-from independence_bench.store.workers import close
+from independence_bench.store.owners import LeaseWatch
+from independence_bench.store.results import AnswerTable
+from independence_bench.store.workers import close, reserve, settle, spend
 
 A = TypeVar("A")
+T = TypeVar("T")
 
 _FREELY = contextlib.nullcontext()
 SAID_OF_ALL = (Kind.UNAUTHORIZED, Kind.NO_CREDITS)  # faults that every worker of a job would meet
@@ -50,6 +55,113 @@ POLL = 0.5  # seconds between two looks at a call that another process has claim
 
 class Stopped(BenchError):
     """The command was asked to stop: nothing new is sent."""
+
+
+# ---------------------------------------------------------------- what stands in the store of each call
+
+
+EndedAttempt = tuple[CallState[Any], int, attempts.Ended, NextStep[Any]]
+"""A call, its attempt, how that ended, and what it leads to."""
+
+
+def _by_table(items: Iterable[T], table_of: Callable[[T], AnswerTable[Any]]) -> list[tuple[AnswerTable[Any], list[T]]]:
+    groups: dict[AnswerTable[Any], list[T]] = {}
+    for item in items:
+        groups.setdefault(table_of(item), []).append(item)
+    return list(groups.items())
+
+
+@dataclass(slots=True)
+class CallLedger:
+    """The ledger of one process, which is *owner*."""
+
+    owner: str
+    now: Callable[[], float]  # seconds since 1970
+    watch: LeaseWatch | None = None  # of who works on the store with another clock, where there can be such
+    job: str | None = None  # that this process is a worker of
+    fresh: set[str] = field(default_factory=set)  # calls answered by this command: final, whatever came of them
+
+    def look_up(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """The stored answers that are final; None for the others, whose earlier attempts are taken into account."""
+        stored: dict[str, Any] = {}
+        for table, group in _by_table(states, lambda state: state.call.table):
+            stored |= table.find(connection, [state.key for state in group])
+        results: list[Any] = []
+        for state in states:
+            answer = stored.get(state.key)
+            final = answer is not None and (state.call.final(answer) or state.key in self.fresh)
+            results.append(answer if final else None)
+        left = [state for state, result in zip(states, results, strict=True) if result is None]
+        keys = [state.key for state in left]
+        before = attempts.earlier_attempts(connection, keys, set(keys) - stored.keys()) if left else {}
+        for state in left:
+            state.recall(before.get(state.key, EarlierAttempts()), state.key in stored)
+        return results
+
+    def start(self, connection: Connection, states: Sequence[CallState[Any]]) -> list[Any]:
+        """Claim what is not ours yet and write attempts down: their ids (int), or an answer that is stored by now.
+
+        None for what another process has claimed.
+        """
+        now = self.now()
+        held = attempts.holders(connection, {state.key for state in states})
+        # a process that slept beyond its lease may have lost its claims to another: without this both would send
+        kept = attempts.holders(connection, {state.key for state in states if state.ours}, lock=True)
+        ours = {id(c) for c in states if c.ours and c.key in kept and kept[c.key].owner == self.owner}
+        # two tasks can need the same call: one asks it, the other waits
+        asking: dict[str, CallState[Any]] = {}
+        for state in states:
+            if id(state) not in ours:
+                asking.setdefault(state.key, state)
+        infos = [state.call.info for state in asking.values()]
+        got = attempts.claim(connection, infos, held, self.owner, now, self.watch)
+        # a call without a holder was never asked. Looked up after it was claimed, because until then another process
+        # could still answer it: then it would be bought twice
+        known = [state for state in states if id(state) not in ours and state.key in held]
+        answers = dict(zip(map(id, known), self.look_up(connection, known), strict=True))
+        for state in known:
+            if state.arrived and state.spare is not None and asking[state.key] is state and state.key in got:
+                state.call.table.keep(connection, [(state.key, *state.spare, now)])
+                self.fresh.add(state.key)
+                answers[id(state)] = state.spare[1]
+        answered = {state.key for state in known if answers[id(state)] is not None}
+        attempts.release(connection, got & answered, self.owner)
+        got -= answered
+        begun = [c for c in states if id(c) in ours or (c.key in got and asking.get(c.key) is c)]
+        numbers = attempts.begin_attempts(connection, [(state.key, state.limit) for state in begun], self.owner, now)
+        if self.job is not None:
+            reserve(connection, self.owner, {number: c.most for number, c in zip(numbers, begun, strict=True)})
+        by_state = dict(zip(map(id, begun), numbers, strict=True))
+        return [by_state.get(id(state), answers.get(id(state))) for state in states]
+
+    def finish(self, connection: Connection, finished: Sequence[EndedAttempt]) -> list[None]:
+        """Write down how attempts ended, with the answers that they gave, and give those claims back."""
+        now = self.now()
+        attempts.end_attempts(connection, [(attempt, ended) for _, attempt, ended, _ in finished], now)
+        if self.job is not None:
+            spend(connection, self.owner, sum((step.charge for *_, step in finished), 0.0))
+            settle(connection, [attempt for _, attempt, *_ in finished])
+        kept = [
+            (state.call.table, (state.key, *step.answer, now))
+            for state, _, _, step in finished
+            if step.answer is not None and step.outcome != CUT_OFF
+        ]
+        for table, group in _by_table(kept, lambda row: row[0]):
+            table.keep(connection, [row for _, row in group])
+        # a call that is to be repeated keeps its claim: given back between two attempts, another process would take it
+        if keys := [key for _, (key, *_) in kept]:
+            attempts.release(connection, keys, self.owner)
+            self.fresh.update(keys)  # here, before another task's write can find the claims free
+        return [None] * len(finished)
+
+    def withdraw(self, connection: Connection, attempt: int) -> None:
+        """Take an attempt back that was never sent."""
+        attempts.withdraw(connection, attempt)
+        if self.job is not None:
+            settle(connection, [attempt])
+
+
+# ---------------------------------------------------------------- carrying calls out
 
 
 @dataclass(slots=True)

@@ -24,8 +24,7 @@ from pathlib import Path
 from sqlalchemy import Connection, or_, select
 
 from independence_bench.calls.budget import Budget
-from independence_bench.calls.call import CallLedger, EndedAttempt
-from independence_bench.calls.executor import Executor
+from independence_bench.calls.executor import CallLedger, EndedAttempt, Executor
 from independence_bench.calls.limits import Clocks, RateLimiter
 from independence_bench.errors import StoreError
 from independence_bench.escape import KNOWN, SENT

@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from independence_bench.analysis.admission import admission
-from independence_bench.analysis.board import read_records, scored_boards
 from independence_bench.analysis.chosen_names import NamesRead, names_of, naming_scenarios, unread, with_changes
 from independence_bench.analysis.exam.answers import exam_papers
 from independence_bench.analysis.exam.result import cheapest_jury, jury_papers
+from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.api.commands import look_up, take_turns
 from independence_bench.api.orders import forecast_line, judge_options
 from independence_bench.cli import calling

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board, Row, jury_of, panel
 from independence_bench.analysis.chosen_names import names_of
 from independence_bench.analysis.compare_settings import (
     compare_efforts,
@@ -22,7 +22,7 @@ from independence_bench.analysis.compare_subjects import SubjectComparison, comp
 from independence_bench.analysis.compare_versions import VersionComparison, compare_versions, version_change
 from independence_bench.analysis.item_analysis import measure_board
 from independence_bench.analysis.judge_agreement import validations
-from independence_bench.analysis.leaderboard import jury_of, panel, read_examined
+from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.reliability import FormComparison, compare_forms, measure_reliability
 from independence_bench.api.named import find_protocol, weighed
 from independence_bench.cli.options import (

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from independence_bench.analysis.board import Board
+from independence_bench.analysis.board import Board, rule_differences
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
     compare_configurations,
 )
 from independence_bench.analysis.costs import IndexPrice, price_indices, subject_costs
-from independence_bench.analysis.leaderboard import read_examined, rule_differences
+from independence_bench.analysis.leaderboard import read_examined
 from independence_bench.analysis.outside import Expected, compare_outside, read_outside, shipped_boards
 from independence_bench.cli.options import (
     configuration_options,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from independence_bench.analysis.board import Board, BoardRecords, Row
+from independence_bench.analysis.board import Board, BoardRecords, Row, panel
 from independence_bench.analysis.chosen_names import NamesRead, Naming, naming_of
 from independence_bench.analysis.compare_settings import (
     ConfigurationComparison,
@@ -23,7 +23,6 @@ from independence_bench.analysis.compare_settings import (
 from independence_bench.analysis.costs import IndexPrice, SubjectCost, price_indices, subject_costs
 from independence_bench.analysis.held_stems import HeldStems, character_of, held
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
-from independence_bench.analysis.leaderboard import panel
 from independence_bench.analysis.reliability import Reliability, measure_reliability
 from independence_bench.errors import WrongUse
 from independence_bench.protocol.definition import Protocol

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from independence_bench.analysis.board import Board, Row
+from independence_bench.analysis.board import Board, Row, RuleDifference
 from independence_bench.analysis.compare_settings import ConfigurationComparison
 from independence_bench.analysis.costs import IndexPrice
-from independence_bench.analysis.leaderboard import RuleDifference
 from independence_bench.analysis.outside import OutsideCorrelation
 from independence_bench.analysis.statistics.values import UNKNOWN
 from independence_bench.analysis.uncertainty import BoardUncertainty

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from independence_bench.analysis.board import MOST_UNANSWERED, Board
+from independence_bench.analysis.board import Board
 from independence_bench.analysis.health import day_and_hour, sittings_note, span_text
 from independence_bench.analysis.held_stems import character_of
+from independence_bench.analysis.leaderboard import MOST_UNANSWERED
 from independence_bench.protocol.scoring import OWN
 from independence_bench.report.board_notes import cautions, doubts
 from independence_bench.report.board_view import (

@@ -16,7 +16,8 @@ from typing import Any
 from pydantic_core import from_json
 from sqlalchemy import Connection
 
-from independence_bench.analysis.board import Board, BoardRecords, read_records, scored_boards
+from independence_bench.analysis.board import Board, BoardRecords
+from independence_bench.analysis.leaderboard import read_records, scored_boards
 from independence_bench.analysis.results import CountedConversation, Key, by_key
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
