@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -82,16 +81,11 @@ class Transcript:
 
         The system prompt and private notes are left out, so a judge cannot be told apart by them.
         """
-        return _heard(self.lines)
-
-
-@lru_cache(maxsize=1024)
-def _heard(lines: tuple[Line, ...]) -> str:
-    heard = [[line.speaker, line.text, line.name] for line in lines]
-    try:  # of texts in lists the same as `content_hash`, in a quarter of the time
-        return hashlib.sha256(to_json(heard)).hexdigest()
-    except PydanticSerializationError:  # half of a surrogate pair
-        return content_hash(heard)
+        heard = [[line.speaker, line.text, line.name] for line in self.lines]
+        try:  # of texts in lists the same as `content_hash`, in a quarter of the time
+            return hashlib.sha256(to_json(heard)).hexdigest()
+        except PydanticSerializationError:  # half of a surrogate pair
+            return content_hash(heard)
 
 
 @dataclass(frozen=True, slots=True)
