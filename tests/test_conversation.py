@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from independence_bench.hashing import content_hash
 from independence_bench.protocol.conversation import ConversationState, Line, Transcript, Words, begin
 from independence_bench.protocol.script import Ask, Prefill, Says, Script
 
@@ -172,3 +173,14 @@ def test_different_words_are_never_heard_as_the_same(one: list[str], other: list
         return Transcript("", tuple(Line("human", text) for text in said)).heard_hash
 
     assert (heard(one) == heard(other)) == (one == other)
+
+
+ANY = st.text(st.characters(exclude_categories=()))  # halves of surrogate pairs, too
+
+
+@given(ANY, ANY)
+def test_the_hash_of_what_was_heard_is_that_of_its_canonical_json(human: str, model: str) -> None:
+    """However it is written: control characters, quotes, and half of a surrogate pair, too."""
+    talk = Transcript("", (Line("human", human), Line("model", model, name="answer")))
+
+    assert talk.heard_hash == content_hash([["human", human, ""], ["model", model, "answer"]])

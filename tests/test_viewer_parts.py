@@ -81,6 +81,14 @@ def test_json_is_ascii_and_says_every_text() -> None:
     assert json.loads(body) == {"who": "human", "text": text}
 
 
+@given(st.text(st.characters(exclude_categories=()), max_size=40))
+def test_a_text_is_sent_as_json_writes_it(text: str) -> None:
+    """Dashes of our numbers, what a terminal obeys, the words NaN and Infinity: every character, escaped alike."""
+    for said in (text, f"{text}−–—’“”\x7f", f"NaN {text} Infinity"):
+        expected = json.dumps({"who": "human", "text": said}, separators=(",", ":"))
+        assert json_bytes(ScriptLine("human", said)) == expected.encode("ascii")
+
+
 def test_numbers_that_json_has_not_are_refused() -> None:
     """NaN in an answer is a bug, not a number."""
     with pytest.raises(ValueError, match="Out of range"):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from independence_bench.hashing import hash_as_is
@@ -79,12 +78,7 @@ class Transcript:
 
         The system prompt and private notes are left out, so a judge cannot be told apart by them.
         """
-        return _heard(self.lines)
-
-
-@lru_cache(maxsize=1024)
-def _heard(lines: tuple[Line, ...]) -> str:
-    return hash_as_is([[line.speaker, line.text, line.name] for line in lines])
+        return hash_as_is([[line.speaker, line.text, line.name] for line in self.lines])
 
 
 @dataclass(frozen=True, slots=True)
