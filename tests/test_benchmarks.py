@@ -141,6 +141,16 @@ def test_start() -> None:
 
 
 @pytest.mark.torture
+def test_planning() -> None:
+    """An order is foreseen and begun, and both take some time."""
+    output = printed("planning", "--protocol", "lite", "--subjects", "8")
+
+    assert "lite, 8 subjects, one of 4 workers" in output
+    for row in ("foreseen", "begun"):
+        assert len(cells(output, row)) == 3
+
+
+@pytest.mark.torture
 def test_memory() -> None:
     """Both orders play just what is left."""
     output = printed("memory", "--transcripts", "300", "--added", "20")
