@@ -50,8 +50,17 @@ export function joinTabs(): void {
   };
 }
 
-/** Keeps the token that another tab has; whether there is one, and another than before. */
-export async function askTabs(): Promise<boolean> {
+let asking: Promise<boolean> | null = null; // while others are asked
+
+/** Keeps the token that another tab has; whether there is one, and another than before. All who ask at once wait. */
+export function askTabs(): Promise<boolean> {
+  asking ??= askOthers().finally(() => {
+    asking = null;
+  });
+  return asking;
+}
+
+async function askOthers(): Promise<boolean> {
   const before = keptToken();
   const token = await new Promise<string>((resolve) => {
     heard = resolve;

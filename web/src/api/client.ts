@@ -103,8 +103,11 @@ async function fetchFile(path: string, how: RequestInit): Promise<Response> {
   let response: Response;
   try {
     await entering;
-    response = await send(path, how, keptToken());
-    if (response.status === 401 && (await askTabs())) response = await send(path, how, keptToken());
+    const token = keptToken();
+    response = await send(path, how, token);
+    // another request may have got the right one meanwhile
+    if (response.status === 401 && (keptToken() !== token || (await askTabs())))
+      response = await send(path, how, keptToken());
   } catch (error) {
     if (how.signal?.aborted) throw error;
     const next = "Is `aib view` still running? Start it again and open the address that it prints.";
