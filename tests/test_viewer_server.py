@@ -26,7 +26,7 @@ from viewed import Browser, a_page, answering, script, served
 
 from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
-from independence_bench.store.schema import metadata, transcripts, worked_out
+from independence_bench.store.schema import judgements, metadata, transcripts, worked_out
 from independence_bench.viewer.app import read_page
 from independence_bench.viewer.live import OFFER, Live, first_looks
 from independence_bench.viewer.search_index import Search
@@ -324,23 +324,29 @@ def test_what_needs_no_store_is_answered_while_it_is_read(played: Path, where: s
         assert json.loads(browser.get("/api/reading.json")[2])["share"] is None
 
 
-def test_a_store_that_turns_out_to_be_damaged_ends_the_server(played: Path, where: str) -> None:
-    """Who waits is told why, in one line, and so is who began it."""
+@pytest.mark.parametrize(
+    ("marks", "told", "raised"),
+    [("no JSON", "holds a damaged record", StoreError), ("null", "what is stored cannot be read", AttributeError)],
+)
+def test_a_store_that_turns_out_to_be_damaged_ends_the_server(
+    marks: str, told: str, raised: type[Exception], played: Path, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who waits is told so in one line; why, who began it, who looks whether an error that is no line is damage."""
     shutil.copy(played, where)
     gate = Gate(BEGUN)
     with open_store(where, create=False) as store, served(store, clock=gate) as browser:
         assert gate.reached.wait(600)
         asked = waiting(browser, "/api/index.json")
         with open_store(where) as other, other.writing() as connection:
-            connection.exec_driver_sql("UPDATE judgements SET marks = 'no JSON'")
+            connection.execute(update(judgements).values(marks=marks))
         gate.open.set()
 
         status, headers, body = asked.result(600)
         assert (status, guarded(headers)) == (503, True)
-        assert "holds a damaged record" in json.loads(body)["error"]
+        assert told in json.loads(body)["error"]
         browser.wait()
-        with pytest.raises(StoreError, match="holds a damaged record"):
-            browser.live.check()
+        assert isinstance(browser.live.failure, raised)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) -> None:
@@ -356,6 +362,21 @@ def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) ->
         assert status == 503
         assert "the viewer ends" in json.loads(body)["error"]
         gate.open.set()
+
+
+def test_what_is_scored_when_the_server_ends_is_given_up_without_a_traceback(
+    browser: Browser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A board by other rules is scored when it is asked for, long after the store was read."""
+    boards = json.loads(browser.get("/api/index.json")[2])["boards"]
+    by_other_rules = next(one["id"] for one in boards if one["rules"] != "own")
+    browser.live.leave()
+
+    status, headers, body = browser.get(f"/api/boards/{by_other_rules}.json")
+
+    assert (status, guarded(headers)) == (503, True)
+    assert "the viewer ends" in json.loads(body)["error"]
+    assert "Traceback" not in capsys.readouterr().err
 
 
 MANY = 60_000  # conversations: it takes a second to read them, so the address is printed before
