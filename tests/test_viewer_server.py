@@ -258,6 +258,33 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]
 
 
+def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, where: str) -> None:
+    """As where the database was away for a moment: a page that is open shows what comes afterwards."""
+    shutil.copy(played, where)
+    seconds = count(step=2)
+    with open_store(where, create=False) as store:
+        first = Live(store, clock=lambda: float(next(seconds)))
+        assert first.answers
+        first.keep()
+        with store.reading() as connection:
+            marks = connection.execute(select(judgements.c.key, judgements.c.marks)).all()
+        with store.writing() as connection:
+            connection.execute(update(judgements).values(marks="no JSON"))
+
+        live = Live(store)
+        live.begin()
+        live.first.result(600)
+        assert live.kept
+        assert live.failure is None
+        with store.writing() as connection:
+            for key, given in marks:
+                mended = update(judgements).where(judgements.c.key == key)
+                connection.execute(mended.values(marks=given, stored_at=judgements.c.stored_at + 1))
+        live.look()
+        assert live.current[0] != first.current[0]
+        live.close()
+
+
 def test_what_is_looked_at_first_is_there_and_is_prepared(played: Path, where: str, tmp_path: Path) -> None:
     """A transcript, a scenario and a comparison of a board with two subjects; of an empty store nothing."""
     shutil.copy(played, where)

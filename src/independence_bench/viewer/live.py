@@ -115,7 +115,8 @@ class Live:
 
     def look(self) -> None:
         """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
-        if self._answers is None or not self._looking.acquire(blocking=False):
+        being_read = self._answers is None and not self.first.done()
+        if being_read or not self._looking.acquire(blocking=False):
             return
         try:
             if self._clock() < self._not_before:
