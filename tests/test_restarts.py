@@ -127,3 +127,22 @@ def test_a_server_that_ended_is_known_behind_the_errors_of_the_driver(postgres: 
     with open_store(postgres.url("postgres")) as store:
         assert store.backend.is_away(hidden.value, str(hidden.value))
         assert not store.backend.is_away(psycopg.OperationalError("busy"), "busy")
+
+
+def test_what_came_before_hides_no_server_that_is_away(postgres: Server) -> None:
+    """A write that failed is tried once more: what the server said of it is nothing that it says now."""
+
+    def end() -> None:
+        try:
+            postgres.say("SELECT 1 / 0")
+        finally:
+            raise psycopg.OperationalError("connection refused")
+
+    with pytest.raises(psycopg.OperationalError) as after:
+        end()
+    around = psycopg.OperationalError("busy")
+    around.__cause__ = around
+    with open_store(postgres.url("postgres")) as store:
+        assert store.backend.is_away(after.value, str(after.value))
+        assert "check the host and the port" in (store.backend.step(after.value, str(after.value)) or "")
+        assert not store.backend.is_away(around, "busy")

@@ -26,7 +26,7 @@ from viewed import Browser, a_page, answering, script, served
 
 from independence_bench.errors import BenchError, StoreError
 from independence_bench.store.database import open_store
-from independence_bench.store.schema import metadata, transcripts, worked_out
+from independence_bench.store.schema import judgements, metadata, transcripts, worked_out
 from independence_bench.viewer.app import read_page
 from independence_bench.viewer.live import OFFER, Live, first_looks
 from independence_bench.viewer.search_index import Search
@@ -258,6 +258,33 @@ def test_what_took_long_is_kept_until_something_changes(played: Path, where: str
         assert json.loads(Live(store).current[1]("index.json") or b"")["version"] != json.loads(index or b"")["version"]
 
 
+def test_what_is_kept_gives_way_though_the_first_reading_failed(played: Path, where: str) -> None:
+    """As where the database was away for a moment: a page that is open shows what comes afterwards."""
+    shutil.copy(played, where)
+    seconds = count(step=2)
+    with open_store(where, create=False) as store:
+        first = Live(store, clock=lambda: float(next(seconds)))
+        assert first.answers
+        first.keep()
+        with store.reading() as connection:
+            marks = connection.execute(select(judgements.c.key, judgements.c.marks)).all()
+        with store.writing() as connection:
+            connection.execute(update(judgements).values(marks="no JSON"))
+
+        live = Live(store)
+        live.begin()
+        live.first.result(600)
+        assert live.kept
+        assert live.failure is None
+        with store.writing() as connection:
+            for key, given in marks:
+                mended = update(judgements).where(judgements.c.key == key)
+                connection.execute(mended.values(marks=given, stored_at=judgements.c.stored_at + 1))
+        live.look()
+        assert live.current[0] != first.current[0]
+        live.close()
+
+
 def test_what_is_looked_at_first_is_there_and_is_prepared(played: Path, where: str, tmp_path: Path) -> None:
     """A transcript, a scenario and a comparison of a board with two subjects; of an empty store nothing."""
     shutil.copy(played, where)
@@ -324,23 +351,29 @@ def test_what_needs_no_store_is_answered_while_it_is_read(played: Path, where: s
         assert json.loads(browser.get("/api/reading.json")[2])["share"] is None
 
 
-def test_a_store_that_turns_out_to_be_damaged_ends_the_server(played: Path, where: str) -> None:
-    """Who waits is told why, in one line, and so is who began it."""
+@pytest.mark.parametrize(
+    ("marks", "told", "raised"),
+    [("no JSON", "holds a damaged record", StoreError), ("null", "what is stored cannot be read", AttributeError)],
+)
+def test_a_store_that_turns_out_to_be_damaged_ends_the_server(
+    marks: str, told: str, raised: type[Exception], played: Path, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who waits is told so in one line; why, who began it, who looks whether an error that is no line is damage."""
     shutil.copy(played, where)
     gate = Gate(BEGUN)
     with open_store(where, create=False) as store, served(store, clock=gate) as browser:
         assert gate.reached.wait(600)
         asked = waiting(browser, "/api/index.json")
         with open_store(where) as other, other.writing() as connection:
-            connection.exec_driver_sql("UPDATE judgements SET marks = 'no JSON'")
+            connection.execute(update(judgements).values(marks=marks))
         gate.open.set()
 
         status, headers, body = asked.result(600)
         assert (status, guarded(headers)) == (503, True)
-        assert "holds a damaged record" in json.loads(body)["error"]
+        assert told in json.loads(body)["error"]
         browser.wait()
-        with pytest.raises(StoreError, match="holds a damaged record"):
-            browser.live.check()
+        assert isinstance(browser.live.failure, raised)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) -> None:
@@ -356,6 +389,21 @@ def test_the_end_of_the_server_waits_for_no_reading(played: Path, where: str) ->
         assert status == 503
         assert "the viewer ends" in json.loads(body)["error"]
         gate.open.set()
+
+
+def test_what_is_scored_when_the_server_ends_is_given_up_without_a_traceback(
+    browser: Browser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A board by other rules is scored when it is asked for, long after the store was read."""
+    boards = json.loads(browser.get("/api/index.json")[2])["boards"]
+    by_other_rules = next(one["id"] for one in boards if one["rules"] != "own")
+    browser.live.leave()
+
+    status, headers, body = browser.get(f"/api/boards/{by_other_rules}.json")
+
+    assert (status, guarded(headers)) == (503, True)
+    assert "the viewer ends" in json.loads(body)["error"]
+    assert "Traceback" not in capsys.readouterr().err
 
 
 MANY = 60_000  # conversations: it takes a second to read them, so the address is printed before

@@ -95,8 +95,8 @@ def serve_viewer(
         try:
             live.begin()
             wait([live.first], AT_ONCE)  # most stores are read by then, or found to be damaged
-            live.check()
-            server.run(sockets=[listening])
+            if live.failure is None:
+                server.run(sockets=[listening])
         finally:
             live.leave()
         if live.failure is not None:

@@ -344,24 +344,30 @@ class PostgresDatabase(Backend):
         return getattr(error, "sqlstate", None) in REPEATABLE
 
     def is_away(self, error: BaseException, message: str) -> bool:
-        """By what the server calls it, else by what libpq says of a server that is not there."""
-        state = _state_of(error)
-        pattern, text = (AWAY_BY_STATE, state) if state else (AWAY_BY_WORDS, message.lower())
-        return re.search(pattern, text) is not None
+        """By what the server calls it, else by what libpq says of one that is not there, else by what came before."""
+        first, *behind = _states_of(error)
+        if first:
+            return re.search(AWAY_BY_STATE, first) is not None
+        by_words = re.search(AWAY_BY_WORDS, message.lower())
+        return by_words is not None or any(re.search(AWAY_BY_STATE, state) for state in behind)
 
     def step(self, error: BaseException, message: str) -> str | None:
-        """By what the server calls the error, else by its words."""
-        state = _state_of(error)
-        return find_step(STEPS_BY_STATE, state) or find_step(STEPS_BY_WORDS, message.lower())
+        """By what the server calls the error, else by its words, else by what the server called what came before it."""
+        first, *behind = _states_of(error)
+        steps = (find_step(STEPS_BY_STATE, first), find_step(STEPS_BY_WORDS, message.lower()))
+        before = (find_step(STEPS_BY_STATE, state) for state in behind if not first)
+        return next((step for step in (*steps, *before) if step), None)
 
 
-def _state_of(error: BaseException | None) -> str:
-    """The SQLSTATE of *error*, else of what it came of: the driver's own error may hide the server's. "" for none."""
-    while error is not None:
-        if state := getattr(error, "sqlstate", None):
-            return str(state)
+def _states_of(error: BaseException | None) -> Iterator[str]:
+    """The SQLSTATE of *error*, "" for none, and those of what it came of, or after: the driver's own error may hide the
+    server's. What it came after need not have caused it, so that is asked last.
+    """
+    before: list[BaseException] = []  # an error that is raised again may stand behind itself
+    while error is not None and error not in before:
+        yield str(getattr(error, "sqlstate", None) or "")
+        before.append(error)
         error = error.__cause__ or error.__context__
-    return ""
 
 
 def _read_address(address: str) -> URL:

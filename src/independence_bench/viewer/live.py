@@ -52,8 +52,11 @@ OFFER = Offer(
 )
 
 
-class Stopped(Exception):
-    """The server ends, so nobody waits for what is being read."""
+class Stopped(BenchError):
+    """The server ends, so nobody waits for what is being read or scored."""
+
+    def __init__(self) -> None:
+        super().__init__("the viewer ends; start it again with `aib view`")
 
 
 class Live:
@@ -102,15 +105,18 @@ class Live:
         return FirstReading(self._conversations, share)
 
     def check(self) -> None:
-        """Raise what kept the store from being read, if anything did, or BenchError where that was stopped."""
-        if self.failure is not None:
+        """Raise BenchError where the store could not be read, or that was stopped."""
+        if isinstance(self.failure, BenchError):
             raise self.failure
+        if self.failure is not None:  # whoever serves raises it: damage is then one line, a bug one traceback
+            raise BenchError("what is stored cannot be read; the viewer's output says why")
         if self._answers is None and self._closed.is_set():
-            raise BenchError("the viewer ends; start it again with `aib view`")
+            raise Stopped
 
     def look(self) -> None:
         """Read the store again if it has changed, unless that was done a moment ago or is being done now."""
-        if self._answers is None or not self._looking.acquire(blocking=False):
+        being_read = self._answers is None and not self.first.done()
+        if being_read or not self._looking.acquire(blocking=False):
             return
         try:
             if self._clock() < self._not_before:
@@ -149,7 +155,7 @@ class Live:
             return  # of a store with something to show, whoever asks is told
         finally:
             self._let_go()
-        with suppress(StoreError):
+        with suppress(StoreError, Stopped):
             self.keep()
             self._search.head(answers.catalog)
             for path in first_looks(answers.catalog):
