@@ -14,7 +14,10 @@ from viewed import answering, read
 
 from independence_bench.analysis.exam.result import BoardExam
 from independence_bench.personas.sheet import EXAMPLES
+from independence_bench.protocol.loader import load
 from independence_bench.report.board_view import exam_line
+from independence_bench.report.transcripts import find_transcripts
+from independence_bench.store.database import open_store
 
 SIM, SAT = "sim:kin/judge", "sim:sim/judge-plain"
 NOT_SAT = f"the judge has not sat the exam: aib exam -j {SIM}"
@@ -73,6 +76,15 @@ def test_every_table_of_a_judge_has_its_exam(judged: Judged) -> None:
         if "--judge" not in order:
             absent = NOT_SAT.removeprefix("the judge")
             assert shown.stdout.count(absent) == 1, order
+
+
+def test_judges_of_a_conversation_stand_in_the_order_of_their_labels(judged: Judged) -> None:
+    """In each conversation, as on the page: not as their judgements happen to be kept."""
+    lite = load("lite")
+    with open_store(judged.folder / "aib.db") as store:
+        for scenario in lite.scenarios:
+            _, (shown,) = find_transcripts(store, lite, lite.configurations, "rock", scenario.id)
+            assert [label for label, _ in shown.judgements] == [f"{SIM}@none-t0.0", f"{SAT}@none-t0.0"]
 
 
 def test_no_table_has_more_than_three_lines_of_notes(judged: Judged) -> None:

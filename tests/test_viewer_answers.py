@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from embedded import embedded_judge
 from scripted import Answer, Asked, Bench, completion, failure, says, steady, verdict
@@ -31,6 +32,7 @@ from independence_bench.report.format import between, from_to, number
 from independence_bench.store import registry, results
 from independence_bench.store.database import open_store
 from independence_bench.store.registry import state_of
+from independence_bench.viewer.compare import DECIMALS, values_shown
 from independence_bench.viewer.fragments import Offer
 from independence_bench.viewer.live import OFFER, Live
 from independence_bench.viewer.routes import Answers
@@ -595,6 +597,14 @@ def test_names_of_all_subjects_are_counted_together(answers: Answers) -> None:
     assert set(found["subjects"]) == chose
     assert all(answers.get(f"boards/{board}/subjects/{id_}.json") for id_ in found["subjects"].values())
     assert b"name,subjects,times,who" in (answers.get(f"boards/{board}/names.csv") or b"")
+
+
+def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
+    """Of numbers next to a half, too: 31.3625 is kept as a little more than that, so it is 31.363."""
+    values = [31.3625, -48.2625, *(number / 10_000 + 50 for number in range(5, 10_000, 10)), 12.0, 99.99999]
+
+    numbers, _ = values_shown(np.array([*values, np.nan]))
+    assert numbers == (*(round(one, DECIMALS) for one in values), None)
 
 
 def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:

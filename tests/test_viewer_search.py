@@ -31,8 +31,9 @@ from independence_bench.store.deletion import clear, find_responses
 from independence_bench.store.schema import metadata, transcripts
 from independence_bench.viewer.live import Live
 from independence_bench.viewer.live_search import MOST_WORDS, SHOWN, asked_search
-from independence_bench.viewer.search_index import Search, SearchWords, build_search, numbers_of
+from independence_bench.viewer.search_index import Search, SearchFacets, SearchWords, build_search, numbers_of
 from independence_bench.viewer.search_words import RULE, TOGETHER, Numbers, phrase, ranked
+from independence_bench.viewer.snapshot import read_catalog
 
 SAID = {
     "acme/english": "I don't want to be naïve: I am just a tool; a tool I am not. Just keep a sharp tool.",
@@ -197,6 +198,18 @@ def test_words_together_come_before_words_apart(store: Store) -> None:
 
     assert (both.phrase, both.first, both.others) == (True, 4, 0)
     assert (none.phrase, none.first, none.others) == (False, 4, 0)
+
+
+def test_the_same_store_has_the_same_facets(bench_of: Callable[[str], Bench], tmp_path: Path) -> None:
+    """Also of labels that differ in case alone: sets of texts have another order in each process."""
+    where = tmp_path / "store.db"
+    names = ("echo", "ECHO", "Echo", "eCHO", "ECho", "echO", "EcHo", "eChO")
+    play(bench_of(str(where)), *(f"acme/{name}" for name in names))
+    with open_store(where) as store:
+        search = build_search(read_catalog(store))
+
+    subjects = next(one for one in search.files.values() if isinstance(one, SearchFacets)).subjects
+    assert list(subjects) == sorted(subjects)
 
 
 def test_a_search_is_narrowed_by_what_the_facets_name(store: Store) -> None:

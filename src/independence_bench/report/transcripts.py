@@ -53,7 +53,7 @@ class Conversation:
     transcript: Transcript
     keys: Sequence[str]  # of its replies, as far as they were asked for
     replies: Mapping[str, Reply]  # by key; others' may be among them
-    judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement)
+    judgements: Sequence[tuple[str, Judgement]]  # (judge's label, judgement), by label
     attempts: Mapping[str, Sequence[Mapping[str, Any]]]  # rows by the key of the reply, or of the judgement
     reading: Reading | None = None  # of a stem's branch: which option each reply takes
     exams: Sequence[str] = ()  # what the exam says of the judges, a line each
@@ -102,7 +102,8 @@ def read_conversations(
         tried[attempt["call_key"]].append(attempt)
     for place in places:
         transcript, keys = said[place.row.id]
-        of_it = [(judges.get(one.judge_hash, one.judge_hash), one) for one in judged.get(place.key, ())]
+        by = ((judges.get(one.judge_hash, one.judge_hash), one) for one in judged.get(place.key, ()))
+        of_it = sorted(by, key=lambda pair: pair[0])
         exams = [(label, examined.exam_of([one.judge_hash])) for label, one in of_it] if examined else []
         yield Conversation(
             place.row,

@@ -329,5 +329,8 @@ def _texts(values: Floats, text: Callable[[float, int], str]) -> list[Texts]:
 def _short(values: Floats) -> list[Numbers]:
     """Each row of *values*, rounded: a file has as many of them as there are subjects and scenarios."""
     rounded = np.round(values, DECIMALS).astype(object)
+    # numpy rounds what it has multiplied, where what is a little more than a half may be one
+    halves = np.abs(np.abs(values) * 10**DECIMALS % 1 - 0.5) < 1e-6
+    rounded[halves] = [round(one, DECIMALS) for one in values[halves].tolist()]
     rounded[np.isnan(values)] = None
     return list(map(tuple, rounded.tolist()))

@@ -339,7 +339,7 @@ def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
     """The facets of the documents *stored*, whose places are their numbers."""
     labels = [catalog.labels[one.row.subject_hash] for _, one in stored]
     titles = [one.scenario.title for _, one in stored]
-    subjects, scenarios = sorted(set(labels), key=str.casefold), list(dict.fromkeys(titles))
+    subjects, scenarios = sorted(sorted(set(labels)), key=str.casefold), list(dict.fromkeys(titles))
     of_subject = {label: number for number, label in enumerate(subjects)}
     of_scenario = {title: number for number, title in enumerate(scenarios)}
     return SearchFacets(

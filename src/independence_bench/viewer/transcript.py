@@ -350,7 +350,7 @@ def judgements_of(catalog: Catalog, case: Conversation) -> tuple[TranscriptJudge
     offsets = [Offsets(text) for text in texts]
     judged = [n for n, line in enumerate(case.transcript.lines) if line.name in case.scenario.judged]
     found = []
-    for label, judgement in sorted(case.judgements, key=lambda pair: pair[0]):
+    for label, judgement in case.judgements:
         # the embedded judge's reasons are phrases and weights, shown as such
         quoted = [] if is_table_judge(label) else find_quotes(judgement.reasoning, texts, judged)
         reasoning = Offsets(judgement.reasoning)
