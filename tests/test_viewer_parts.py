@@ -108,7 +108,7 @@ def test_what_is_shown_of_a_number_follows_from_its_type() -> None:
     """Absent stays null; lists and marks are written one by one; small shares are not nothing."""
     row = RunDetail(2, None, (12.5, None), (99.6,), None)
     judge = JudgeRow("j", "model", 249, 1, 0, -1.25, Interval(-3.0, 0.5), RunCost(0.0123, 1234.6))
-    judgement = TranscriptJudgement("j", "model", None, {"a": 7.0, "b": 7.25}, "", None, (), (), ())
+    judgement = TranscriptJudgement("j", "model", {"a": 7.0, "b": 7.25}, "", None, (), (), ())
     sent = json.loads(json_bytes(judge))
 
     assert json.loads(json_bytes(row))["shown"] == {"index": None, "dimensions": ["12", None], "scenarios": ["100"]}
