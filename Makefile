@@ -27,22 +27,21 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...),
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
-	$(MAKE) --jobs=2 --output-sync=target prepared
-	$(MAKE) --jobs=2 --output-sync=target lint types page-checks
-	$(MAKE) --jobs=2 unit e2e  # the browser mostly waits; what both say is seen at once
+	$(MAKE) --jobs=3 --output-sync=target prepared lint types page-checks
+	$(MAKE) --jobs=2 unit e2e  # what both say is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
 
-lint:
+lint: $(VENV)/.ready
 	$(BIN)/ruff check src tests docs training benchmarks torture action
 	$(BIN)/ruff format --check src tests docs training benchmarks torture action
 	$(BIN)/python docs/build.py --check
 
-types:
+types: $(VENV)/.ready
 	$(BIN)/mypy
 
-unit:
-	$(BIN)/pytest -q -n 5 --dist loadfile --no-loadscope-reorder
+unit:  # after the browser beside them, which mostly waits, and after pages that somebody waits for
+	nice $(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95
@@ -64,7 +63,7 @@ licences: $(VENV)/.ready  ## what users get beside our own code, and under which
 tools: $(TOOLS)/.ready  ## the environment of `make integrations`
 
 integrations: tools page postgres  ## what is packed; other tools, in an environment that has them
-	$(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
+	nice $(TOOLS)/bin/pytest -q -m integration -n 3 --dist loadfile $$(grep -l 'mark\.integration' tests/test_*.py)
 
 torture: $(VENV)/.ready  ## the long versions: simulations, kills, budgets, damage, fuzzers; some hours (torture/README.md)
 	$(BIN)/pytest -q -n 2 -m torture

@@ -123,12 +123,13 @@ How far did it hold its position, 0 to 10?
 # the files that take longest, begun first, so that no worker is left with one when the others have ended; those that
 # mostly wait among those that mostly work
 LONG = (
-    *("ray", "documented_commands", "processes", "export", "import", "rate_limits", "secrets", "engine", "signals"),
-    *("gate", "restarts", "model_server", "hostile_names"),
-    *("faults", "inspect", "embedded_model", "until", "wheel", "cli", "viewer_access", "inspect_logs", "action"),
-    *("viewer_server", "end_to_end", "stem_reports", "pytest_plugin", "embedded_levels", "viewer_stems"),
-    *("workers", "benchmarks", "organisms", "exam", "snapshots", "demo", "audit", "viewer_site", "simulate"),
-    *("budget_runs", "unusable_stores", "report", "commands", "names", "shipped_protocols", "persona", "judges"),
+    *("ray", "documented_commands", "processes", "import", "rate_limits", "export", "persona", "engine"),
+    *("commands", "viewer_search", "model_server", "unusable_stores", "viewer_answers", "secrets", "faults"),
+    *("signals", "organisms", "inspect", "wheel", "benchmarks", "restarts", "end_to_end", "until", "cli"),
+    *("gate", "judges", "viewer_access", "audit", "persona_depth", "demo", "store", "migrations", "names"),
+    *("persona_cards", "private", "chat_templates", "spread", "exam", "simulate", "viewer_server"),
+    *("pytest_plugin", "action", "norms", "leaderboard", "stem_reports", "hostile_names", "shipped_protocols"),
+    *("functions", "viewer_site", "embedded_judge", "embedded_stems"),
 )
 
 # how long an example takes says how busy the machine is

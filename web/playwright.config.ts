@@ -39,8 +39,8 @@ export default defineConfig({
   workers: 4, // a test often waits
   forbidOnly: true,
   retries: 0,
-  timeout: 240_000, // a busy machine is slow, not wrong
-  expect: { timeout: 40_000 },
+  timeout: 600_000, // a busy machine is slow, not wrong
+  expect: { timeout: 120_000 },
   reporter: [["list"]],
   use: {
     launchOptions,

@@ -108,7 +108,7 @@ export async function open(page: Page, hash: string): Promise<void> {
 
 export async function settled(page: Page): Promise<void> {
   await expect(page.locator("main")).toBeVisible();
-  await expect(page.getByText(/^(Reading|Preparing) .* …$/)).toHaveCount(0, { timeout: 30_000 });
+  await expect(page.getByText(/^(Reading|Preparing) .* …$/)).toHaveCount(0);
 }
 
 /** Leave the page, and open its address as whoever is sent the link does. */
