@@ -27,8 +27,8 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...),
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
-	$(MAKE) --jobs=3 --output-sync=target prepared lint types page-checks
-	$(MAKE) --jobs=2 unit e2e  # what both say is seen at once
+	$(MAKE) --jobs=2 --output-sync=target prepared
+	$(MAKE) --jobs=5 lint types page-checks e2e unit  # what each says is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
 
@@ -40,8 +40,8 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
-unit:  # after the browser beside them, which mostly waits, and after pages that somebody waits for
-	nice $(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+unit:  # they mostly wait, and let all others go first
+	nice $(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder
 
 coverage: $(VENV)/.ready weights postgres  ## the same tests, at half the speed, with what they run
 	$(BIN)/pytest -q -n 4 --dist loadfile --cov --cov-report=term --cov-fail-under=95

@@ -21,6 +21,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +104,10 @@ def readings(folder: Path) -> dict[str, list[list[Mark]]]:
     return found
 
 
-def words(text: str) -> list[str]:
+@lru_cache(maxsize=None)  # each text is held against all others of its card
+def words(text: str) -> tuple[str, ...]:
     """The words of *text*; in Japanese, its letters."""
-    return _WORD.findall(re.sub(r"\{\{\w+\}\}", " ", text).casefold())
+    return tuple(_WORD.findall(re.sub(r"\{\{\w+\}\}", " ", text).casefold()))
 
 
 def alike(first: str, second: str) -> bool:
