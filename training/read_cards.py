@@ -21,7 +21,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def readings(folder: Path) -> dict[str, list[list[Mark]]]:
     return found
 
 
-@lru_cache(maxsize=None)  # each text is held against all others of its card
+@cache  # each text is held against all others of its card
 def words(text: str) -> tuple[str, ...]:
     """The words of *text*; in Japanese, its letters."""
     return tuple(_WORD.findall(re.sub(r"\{\{\w+\}\}", " ", text).casefold()))
