@@ -38,7 +38,7 @@ DEEPEST = 10  # brackets and indents inside each other; no format of ours has mo
 class Strict(BaseModel):
     """A document or a part of one: unknown keys, NaN, infinities and a number in quotes are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
 M = TypeVar("M", bound=Strict)

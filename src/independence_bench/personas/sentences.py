@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from independence_bench.yaml_io import read_own
 
@@ -24,11 +25,6 @@ LONGEST_TOPIC = 80
 SPOKEN = ("first_mes", "mes_example", "alternate_greetings")  # fields in which the character talks
 ORDERS = ("system_prompt", "post_history_instructions", "scenario")  # in which a sentence without a cue is no fact
 
-_CUES: dict[str, Any] = read_own(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
-_SHAPES, _KEYS, _WORDS, _TOPICS = (
-    {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _CUES[part].items()}
-    for part in ("shapes", "keys", "sentences", "topics")
-)
 # who speaks in a line; in examples anywhere, and in fields of talk, also others
 _PERSON, _OTHERS = (
     ("{{user}}", "<user>", "user", "you", "q"),
@@ -60,12 +56,24 @@ def read_statements(field: str, text: str, name: str) -> Iterator[Statement]:
 
 def denies(honesty: str) -> bool:
     """Whether a statement of that kind says that the character does not admit to be an AI."""
-    return _SHAPES["denies"].search(honesty) is not None
+    return _shape("denies").search(honesty) is not None
 
 
-def _first(patterns: dict[str, re.Pattern[str]], text: str) -> str | None:
-    """The name of the first of *patterns* that occurs in *text*."""
-    return next((name for name, pattern in patterns.items() if pattern.search(text)), None)
+@cache
+def _patterns(part: str) -> dict[str, re.Pattern[str]]:
+    """A *part* of `cues.yaml`, by name. When a text is first read: most commands read none."""
+    cues = read_own(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in cues[part].items()}
+
+
+def _shape(name: str) -> re.Pattern[str]:
+    """What a line or a part of it looks like that is called so."""
+    return _patterns("shapes")[name]
+
+
+def _first(part: str, text: str) -> str | None:
+    """The name of the first of the cues in that *part* that occurs in *text*."""
+    return next((name for name, pattern in _patterns(part).items() if pattern.search(text)), None)
 
 
 class _Reader:
@@ -84,8 +92,8 @@ class _Reader:
         if not line or line.upper() == "<START>":
             self.ended = not line
             return
-        called = list(_SHAPES["called"].finditer(line))
-        others = sum(c.isalpha() for c in _SHAPES["called"].sub("", line))
+        called = list(_shape("called").finditer(line))
+        others = sum(c.isalpha() for c in _shape("called").sub("", line))
         bare = all(len(one["key"].split()) > MOST_KEY_WORDS for one in called)  # a sentence with words in quotes
         if called and not bare and (line[0] in "[{(" or others < OTHER_LETTERS):
             for entry in called:
@@ -93,10 +101,10 @@ class _Reader:
             return
         if line[0] in "[(" and ":" in line:  # a list of entries
             for part in line.strip("[]()").split(";"):
-                if found := _SHAPES["entry"].match(part):
+                if found := _shape("entry").match(part):
                     yield from self.entry(found["key"] or found["boxed"], found["value"])
             return
-        turn = _SHAPES["turn"].match(line)
+        turn = _shape("turn").match(line)
         persons = (*_PERSON, *_OTHERS) if self.sample or self.field in SPOKEN else _PERSON
         talking = self.talking or self.sample  # then whoever else has lines is the character
         if turn and (talking or turn["who"].casefold().strip() in (*persons, *_CHARACTER, *self.names)):
@@ -104,22 +112,22 @@ class _Reader:
             if not self.talking:
                 yield from self.spoken(turn["what"])
                 return
-            asked = _first(_KEYS, turn["what"]) or _first(_WORDS, turn["what"])
+            asked = _first("keys", turn["what"]) or _first("sentences", turn["what"])
             self.question = None if asked in ("skip", "honesty") else asked
         if self.talking and not line.startswith(("#", "<", "【")):
             return
-        bullet = _SHAPES["bullet"].match(line)
+        bullet = _shape("bullet").match(line)
         body = line[bullet.end() :] if bullet else line
         if self.bare and self.ended and not bullet:
             self.under, self.bare, self.sample = None, False, False
         self.ended = False
-        if one := _SHAPES["entry"].match(body):
+        if one := _shape("entry").match(body):
             key = one["key"] or one["boxed"]
-            if len(key.split()) <= (5 if bullet or self.under or _first(_KEYS, key) else 3):
+            if len(key.split()) <= (5 if bullet or self.under or _first("keys", key) else 3):
                 yield from self.entry(key, one["value"])
                 return
-        if not bullet and (heading := _SHAPES["heading"].match(line)):
-            known = _first(_KEYS, heading["marked"] or heading["tag"] or heading["boxed"] or heading["bare"])
+        if not bullet and (heading := _shape("heading").match(line)):
+            known = _first("keys", heading["marked"] or heading["tag"] or heading["boxed"] or heading["bare"])
             short = self.field != "personality" or "、" not in line  # else a list of traits
             if heading["bare"] is None or heading["colon"] or (known and short) or line.isupper():
                 self.sample = known == "sample" and not line.startswith("</")
@@ -138,8 +146,8 @@ class _Reader:
     def entry(self, key: str, value: str) -> Iterator[Statement]:
         """An entry with a key: all of its value is one statement."""
         key = re.sub(r"^\{\{char\}\}(?:'s)? ?|^\w{1,40}['’]s ", "", key.strip()).strip().lower() or "personality"
-        kind, words = _first(_KEYS, key), _first(_WORDS, value)
-        if words == "rule" and _SHAPES["trait"].search(value):
+        kind, words = _first("keys", key), _first("sentences", value)
+        if words == "rule" and _shape("trait").search(value):
             words = None
         if kind == "skip" or not any(c.isalnum() for c in value):
             return
@@ -154,47 +162,47 @@ class _Reader:
 
     def sentence(self, sentence: str, listed: bool) -> Iterator[Statement]:
         """A sentence: what its clauses state, those that state the same kind together."""
-        whole = _first(_WORDS, sentence)
+        whole = _first("sentences", sentence)
         if self.under or whole == "honesty":
             yield self.statement("honesty" if whole == "honesty" else self.under or "fact", sentence, True)
         elif self.field == "personality":
             yield self.statement(whole or "fact", sentence, True, self.field)
-        elif _SHAPES["aside"].search(sentence):
+        elif _shape("aside").search(sentence):
             if self.field in ORDERS and whole == "voice":
                 yield self.statement(whole, sentence, True)
         else:
             for kind, words in _clauses(sentence, whole):
-                named = _SHAPES["about"].search(words) or self.names[1] in words.casefold()
+                named = _shape("about").search(words) or self.names[1] in words.casefold()
                 if kind or (self.field not in ORDERS and (listed or named)):
                     yield self.statement(kind or "fact", words, kind is not None)
 
     def spoken(self, text: str) -> Iterator[Statement]:
         """What the character says in a line that it speaks: never sure, since people say much in a story."""
-        done = _SHAPES["done"].findall(text) if self.question else []
-        for said in [match[0][1:-1] for match in _SHAPES["said"].finditer(text)] or [_SHAPES["done"].sub(" ", text)]:
+        done = _shape("done").findall(text) if self.question else []
+        for said in [match[0][1:-1] for match in _shape("said").finditer(text)] or [_shape("done").sub(" ", text)]:
             for sentence in sentences(said):
-                kind = _first(_WORDS, sentence)
+                kind = _first("sentences", sentence)
                 if self.question and self.question != "fact" and kind != "honesty":
                     kind = self.question
-                elif kind is None and _SHAPES["subject"].search(sentence):
-                    kind = "fact" if _SHAPES["self"].search(sentence) else "view"
-                if (kind or self.question) and not _SHAPES["aside"].search(sentence):
+                elif kind is None and _shape("subject").search(sentence):
+                    kind = "fact" if _shape("self").search(sentence) else "view"
+                if (kind or self.question) and not _shape("aside").search(sentence):
                     yield self.statement(kind or "fact", sentence, False)
-        yield from (self.statement("fact", one.strip("*"), False) for one in done if _first(_WORDS, one) == "fact")
+        yield from (self.statement("fact", one.strip("*"), False) for one in done if _first("sentences", one) == "fact")
 
     def statement(self, kind: str, says: str, sure: bool, topic: str = "") -> Statement:
         """A statement of *kind*, which is never surer than its topic."""
         says = " ".join(says.split())
         topic = " ".join(topic.split()) or _topic(kind, says)
         shown = topic or " ".join(says.split()[:6])[:LONGEST_TOPIC]
-        sure = sure and bool(topic) and not _SHAPES["staging"].search(says)
+        sure = sure and bool(topic) and not _shape("staging").search(says)
         return Statement(cast(Kind, kind), shown, says, self.field, sure)
 
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of *text*, none longer than `LONGEST`."""
     start = 0
-    for end in [*_SHAPES["end"].finditer(text), None]:
+    for end in [*_shape("end").finditer(text), None]:
         sentence, start = text[start : end.start() if end else len(text)], end.end() if end else 0
         for at in range(0, len(sentence), LONGEST):
             if any(c.isalnum() for c in sentence[at : at + LONGEST]):
@@ -203,10 +211,10 @@ def sentences(text: str) -> Iterator[str]:
 
 def _clauses(sentence: str, whole: str | None) -> list[tuple[str | None, str]]:
     """(what it states, words) of parts of *sentence* that state different kinds; all of it where they do not."""
-    first, *parts = _SHAPES["clause"].split(sentence)
-    groups = [(_first(_WORDS, first) if parts else whole, first)]
+    first, *parts = _shape("clause").split(sentence)
+    groups = [(_first("sentences", first) if parts else whole, first)]
     for between, words in zip(parts[::2], parts[1::2], strict=True):
-        before, kind = groups[-1][0], _first(_WORDS, words)
+        before, kind = groups[-1][0], _first("sentences", words)
         if kind is None or before in (None, kind):
             groups[-1] = (before or kind, groups[-1][1] + between + words)
         else:
@@ -217,13 +225,13 @@ def _clauses(sentence: str, whole: str | None) -> list[tuple[str | None, str]]:
 def _topic(kind: str, says: str) -> str:
     """What *says* is about, in a few of its words; "": not known, or it would give the answer away."""
     if kind == "fact":
-        return _first(_TOPICS, says) or ""
-    cue = _WORDS[kind].search(says) if kind in ("view", "taste", "rule") else None
-    if japanese := _SHAPES["subject_ja"].match(says):
+        return _first("topics", says) or ""
+    cue = _patterns("sentences")[kind].search(says) if kind in ("view", "taste", "rule") else None
+    if japanese := _shape("subject_ja").match(says):
         return japanese["subject"]
-    rest = _SHAPES["lead"].sub("", says[cue.end() :] if cue else says) or says[: cue.start() if cue else None]
-    subject = _SHAPES["subject"].match(rest)
+    rest = _shape("lead").sub("", says[cue.end() :] if cue else says) or says[: cue.start() if cue else None]
+    subject = _shape("subject").match(rest)
     if kind == "view" or (cue and kind == "taste" and re.search("fav|lieblings", cue[0], re.IGNORECASE)):
         return subject["subject"].strip()[:LONGEST_TOPIC] if subject else ""
-    end = _SHAPES["topic_end"].search(rest)
+    end = _shape("topic_end").search(rest)
     return " ".join(rest[: end.start() if end else None].split()[:10])[:LONGEST_TOPIC]
