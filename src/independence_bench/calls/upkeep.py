@@ -43,7 +43,7 @@ from independence_bench.store.workers import Grant
 LOOK = 1.0  # seconds between two checks that the store is still there
 LISTEN = 1.0  # seconds between two looks at what other workers of the job have closed
 LOOKS_ELSEWHERE = 5  # of those, between two checks whether another machine uses it
-COLLECTED = 20_000  # new objects before Python looks for cycles among them; some megabytes
+COLLECTED = 100_000  # new objects before Python looks for cycles among them; our calls leave none behind
 REPLACED = "was deleted or replaced while it was in use"
 
 

@@ -48,7 +48,8 @@ class JudgingInput:
 
     def judgement(self, judge_hash: str, verdict: Verdict | NoVerdict) -> Judgement:
         """The judgement of a judge with that *verdict*."""
-        about = (self.key(judge_hash), self.transcript.heard_hash, self.rubric_hash, judge_hash)
+        heard, rubric = self.transcript.heard_hash, self.rubric_hash
+        about = (judgement_key(heard, rubric, judge_hash), heard, rubric, judge_hash)
         if isinstance(verdict, NoVerdict):
             return Judgement(*about, {}, "", verdict.reason)
         return Judgement(*about, verdict.marks, verdict.reasoning)

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
@@ -60,7 +59,7 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
             parsed = _clean(parsed)
     except (ValueError, RecursionError):
         parsed = None
-    reply: Json = parsed if isinstance(parsed, dict) else {}
+    reply = _object(parsed)
     usage = read_usage(reply.get("usage"))
     about: dict[str, Any] = {
         "usage": usage,
@@ -91,13 +90,15 @@ def read_completion(body: bytes, status: int, retry_after: float | None, seconds
     if finish == "error" or choice.get("error"):
         message = _error_message(choice.get("error"), reply, "the provider stopped with an error")
         return Fault(Kind.UNAVAILABLE, message, status, finish_reason=finish, **about)
-    part = partial(dig, choice, "message")
+    said = _object(choice.get("message"))
     # OpenAI puts a refusal in the model's own words next to the content: it is what the model said
-    content, thought = split_thoughts(_content(part("content")) or _text(part("refusal")))
-    reasoning = _text(part("reasoning")) or _text(part("reasoning_content")) or _content(part("reasoning_details"))
+    content, thought = split_thoughts(_content(said.get("content")) or _text(said.get("refusal")))
+    reasoning = (
+        _text(said.get("reasoning")) or _text(said.get("reasoning_content")) or _content(said.get("reasoning_details"))
+    )
     return Completion(
         content=content,
-        tool_calls=_tool_calls(part("tool_calls")),
+        tool_calls=_tool_calls(said.get("tool_calls")),
         reasoning="\n\n".join(part for part in (reasoning, thought) if part),
         finish_reason=finish,
         **about,
@@ -110,16 +111,16 @@ def read_usage(value: Any) -> Usage:
     With a key of one's own at the provider, ``cost`` is the service fee alone and the inference is in
     ``cost_details.upstream_inference_cost``; both were paid.
     """
-    part = partial(dig, value)
-    cost = _money(part("cost"))
-    inference = _money(part("cost_details", "upstream_inference_cost"))
-    if part("is_byok") is True and inference is not None:
+    given = _object(value)
+    cost = _money(given.get("cost"))
+    inference = _money(_object(given.get("cost_details")).get("upstream_inference_cost"))
+    if given.get("is_byok") is True and inference is not None:
         cost = inference + (cost or 0.0)
     return Usage(
-        prompt_tokens=_whole(part("prompt_tokens")),
-        completion_tokens=_whole(part("completion_tokens")),
-        reasoning_tokens=_whole(part("completion_tokens_details", "reasoning_tokens")),
-        cached_tokens=_whole(part("prompt_tokens_details", "cached_tokens")),
+        prompt_tokens=_whole(given.get("prompt_tokens")),
+        completion_tokens=_whole(given.get("completion_tokens")),
+        reasoning_tokens=_whole(_object(given.get("completion_tokens_details")).get("reasoning_tokens")),
+        cached_tokens=_whole(_object(given.get("prompt_tokens_details")).get("cached_tokens")),
         cost=cost,
     )
 
@@ -195,6 +196,10 @@ def _content(value: Any) -> str:
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     return _text(value)
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:
