@@ -124,7 +124,7 @@ def compare(calls: int, at_once: int, delay: float, times: int) -> list[Target]:
 def targets_for(ours: Result, plain: Result, bound: float, at_once: int) -> list[Target]:
     """What was promised: the CPU and the bound at 200 at once, bare aiohttp's time beyond."""
     if at_once > 200:
-        return [Target(f"{at_once:,} at once, seconds x bare aiohttp", ours.spent.seconds / plain.spent.seconds, 2.0)]
+        return [Target(f"{at_once:,} at once, seconds x bare aiohttp", ours.spent.seconds / plain.spent.seconds, 1.3)]
     return [
         Target(f"{at_once:,} at once, CPU a call x bare aiohttp", ours.cpu / plain.cpu, 2.5),
         Target(f"{at_once:,} at once, seconds x the bound", ours.spent.seconds / bound, 1.1),
