@@ -24,7 +24,7 @@ from independence_bench.hashing import hashed_reply_key, judgement_key, text_has
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.store.attempts import ANSWERED, CUT_OFF
 from independence_bench.store.results import read_lines
-from independence_bench.store.rows import execute_in, unpack
+from independence_bench.store.rows import unpack
 from independence_bench.store.schema import (
     CLEARED,
     attempts,
@@ -42,8 +42,7 @@ BATCH = 500  # rows that are read at once
 TOGETHER = 100  # transcripts whose replies are looked up at once: a query for each would be most of the time
 SHOWN = 12  # characters of a key
 COUNTED = ("cut_off", "plain_text", "reasoned")  # what a transcript counts of its replies
-_SAID = ("key", "state", "text", "notes", *COUNTED)
-_REPLIES = f"SELECT {', '.join(_SAID)} FROM {replies.name} WHERE key IN"  # noqa: S608 - names of columns
+_SAID = [replies.c[name] for name in ("key", "state", "text", "notes", *COUNTED)]
 T = TypeVar("T")
 Row = Mapping[str, Any] | RowMapping
 Talks = Mapping[str, Transcript]  # by the transcript's id
@@ -149,7 +148,8 @@ def each_transcript(connection: Connection, see: See, talks: Talks) -> Iterator[
     while together := list(islice(rows, TOGETHER)):
         keys_of = {row["id"]: _read(_keys, row["reply_keys"]) for row in together}
         every = [key for keys in keys_of.values() for key in keys or ()]
-        stored = {said[0]: dict(zip(_SAID, said, strict=True)) for said in execute_in(connection, _REPLIES, every)}
+        found = connection.execute(select(*_SAID).where(replies.c.key.in_(every))).mappings()
+        stored = {reply["key"]: reply for reply in found}
         sent = _sent(connection, every, see)
         for row in together:
             talk = talks.get(row["id"]) or _read(read_lines, row["lines"])
