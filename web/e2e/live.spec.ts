@@ -5,7 +5,7 @@ import { answer, expect, hits, open, printed, test } from "./watch";
 /** What there is to search, once all of it is in the index. */
 async function indexed(page: Page): Promise<SearchHead> {
   const ask = () => answer<SearchHead>(page, "search/index.json");
-  await expect.poll(async () => (await ask()).preparing, { timeout: 100_000 }).toBeNull();
+  await expect.poll(async () => (await ask()).preparing).toBeNull();
   return ask();
 }
 
