@@ -60,20 +60,23 @@ def denies(honesty: str) -> bool:
 
 
 @cache
-def _patterns(part: str) -> dict[str, re.Pattern[str]]:
-    """A *part* of `cues.yaml`, by name. When a text is first read: most commands read none."""
+def _cues() -> dict[str, dict[str, re.Pattern[str]]]:
+    """The parts of `cues.yaml`. When a text is first read: most commands read none."""
     cues = read_own(Path(__file__).with_name("cues.yaml").read_text(encoding="utf-8"))
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in cues[part].items()}
+    return {
+        part: {name: re.compile(pattern, re.IGNORECASE) for name, pattern in cues[part].items()}
+        for part in ("shapes", "keys", "sentences", "topics")
+    }
 
 
 def _shape(name: str) -> re.Pattern[str]:
     """What a line or a part of it looks like that is called so."""
-    return _patterns("shapes")[name]
+    return _cues()["shapes"][name]
 
 
 def _first(part: str, text: str) -> str | None:
     """The name of the first of the cues in that *part* that occurs in *text*."""
-    return next((name for name, pattern in _patterns(part).items() if pattern.search(text)), None)
+    return next((name for name, pattern in _cues()[part].items() if pattern.search(text)), None)
 
 
 class _Reader:
@@ -226,7 +229,7 @@ def _topic(kind: str, says: str) -> str:
     """What *says* is about, in a few of its words; "": not known, or it would give the answer away."""
     if kind == "fact":
         return _first("topics", says) or ""
-    cue = _patterns("sentences")[kind].search(says) if kind in ("view", "taste", "rule") else None
+    cue = _cues()["sentences"][kind].search(says) if kind in ("view", "taste", "rule") else None
     if japanese := _shape("subject_ja").match(says):
         return japanese["subject"]
     rest = _shape("lead").sub("", says[cue.end() :] if cue else says) or says[: cue.start() if cue else None]
