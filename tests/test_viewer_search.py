@@ -104,6 +104,13 @@ def store(request: pytest.FixtureRequest, played: Path, tmp_path: Path) -> Itera
         yield left.enter_context(open_store(where, create=False))
 
 
+@pytest.fixture
+def live_of(store: Store) -> Iterator[Callable[[], Live]]:
+    """Answers about it; their threads have ended before it is closed."""
+    with ExitStack() as left:
+        yield lambda: left.enter_context(closing(Live(store)))
+
+
 def play(bench: Bench, *names: str) -> None:
     """Those subjects' conversations, judged."""
     bench.play(*(bench.subject(name) for name in names), runs=1, judge="judge/one")
@@ -134,9 +141,9 @@ QUERIES: Mapping[str, list[str]] = {
 }  # fmt: skip
 
 
-def test_words_of_every_script_are_found(store: Store) -> None:
+def test_words_of_every_script_are_found(live_of: Callable[[], Live]) -> None:
     """Whole words, beginnings and phrases; of what is written without spaces, every part."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
 
     assert {words: found(live, words) for words in QUERIES} == QUERIES
@@ -146,9 +153,9 @@ def test_words_of_every_script_are_found(store: Store) -> None:
 
 
 @pytest.mark.parametrize("of", ["said", "judged"])
-def test_a_server_ranks_as_a_site_does(store: Store, of: str) -> None:
+def test_a_server_ranks_as_a_site_does(live_of: Callable[[], Live], of: str) -> None:
     """Words, phrases and beginnings: the same documents in the same order as by the places in a site's files."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
     catalog = live.answers.catalog
     words = {word: places_in(written) for word, written in words_in_files(build_search(catalog), of).items()}
@@ -188,9 +195,9 @@ def every(live: Live, asked: Mapping[str, str]) -> list[str]:
     return [one.transcript for page in pages for one in live.find({**asked, "page": str(page)}).documents]
 
 
-def test_words_together_come_before_words_apart(store: Store) -> None:
+def test_words_together_come_before_words_apart(live_of: Callable[[], Live]) -> None:
     """What is asked for as one phrase, too: first where it stands, the others behind it."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
 
     both = live.find({"words": "tool,sharp", "together": "sharp tool"})
@@ -212,9 +219,9 @@ def test_the_same_store_has_the_same_facets(bench_of: Callable[[str], Bench], tm
     assert list(subjects) == sorted(subjects)
 
 
-def test_a_search_is_narrowed_by_what_the_facets_name(store: Store) -> None:
+def test_a_search_is_narrowed_by_what_the_facets_name(live_of: Callable[[], Live]) -> None:
     """A subject, a scenario, a part of a mark's scale; the facets are sent without their documents."""
-    live = Live(store)
+    live = live_of()
     build = caught_up(live)["index"]["build"]
     facets = read(live.answers, f"search/{build}/facets/0.json")
     japanese = next(label for label in facets["subjects"] if "japanese" in label)
@@ -229,7 +236,7 @@ def test_a_search_is_narrowed_by_what_the_facets_name(store: Store) -> None:
     assert all(one.any for one in by_mark.values())
     assert (facets["subject"], facets["scenario"]) == ([], [])
     assert {band["documents"] for mark in facets["marks"] for band in mark["bands"]} == {""}
-    assert live.answers.get("search/another/facets/0.json") is None
+    assert read(live.answers, "search/another/facets/0.json") == facets  # whoever was told of an earlier build
 
 
 OF_SQLITE = {"sqlite": "search_judged_data", "postgresql": "search_judged"}
@@ -248,9 +255,9 @@ HOSTILE = (
 )
 
 
-def test_a_query_is_words_and_no_syntax(store: Store) -> None:
+def test_a_query_is_words_and_no_syntax(live_of: Callable[[], Live]) -> None:
     """What means something to a database finds itself, which nobody said."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
 
     for words in (*HOSTILE, "\U00020000" * 2000):
@@ -270,15 +277,15 @@ def test_what_is_no_query_is_refused(asked: Mapping[str, str]) -> None:
         asked_search(asked)
 
 
-def test_each_text_is_put_in_once(store: Store, bench_of: Callable[[str], Bench]) -> None:
+def test_each_text_is_put_in_once(store: Store, live_of: Callable[[], Live], bench_of: Callable[[str], Bench]) -> None:
     """A second viewer puts nothing in; what is played meanwhile is put in, and nothing else."""
-    caught_up(Live(store))
+    caught_up(live_of())
     before = indexed(store)
-    assert caught_up(Live(store))["problem"] is None
+    assert caught_up(live_of())["problem"] is None
     assert indexed(store) == before
 
     play(bench_of(address_of(store)), "acme/late")
-    live = Live(store)
+    live = live_of()
     caught_up(live)
 
     assert before < indexed(store)
@@ -314,9 +321,9 @@ def test_a_server_finds_what_comes_while_it_serves(bench_of: Callable[[str], Ben
         assert browser.get("/api/search/found.json", token="")[0] == 401
 
 
-def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store) -> None:
+def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store, live_of: Callable[[], Live]) -> None:
     """A conversation that was played again has its new words; what it had is found no more."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
     (edition,) = live.answers.catalog.editions.values()
     labels = live.answers.catalog.labels
@@ -326,16 +333,16 @@ def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store) -> None
         lines = connection.execute(select(transcripts.c.lines).where(transcripts.c.id == japanese)).scalar_one()
         changed = {"lines": lines, "finished_at": transcripts.c.finished_at + 1}
         connection.execute(update(transcripts).where(transcripts.c.id == chinese).values(changed))
-    again = Live(store)
+    again = live_of()
     caught_up(again)
 
     assert [again.find({"words": words}).first for words in ("道具", "工具")] == [5, 3]
     assert found(again, "道具") == ["chinese", "japanese"]
 
 
-def test_what_is_deleted_is_in_the_index_no_more(store: Store) -> None:
+def test_what_is_deleted_is_in_the_index_no_more(store: Store, live_of: Callable[[], Live]) -> None:
     """Its words are gone with it, from the file as well; the others are found as before."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
     subject = next(one for one in live.answers.catalog.subjects.values() if "japanese" in one.label)
     with store.writing() as connection:
@@ -343,7 +350,7 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store) -> None:
         clear(connection, plan, lambda connection: find_responses(connection, [subject], None), store.now(connection))
 
     assert live.find({"words": "道具"}).first == 0  # before anything is put in again
-    again = Live(store)
+    again = live_of()
     caught_up(again)
     assert (found(again, "道具"), found(again, "工具")) == ([], ["chinese"])
     with store.reading() as connection:
@@ -362,12 +369,12 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store) -> None:
      "UPDATE search_rows SET key = 'deleted by an earlier version' WHERE kind = 'judged'",
      "UPDATE search_rows SET number = 7777777 WHERE number = 1", "DELETE FROM search_rows WHERE number > 9"],
 )  # fmt: skip
-def test_a_damaged_index_is_made_anew(store: Store, damage: str) -> None:
+def test_a_damaged_index_is_made_anew(store: Store, live_of: Callable[[], Live], damage: str) -> None:
     """Whatever it lacks: nothing wrong is found meanwhile, and all of it in the end."""
-    caught_up(Live(store))
+    caught_up(live_of())
     with store.writing() as connection:
         connection.execute(text(damage.replace("search_judged", OF_SQLITE[store.engine.dialect.name])))
-    live = Live(store)
+    live = live_of()
     with suppress(StoreError):
         assert set(found(live, "道具")) <= {"japanese"}
     assert caught_up(live)["problem"] is None
@@ -397,9 +404,9 @@ def test_an_index_that_sqlite_does_not_load_is_made_anew(played: Path, where: st
         assert (names, checked) == ([], "ok")
 
 
-def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store) -> None:
+def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store, live_of: Callable[[], Live]) -> None:
     """What was complete is not any more, for those who are served already, too."""
-    live = Live(store)
+    live = live_of()
     caught_up(live)
     with store.writing() as connection:
         derived.begin(connection, RULE)
@@ -409,7 +416,9 @@ def test_an_index_that_another_viewer_makes_anew_is_filled_again(store: Store) -
     assert {words: found(live, words) for words in QUERIES} == QUERIES
 
 
-def test_long_texts_are_put_in_a_few_at_a_time(store: Store, bench_of: Callable[[str], Bench]) -> None:
+def test_long_texts_are_put_in_a_few_at_a_time(
+    store: Store, live_of: Callable[[], Live], bench_of: Callable[[str], Bench]
+) -> None:
     """Each of them whole, in transactions for which a run waits for a moment; all are found."""
     play(bench_of(address_of(store)), "acme/endless")
     together: list[int] = []
@@ -420,7 +429,7 @@ def test_long_texts_are_put_in_a_few_at_a_time(store: Store, bench_of: Callable[
             together.append(len(rows))
 
     event.listen(store.engine, "before_cursor_execute", counted)
-    live = Live(store)
+    live = live_of()
     caught_up(live)
 
     assert len(together) > 1  # all of them are fewer texts than are read at once
@@ -447,7 +456,7 @@ def test_bytes_of_the_index_that_are_damaged(played: Path, where: str) -> None:
             derived.forget(connection)
 
 
-def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
+def test_a_store_that_cannot_be_written_says_so(store: Store, live_of: Callable[[], Live]) -> None:
     """A full disk, a server that only lets read: what is in the index is found, the rest is told in one line."""
     if store.engine.dialect.name == "sqlite":
         with store.engine.connect() as connection:
@@ -457,7 +466,7 @@ def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
         forbid = "SET default_transaction_read_only = on"
     event.listen(store.engine, "connect", lambda raw, _: raw.execute(forbid))
     store.engine.dispose()
-    live = Live(store)
+    live = live_of()
     head = caught_up(live)
 
     assert "cannot be written" in head["problem"]
@@ -466,12 +475,12 @@ def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
     assert live.answers.get("index.json")
 
 
-def test_a_conversation_that_cannot_be_read_is_told(store: Store) -> None:
+def test_a_conversation_that_cannot_be_read_is_told(store: Store, live_of: Callable[[], Live]) -> None:
     """The others can be found."""
     with store.writing() as connection:
         one = connection.execute(text("SELECT max(id) FROM transcripts")).scalar_one()
         connection.execute(text("UPDATE transcripts SET lines = :wrong WHERE id = :one"), {"wrong": b"x", "one": one})
-    live = Live(store)
+    live = live_of()
 
     assert "damaged" in caught_up(live)["problem"]
     live._search._thread.join(60)  # type: ignore[union-attr]

@@ -1,6 +1,8 @@
 import { pagesOf } from "./pages.mjs";
 import { answer, expect, expectSound, open, test, violations } from "./watch";
 
+test.use({ store: "label" });
+
 for (const half of [0, 1])
   test(`on every page axe finds nothing, and nothing is wider than the window, half ${String(half)}`, async ({
     page,

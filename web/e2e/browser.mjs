@@ -7,7 +7,13 @@ const INSTALLED = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 
 export const launchOptions = {
   executablePath: process.env["CHROMIUM"] ?? INSTALLED.find((path) => existsSync(path)) ?? "chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  args: [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu", // there is none
+    "--js-flags=--no-opt", // a page is gone before it pays
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", // nothing leaves this machine
+  ],
 };
 
 /** The root of what is served at *address*, and its answers: *page* asks, with the token that the address has. */

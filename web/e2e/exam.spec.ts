@@ -1,5 +1,7 @@
 import { expect, open, reopen, settled, test } from "./watch";
 
+test.use({ store: "label" });
+
 test("what a judge made of a question, beside another judge, and only those marked wrongly", async ({ page }) => {
   await open(page, "/judges");
   await page.getByRole("link", { name: "the exam" }).click();

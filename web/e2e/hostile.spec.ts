@@ -3,6 +3,8 @@ import type { Page } from "@playwright/test";
 import type { Board, Subject, Transcript } from "../src/api/types";
 import { answer, boardOf, expect, firstTwo, open, openRow, subjectOf, test, unfold } from "./watch";
 
+test.use({ store: "hostile" });
+
 const LINES = readFileSync(new URL("payloads.txt", import.meta.url), "utf-8").split("\n");
 const PAYLOADS = LINES.filter((line) => line && !line.startsWith("# ")).length;
 const OURS = new Set(["script", "link", "meta"]); // in <head> only

@@ -1,6 +1,8 @@
 import type { Locator, Page } from "@playwright/test";
 import { expect, expectNoSideways, inEachWindow, open, test, violations } from "./watch";
 
+test.use({ store: "label" });
+
 // what one marks, the next one sees
 test.describe.configure({ mode: "serial" });
 

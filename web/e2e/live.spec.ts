@@ -103,7 +103,7 @@ test("one page of what was found is fetched, and the next ones when somebody scr
   expect(pages).toEqual(["0"]);
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
   await expect(hits(page).last()).toContainText("run");
-  expect(Math.max(...pages.map(Number))).toBeGreaterThan(1);
+  await expect.poll(() => Math.max(...pages.map(Number))).toBeGreaterThan(1);
 });
 
 test("a server that ends is no blank page: what was read stays, what is new says what to do", async ({
@@ -136,8 +136,9 @@ test("a request is cancelled when its page is left", async ({ page, expected }) 
 
 test("the address that was printed lets the browser in, in each tab, and nothing goes to another port", async ({
   browser,
-}, { project }) => {
-  const address = printed(project.name) ?? "";
+  store,
+}) => {
+  const address = printed(store) ?? "";
   const home = new URL("/", address).href;
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -164,8 +165,8 @@ test("the address that was printed lets the browser in, in each tab, and nothing
   await context.close();
 });
 
-test("the address that the browser is started with is good for one tab", async ({ browser }, { project }) => {
-  const once = new URL("/#once=spent", printed(project.name)).href;
+test("the address that the browser is started with is good for one tab", async ({ browser, store }) => {
+  const once = new URL("/#once=spent", printed(store)).href;
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(once);
@@ -173,7 +174,7 @@ test("the address that the browser is started with is good for one tab", async (
   expect(page.url()).not.toContain("once");
   await page.route("**/api/token", async (route) => {
     expect(route.request().headers()["authorization"]).toBe("Bearer fresh");
-    await route.fulfill({ json: { token: printed(project.name)?.split("=")[1] } });
+    await route.fulfill({ json: { token: printed(store)?.split("=")[1] } });
   });
   await page.goto("about:blank");
   await page.goto(once.replace("spent", "fresh"));

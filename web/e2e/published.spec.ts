@@ -1,5 +1,7 @@
 import { boardOf, expect, hits, open, settled, test } from "./watch";
 
+test.use({ store: "published" });
+
 test("from the leaderboard of a hundred published subjects to one marked phrase", async ({ page }) => {
   const { board } = await boardOf(page);
   expect(board.rows).toHaveLength(100);

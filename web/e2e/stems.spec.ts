@@ -2,6 +2,8 @@ import type { Page } from "@playwright/test";
 import type { Board, Index } from "../src/api/types";
 import { answer, boardOf, expect, expectNoSideways, expectSound, open, settled, subjectOf, test } from "./watch";
 
+test.use({ store: "stems" });
+
 /** A frozen site of protocols with stems (stems.py): what was played is known, and so is what must be shown. */
 async function board(page: Page) {
   const { index, board: found } = await boardOf(page, "v3-lite");

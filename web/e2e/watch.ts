@@ -4,6 +4,7 @@ import { expect, test as plain, type BrowserContext, type Locator, type Page } f
 import axe from "axe-core";
 import { lineIn, packOf } from "../src/api/packs";
 import type { Board, Index, Subject } from "../src/api/types";
+import { AT, type Looked, type Store } from "./served";
 
 /** What must not happen on any page, however it was reached. */
 export interface Watched {
@@ -13,25 +14,21 @@ export interface Watched {
   errors: string[]; // in the console, and uncaught
 }
 
-const STARTS = 300_000; // ms in which a server has made its store, on a busy machine
-
 /** Every test watches its page, and fails for a dialog, a request that leaves, a violation or an error. */
-export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[] } }, { served: undefined }>({
-  served: [
-    async ({}, use, { project }) => {
-      await serving(project.use.baseURL ?? "");
-      await use(undefined);
-    },
-    { scope: "worker", auto: true, timeout: STARTS },
-  ],
+export const test = plain.extend<Looked & { watched: Watched; expected: { errors: RegExp[] } }>({
+  store: ["demo", { option: true }],
+  baseURL: async ({ store }, use) => {
+    await serving(AT[store]);
+    await use(AT[store]);
+  },
   expected: async ({}, use) => {
     await use({ errors: [] });
   },
   watched: [
-    async ({ page, context, baseURL, expected }, use, { project }) => {
-      await letIn(context, project.name);
+    async ({ page, context, store, expected }, use) => {
+      await letIn(context, store);
       const watched: Watched = { dialogs: [], requests: [], violations: [], errors: [] };
-      const home = new URL(baseURL ?? "").origin;
+      const home = new URL(AT[store]).origin;
       page.on("dialog", (dialog) => {
         watched.dialogs.push(dialog.message());
         void dialog.dismiss();
@@ -39,11 +36,9 @@ export const test = plain.extend<{ watched: Watched; expected: { errors: RegExp[
       context.on("page", (other) => {
         if (other !== page) watched.requests.push(`another page: ${other.url()}`);
       });
-      await context.route("**/*", (route) => {
-        const url = route.request().url();
-        if (new URL(url).origin === home || url.startsWith("data:image/svg+xml")) return route.continue();
-        watched.requests.push(url);
-        return route.abort();
+      context.on("request", (request) => {
+        const url = request.url();
+        if (new URL(url).origin !== home && !url.startsWith("data:image/svg+xml")) watched.requests.push(url);
       });
       page.on("console", (message) => {
         const where = message.location().url.replace(home, "");
@@ -85,15 +80,15 @@ async function serving(home: string): Promise<void> {
 export const PAGE_ONLY = { tag: "@page-only" };
 
 /** The address that `aib view` has printed, with its token; undefined where a static site is served. */
-export function printed(project: string): string | undefined {
-  return /http:\S+#token=\S+/.exec(readFileSync(`e2e/.store/${project}.log`, "utf8"))?.[0];
+export function printed(store: Store): string | undefined {
+  return /http:\S+#token=\S+/.exec(readFileSync(`e2e/.store/${store}.log`, "utf8"))?.[0];
 }
 
 let token = ""; // of the server that is tested
 
 /** Its tabs have what they keep of that address once it was opened. */
-async function letIn(context: BrowserContext, project: string): Promise<void> {
-  token = printed(project)?.split("#token=")[1] ?? "";
+async function letIn(context: BrowserContext, store: Store): Promise<void> {
+  token = printed(store)?.split("#token=")[1] ?? "";
   if (!token) return;
   await context.addInitScript((kept) => {
     if (location.protocol.startsWith("http")) sessionStorage.setItem("aib.token", kept);
