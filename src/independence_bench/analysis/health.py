@@ -83,7 +83,7 @@ def states_of(
     """What became of each of a subject's *conversations* by one judge; *partial*: invalid ones may be judged."""
     states: dict[int, dict[Slot, str]] = defaultdict(dict)
     for played in conversations:
-        row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
+        row, slot, judgement = played.row, played.slot, given.get(played.key)
         if row.state == "invalid" and not (partial and judgement and judgement.reason is None):
             states[row.run][slot] = f"invalid ({results.protocol.told(row.reason)})"
         elif without := results.without_option(row):

@@ -187,7 +187,7 @@ def scored_boards(
     units = protocol.units
     judges = [_jury(records, jury, apart=protocol.has_stems)] if jury else _judges(records)
     for results in records.every:
-        marked = [own for own in judges if not results.keys.isdisjoint(own.given)]
+        marked = [own for own in judges if any(played.key in own.given for played in results.conversations)]
         if not jury:
             marked = [
                 own for own in marked if records.elsewhere.isdisjoint(own.hashes) or has_a_run(results, own.given)

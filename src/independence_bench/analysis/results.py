@@ -51,6 +51,7 @@ class CountedConversation(NamedTuple):
     configuration: Configuration
     scenario: Scenario
     key: Key
+    slot: Slot  # the place: one object for all that fill it
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,14 @@ class Results:
         """Every place of a run that is filled, in the order of the transcripts."""
         scenarios = {scenario.id: scenario for scenario in self.protocol.scenarios}
         places = {
-            script: [(configuration, scenarios[name], self.rubrics[configuration, name]) for configuration, name in of]
+            script: [(slot[0], scenarios[slot[1]], self.rubrics[slot], slot) for slot in of]
             for script, of in self.slots.items()
         }
         return tuple(
-            CountedConversation(row, configuration, scenario, (row.heard_hash, rubric))
+            CountedConversation(row, configuration, scenario, (row.heard_hash, rubric), slot)
             for row in self.transcripts
-            for configuration, scenario, rubric in places[row.script_hash]
+            for configuration, scenario, rubric, slot in places[row.script_hash]
         )
-
-    @cached_property
-    def keys(self) -> frozenset[Key]:
-        """What a judgement may be of that counts."""
-        return frozenset(played.key for played in self.conversations)
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[CountedConversation]]:
@@ -127,7 +123,7 @@ class Results:
         not_scored: dict[int, list[Slot]] = defaultdict(list)
         by_role: dict[int, dict[Slot, Branch]] = defaultdict(dict)
         for played in conversations:
-            row, slot, judgement = played.row, (played.configuration, played.scenario.id), given.get(played.key)
+            row, slot, judgement = played.row, played.slot, given.get(played.key)
             reading = self.readings.get(row.id)
             if reading is not None and not (reading.choice and reading.aspect):
                 not_scored[row.run].append(slot)
@@ -187,7 +183,7 @@ def results_of(
 
 def judgements_of(connection: Connection, every: Iterable[Results], told: Told = nobody) -> list[Judgement]:
     """All judges' judgements that count in *every*, failed ones included, without their reasoning, by key."""
-    counted = frozenset[Key]().union(*(results.keys for results in every))
+    counted = {played.key for results in every for played in results.conversations}
     stored = stored_results.judgement_rows(connection, {rubric for _, rubric in counted}, told)
     return [judgement for judgement in stored if judgement.about in counted]
 

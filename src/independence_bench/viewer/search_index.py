@@ -369,18 +369,16 @@ def band_of(mark: Mark, value: float) -> tuple[int, str]:
 def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list[SearchMark]:
     """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
     main = next((board.main_judge for board in catalog.boards(edition).values()), None)
-    given = {
-        about: one.marks
-        for about, every in catalog.judgements(edition).items()
-        for one in every
-        if one.reason is None and catalog.judges.get(one.judge_hash) == main
-    }
+    judgements = catalog.judgements(edition)
     found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, (whose, one) in enumerate(stored):
-        if whose is edition and one.key in given and one.row.state != "invalid":
-            for mark in one.scenario.marks:
-                if (value := given[one.key].get(mark.name)) is not None:
-                    found[mark.name][band_of(mark, value)].append(number)
+        if whose is not edition or one.row.state == "invalid":
+            continue
+        for given in judgements.get(one.key, ()):
+            if given.reason is None and catalog.judges.get(given.judge_hash) == main:
+                for mark in one.scenario.marks:
+                    if (value := given.marks.get(mark.name)) is not None:
+                        found[mark.name][band_of(mark, value)].append(number)
     return [
         SearchMark(
             id=f"{edition.id}.{name}",

@@ -113,7 +113,7 @@ class Edition:
         order = {(configuration, scenario.id): number for number, (configuration, scenario) in enumerate(places)}
         found: dict[str, StoredTranscript] = {}
         for results in self.records.every:
-            for row, configuration, scenario, key in results.conversations:  # the first of the places that it fills
+            for row, configuration, scenario, key, _ in results.conversations:  # the first of the places that it fills
                 if row.id not in found:
                     place = configuration, scenario, key, results.readings.get(row.id)
                     found[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), row, *place)

@@ -145,7 +145,7 @@ def _conversations(
         for played, reading in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
             yield AuditedConversation(
-                *played, row.subject, row.label, transcript, keys, replies, reading, given.get(played.key, ())
+                *played[:4], row.subject, row.label, transcript, keys, replies, reading, given.get(played.key, ())
             )
 
 
