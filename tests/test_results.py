@@ -67,7 +67,7 @@ def test_what_counts(played: Bench) -> None:
         (1, row.scenario) for row in default.transcripts
     ]
     assert {c.scenario.id for c in default.conversations} == {"choice", "questions", "erosion", "plain"}
-    assert {c.slot for c in default.conversations} <= {slot for filled in default.slots.values() for slot in filled}
+    assert [c.slot for c in default.conversations] == [(c.configuration, c.scenario.id) for c in default.conversations]
     assert len(others) == 3
     assert not any(other.transcripts for other in others)
 
