@@ -94,11 +94,7 @@ def judged(*judges: Mapping[tuple[str, int], Case]) -> tuple[Results, list[dict[
     for (stem, run), case in judges[0].items():
         for scenario in [one for one in PROTOCOL.scenarios if one.stem == stem]:
             name = f"{scenario.id} {run}"
-            rows.append(
-                TranscriptRow(
-                    name, scenario.id, ME, run, *HERE_IS, scenario.id, "complete", None, name, 1, 0, 0, 0, 0.0
-                )
-            )
+            rows.append(TranscriptRow(name, scenario.id, ME, run, "complete", None, name, 1, 0, 0, 0, 0.0))
             readings[name] = reading(scenario, run, case)
             for mine, of in zip(given, judges, strict=True):
                 if case.takes in ("a", "b") and (stem, run) in of:

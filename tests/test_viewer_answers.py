@@ -68,7 +68,7 @@ def span(text: str, at: dict[str, int]) -> str:
 def transcript_of(answers: Answers, name: str, scenario: str, run: int = 1) -> dict[str, Any]:
     """The transcript of the subject whose label has *name* in it."""
     found = answers.catalog.transcripts
-    for _, one in found.values():
+    for one in found.values():
         label = answers.catalog.labels[one.row.subject_hash]
         if name in label and one.scenario.id == scenario and one.row.run == run:
             return dict(read(answers, f"transcripts/{one.id}.json"))
@@ -326,13 +326,11 @@ def test_the_embedded_judges_phrases_stand_in_the_marked_reply(played: Path, whe
     shutil.copy(played, where)
     judge = embedded_judge()
     with answering(where) as before:
-        edition, one = next(
-            (edition, one) for edition, one in before.catalog.transcripts.values() if one.scenario.id == "erosion"
-        )
+        one = next(one for one in before.catalog.transcripts.values() if one.scenario.id == "erosion")
         unmarked = read(before, f"transcripts/{one.id}.json")
     with open_store(where) as store, store.writing() as connection:
         transcript, _ = results.read_transcript(connection, one.row.id)
-        given = judge.read(JudgingInput(transcript, one.scenario, edition.protocol.judge_instructions))
+        given = judge.read(JudgingInput(transcript, one.scenario, one.edition.protocol.judge_instructions))
         label, by = (judge.label, judge.hash) if own else (f"{OLD_LABEL}01234567", "0" * 64)
         registry.keep_judge(connection, by, label, judge.spec)
         kept = given._replace(judge_hash=by, key=judgement_key(*given.about, by))

@@ -354,7 +354,7 @@ def test_what_is_deleted_is_in_the_index_no_more(store: Store, live_of: Callable
     caught_up(again)
     assert (found(again, "道具"), found(again, "工具")) == ([], ["chinese"])
     with store.reading() as connection:
-        assert derived.places(connection, "said", "道具", prefix=True) == ""
+        assert list(derived.places(connection, "said", "道具", prefix=True)) == []
     if store.engine.dialect.name == "sqlite":
         store.close()
         with closing(sqlite3.connect(store.shown)) as raw:

@@ -193,7 +193,7 @@ def test_a_branchs_page_names_its_replies(answers: Answers) -> None:
     """Also where it ends after the note; its neighbours are the branches beside it."""
     shown = [
         (one.scenario.branch, answers.catalog.labels[one.row.subject_hash], read(answers, f"transcripts/{id_}.json"))
-        for id_, (_, one) in answers.catalog.transcripts.items()
+        for id_, one in answers.catalog.transcripts.items()
         if one.row.run == 1
     ]
     names = {(branch, label.split("/")[1].split("@")[0]): one for branch, label, one in shown}

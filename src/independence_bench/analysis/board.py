@@ -15,7 +15,7 @@ from independence_bench.analysis.health import (
     Health,
     RunTimes,
 )
-from independence_bench.analysis.results import Results
+from independence_bench.analysis.results import Key, Results
 from independence_bench.analysis.statistics.values import NO_UNCERTAINTY, Interval, RowUncertainty, Uncertainty
 from independence_bench.judging.judge import find_jury
 from independence_bench.models.spec import SIMULATED, ChatModel, vendor_of
@@ -170,7 +170,7 @@ class BoardRecords:
     subjects: Mapping[str, ChatModel]  # by hash
     labels: Mapping[str, str]  # of judges, by hash
     every: Sequence[Results]
-    judgements: Sequence[Judgement]  # that count
+    given: Mapping[str, Mapping[Key, Judgement]]  # judge's hash -> what it judged -> its judgement, if it counts
     failed: Mapping[str, int]  # transcript's id -> how many attempts at its replies have failed
     since: Mapping[str, float]  # judge's hash -> when it judged first, in seconds since 1970
     decided: Mapping[str, Decision]  # by subject's hash

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlalchemy import Connection
 
-from independence_bench.analysis.results import Key, Results, by_key, judgements_of, results_of
+from independence_bench.analysis.results import Key, Results, by_judge, judgements_at, judgements_of, results_of
 from independence_bench.judging.extraction import QUESTIONS
 from independence_bench.models.local import JUDGES as EMBEDDED_JUDGES
 from independence_bench.models.messages import Kind
@@ -286,22 +286,20 @@ def subject_costs(
     board: Board,
     records: BoardRecords | None = None,
     subjects: Collection[str] | None = None,
-    of_key: Mapping[Key, Sequence[Judgement]] | None = None,
 ) -> dict[str, SubjectCost]:
     """Subject hash -> what its row cost; a reply or a judgement that several transcripts share counts once.
 
-    *records*: what the board was made of, if at hand; *of_key*: its judgements, `by_key`. *subjects*: of these alone;
-    None: of all.
+    *records*: what the board was made of, if at hand. *subjects*: of these alone; None: of all.
     """
+    given_by: Mapping[str, Mapping[Key, Judgement]]
     if records is None:
         (results,) = results_of(connection, board.protocol, board.configurations)
+        given_by = by_judge(judgements_of(connection, [results]), [results])
     else:
-        results = results_behind(board, records)
+        results, given_by = results_behind(board, records), records.given
     wanted = {of: mine for of, mine in results.by_subject.items() if subjects is None or of in subjects}
     about = dict.fromkeys(played.key for mine in wanted.values() for played in mine)
-    if of_key is None:
-        of_key = by_key(judgements_of(connection, [results]) if records is None else records.judgements)
-    judged = [judgement for key in about for judgement in of_key.get(key, ())]
+    judged = [judgement for key in about for judgement in judgements_at(given_by, key)]
     keys = stored_results.reply_keys_of(connection, (played.row.id for mine in wanted.values() for played in mine))
     called = {key for of in keys.values() for key in of} | {judgement.key for judgement in judged}
     replies, judgements = (

@@ -6,7 +6,6 @@ configurations or of two judges never stand in one ranking. Everything that is s
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -17,7 +16,15 @@ from independence_bench.analysis.board import Board, BoardRecords, Row
 from independence_bench.analysis.branches import branch_statistics, rule_readings
 from independence_bench.analysis.exam.result import examined_judges
 from independence_bench.analysis.health import health_of, left_out, missing_lines, run_times, states_of
-from independence_bench.analysis.results import Key, Results, asked_elsewhere, has_a_run, judgements_of, results_of
+from independence_bench.analysis.results import (
+    Key,
+    Results,
+    asked_elsewhere,
+    by_judge,
+    has_a_run,
+    judgements_of,
+    results_of,
+)
 from independence_bench.analysis.statistics.sample_means import t_interval
 from independence_bench.analysis.statistics.values import Interval, RowUncertainty, Uncertainty
 from independence_bench.analysis.uncertainty import measure_board
@@ -152,19 +159,19 @@ def _with_branches(board: Board, results: Results, judges: Sequence[Mapping[Key,
 def read_records(connection: Connection, protocol: Protocol, told: Told = nobody) -> BoardRecords:
     """What the store has of *protocol*; *told*: how many transcripts or judgements were read since it was told last."""
     every = results_of(connection, protocol, told=told)
-    judgements = judgements_of(connection, every, told)
+    given = by_judge(judgements_of(connection, every, told), every)
     return BoardRecords(
         subjects=registry.stored_subjects(connection),
         labels=registry.stored_judges(connection),
         every=every,
-        judgements=judgements,
+        given=given,
         failed=usage.failed_attempts(connection, FAILED, {script for of in every for script in of.slots}),
         # of a single judge nobody asks
-        since=registry.judging_since(connection) if len({one.judge_hash for one in judgements}) > 1 else {},
+        since=registry.judging_since(connection) if len(given) > 1 else {},
         decided=registry.decided(connection),
         people=registry.people_judging(connection),
         vendors={judge: vendor_of(str(spec.get("model"))) for judge, spec in registry.judge_specs(connection).items()},
-        elsewhere=asked_elsewhere(connection, protocol, every, judgements),
+        elsewhere=asked_elsewhere(connection, protocol, every, given),
         published=registry.published_rows(connection),
     )
 
@@ -236,14 +243,6 @@ class _Judge:
         return not ranked, self.is_person, self.by_table, -ranked, self.since, self.label or ""
 
 
-def _by_judge(records: BoardRecords) -> dict[str, dict[Key, Judgement]]:
-    """Hash of a judge -> its judgements; judges that only sat the exam are not among them."""
-    given: dict[str, dict[Key, Judgement]] = defaultdict(dict)
-    for judgement in records.judgements:
-        given[judgement.judge_hash][judgement.about] = judgement
-    return given
-
-
 def _judges(records: BoardRecords) -> list[_Judge]:
     """Each judge by itself."""
     return [
@@ -256,16 +255,16 @@ def _judges(records: BoardRecords) -> list[_Judge]:
             is_person=judge in records.people,
             since=records.since.get(judge, 0.0),
         )
-        for judge, given in _by_judge(records).items()
+        for judge, given in records.given.items()
     ]
 
 
 def _jury(records: BoardRecords, named: Sequence[str], apart: bool) -> _Judge:
     """The judges that are *named*, together; *apart*: the mean of two levels is no level."""
-    by_judge, labels = _by_judge(records), records.labels
+    given, labels = records.given, records.labels
     # an exam leaves judges that judged nothing here: they must not make a name mean several
-    chosen = tuple(find_jury({judge: labels[judge] for judge in by_judge} or labels, named))
-    jurors, each = tuple(labels[judge] for judge in chosen), tuple(by_judge.get(judge, {}) for judge in chosen)
+    chosen = tuple(find_jury({judge: labels[judge] for judge in given} or labels, named))
+    jurors, each = tuple(labels[judge] for judge in chosen), tuple(given.get(judge, {}) for judge in chosen)
     by_table = any(is_table_judge(label) for label in jurors)
     return _Judge(jury_label(list(jurors)), chosen, jury_judgements(list(each)), each, jurors, apart, by_table)
 

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection
@@ -188,13 +189,18 @@ def judgements_of(connection: Connection, every: Iterable[Results], told: Told =
     return [judgement for judgement in stored if judgement.about in counted]
 
 
-def by_key(judgements: Iterable[Judgement]) -> dict[Key, tuple[Judgement, ...]]:
-    """*judgements* by what they are of."""
-    found: dict[Key, tuple[Judgement, ...]] = {}
+def by_judge(judgements: Iterable[Judgement], every: Iterable[Results]) -> dict[str, dict[Key, Judgement]]:
+    """Judge's hash -> what it judged -> its judgement, of *judgements* that count in *every*."""
+    keys = {played.key: played.key for results in every for played in results.conversations}
+    found: dict[str, dict[Key, Judgement]] = defaultdict(dict)
     for judgement in judgements:
-        about = judgement.about
-        found[about] = (*found.get(about, ()), judgement)  # of a hundred thousand a list each is twice as large
+        found[judgement.judge_hash][keys[judgement.about]] = judgement  # of a hundred thousand keys none is there twice
     return found
+
+
+def judgements_at(given: Mapping[str, Mapping[Key, Judgement]], key: Key) -> list[Judgement]:
+    """All judges' judgements with that *key*, of those *given* (`by_judge`), by their own keys."""
+    return sorted([of[key] for of in given.values() if key in of], key=itemgetter(0))
 
 
 def _counted(
@@ -271,7 +277,7 @@ def labelling_queue(
 
 
 def asked_elsewhere(
-    connection: Connection, protocol: Protocol, every: Sequence[Results], judgements: Sequence[Judgement]
+    connection: Connection, protocol: Protocol, every: Sequence[Results], given: Mapping[str, Mapping[Key, Judgement]]
 ) -> frozenset[str]:
     """The judges, by hash, that were not asked about *protocol*: what they marked of it, they marked for others.
 
@@ -282,11 +288,8 @@ def asked_elsewhere(
     others = [one for one in registry.stored_protocols(connection) if one[1] != protocol.name]
     if not others:
         return frozenset()
-    given: dict[str, set[Key]] = defaultdict(set)
-    for judgement in judgements:
-        given[judgement.judge_hash].add(judgement.about)
     to_judge = {played.key for of in every for played in of.conversations if played.row.state == "complete"}
-    left = {judge: mine for judge, mine in given.items() if not to_judge <= mine}
+    left = {judge: mine.keys() for judge, mine in given.items() if not to_judge <= mine.keys()}
     explained: dict[str, set[Key]] = defaultdict(set)
     for _, name, files in others if left else ():
         with suppress(ProtocolError):  # of an older version: it explains nothing

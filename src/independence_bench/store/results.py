@@ -149,9 +149,6 @@ class TranscriptRow(NamedTuple):  # a hundred thousand are read at once, and a d
     script_hash: str
     subject_hash: str
     run: int
-    system: str
-    delivery: str
-    scenario: str
     state: str
     reason: str | None
     heard_hash: str
@@ -180,16 +177,13 @@ def transcript_rows(
     """The transcripts of the given script hashes, of one subject or of all, in a fixed order."""
     wanted = select(*_ROW).where(_played(scripts, subject)).order_by(*_IN_ORDER)
     rows: list[TranscriptRow] = []
-    # a hundred thousand rows have a few thousand texts: whose hash, of what, where
+    # a hundred thousand rows have a few thousand hashes of subjects and scripts
     with undamaged():
         for some in connection.execute(wanted.execution_options(yield_per=BATCH)).partitions():
             rows += [
-                TranscriptRow(
-                    key, intern(script), intern(of), run, intern(system), intern(delivery), intern(scenario),
-                    intern(state), reason, intern(heard), *counts,
-                )
-                for key, script, of, run, system, delivery, scenario, state, reason, heard, *counts in some
-            ]  # fmt: skip
+                TranscriptRow(key, intern(script), intern(of), run, intern(state), reason, intern(heard), *counts)
+                for key, script, of, run, state, reason, heard, *counts in some
+            ]
             told(len(some))
     return rows
 

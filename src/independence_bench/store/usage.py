@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from independence_bench.models.endpoints import verbosity_of
 from independence_bench.models.messages import BYTES_A_TOKEN
@@ -122,16 +122,21 @@ class AttemptCost:
     seconds: float | None  # from sending to the end; None: not known
 
 
+_ENDED = select_attempts(*AttemptCost.__dataclass_fields__).where(
+    calls.c.kind == bindparam("kind"), attempts.c.outcome.is_not(None)
+)
+# made once: each by itself would hold its keys until somebody looks for garbage
+_ENDED_OF = _ENDED.where(calls.c.key.in_(bindparam("keys", expanding=True)))
+
+
 def attempt_costs(
     connection: Connection, kind: Literal["reply", "judgement"], keys: Collection[str] | None = None
 ) -> Mapping[str, Sequence[AttemptCost]]:
     """Key of each call of that kind, or of those of these *keys* -> its attempts that have ended, in order."""
     found: dict[str, list[AttemptCost]] = defaultdict(list)
-    ended = select_attempts(*AttemptCost.__dataclass_fields__).where(
-        calls.c.kind == kind, attempts.c.outcome.is_not(None)
-    )
-    for wanted in [ended] if keys is None else (ended.where(calls.c.key.in_(some)) for some in in_chunks(keys)):
-        for row in connection.execute(wanted).all():
+    for some in [None] if keys is None else in_chunks(keys):
+        wanted, given = (_ENDED, {}) if some is None else (_ENDED_OF, {"keys": some})
+        for row in connection.execute(wanted, {"kind": kind, **given}).all():
             found[row.key].append(AttemptCost(*row))
     return found
 

@@ -144,9 +144,9 @@ class BoardAnswer:
     citation: Citation
 
 
-def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -> BoardAnswer:
-    """`api/boards/<board>.json`; as *part* 0 with its first rows alone."""
-    board, series, first = catalog.board(entry), catalog.series(entry), part == 0
+def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> BoardAnswer:
+    """`api/boards/<board>.json`; `part/0.json` below it, with its *first* rows alone."""
+    board, series = catalog.board(entry), catalog.series(entry)
     rows = board.rows[:ROWS] if first else board.rows
     played = Counter(row.subject.model for row in board.rows)  # under several settings
     spent = fragments.costs(catalog, entry, [row for row in board.rows if played[row.subject.model] > 1])
@@ -189,11 +189,9 @@ def board_answer(catalog: Catalog, entry: BoardEntry, part: int | None = None) -
     )
 
 
-def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardAnswer | BoardPart:
-    """`api/boards/<board>/part/<n>.json`: the board with its first rows, and behind it the others."""
+def board_part(catalog: Catalog, entry: BoardEntry, number: str) -> BoardPart:
+    """`api/boards/<board>/part/<n>.json`, from 1: the rows behind the first ones."""
     part, board = int(number), catalog.board(entry)
-    if part == 0:
-        return board_answer(catalog, entry, part)
     rows = board.rows[part * ROWS : (part + 1) * ROWS]
     if not rows:
         raise NotThere(number)

@@ -266,7 +266,7 @@ def costs(catalog: Catalog, entry: BoardEntry, rows: Sequence[Row]) -> Mapping[s
     """What each of *rows* cost, by the subject's hash."""
 
     def found(connection: Connection, board: Board, new: Set[str]) -> dict[str, SubjectCost]:
-        return subject_costs(connection, board, entry.edition.records, new, catalog.judgements(entry.edition))
+        return subject_costs(connection, board, entry.edition.records, new)
 
     return _of_subjects(catalog, entry, rows, ("costs", *entry.judges), found)
 

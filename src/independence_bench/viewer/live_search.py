@@ -53,7 +53,6 @@ REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
 UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"  # what SQLite says of an index that lost something
-LOOKED_UP = 1 << 16  # places that are looked up together
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 TEXT = 24  # bits of a place in one text
 TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
@@ -147,7 +146,7 @@ class LiveSearch:
         finally:
             self.catch_up(catalog)
         shown = np.concatenate((found.first, found.others))[page * SHOWN : (page + 1) * SHOWN]
-        named = tuple(search_document(catalog, *_documents(catalog)[number]) for number in shown)
+        named = tuple(search_document(catalog, _documents(catalog)[number]) for number in shown)
         return SearchFound(found.phrase, len(found.first), len(found.others), found.any, named)
 
     def _begins_of(self, connection: Connection, catalog: Catalog, of: SearchOf) -> tuple[State, tuple[Numbers, ...]]:
@@ -283,7 +282,7 @@ def _facets(catalog: Catalog) -> SearchFacets:
 def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
     """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
     documents, numbers = _documents(catalog), dict[str | Key, tuple[int, ...]]()
-    for number, (_, one) in enumerate(documents):
+    for number, one in enumerate(documents):
         shared = one.row.id if of == "said" else one.key
         numbers[shared] = (*numbers.get(shared, ()), number)
     begins: list[Numbers] = []
@@ -326,20 +325,19 @@ def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: 
 
 def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
     """Where a word stands, in rising order."""
-    written = derived.places(connection, of, word, prefix)
-    small = begins[0].size * derived.PLACES < np.iinfo(np.uint32).max
-    found = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
-    del written  # a common word stands in millions of places, so little is held twice
-    every, size = np.empty(found.size * len(begins), np.int64), 0
-    for first in range(0, found.size, LOOKED_UP):
-        rows, place = np.divmod(found[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
+    found: list[Numbers] = []
+    for written in derived.places(connection, of, word, prefix):
+        rows, place = np.divmod(np.fromstring(written, np.int64, sep=","), derived.PLACES)
         known = rows < begins[0].size
         for starts in (of_rows[rows[known]] for of_rows in begins):
             there = starts >= 0
-            some = starts[there] + place[known][there]
-            every[size : size + some.size] = some
-            size += some.size
-    every = every[:size]
+            found.append(starts[there] + place[known][there])
+    every = np.empty(sum(some.size for some in found), np.int64)
+    end = every.size
+    while found:  # a common word stands in millions of places, so little is held twice
+        some = found.pop()
+        every[end - some.size : end] = some
+        end -= some.size
     every.sort()
     return every
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from independence_bench.report.encode import json_bytes
@@ -170,7 +171,8 @@ ROUTES = (
     Route(f"transcripts/{ID}", lambda answers, id_: transcript.transcript_answer(answers.catalog, id_)),
     Route(f"raw/{ID}", _raw),
     Route(f"boards/{ID}", _BOARD, boards.board_table),
-    Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part), kept=True),
+    Route(f"boards/{ID}/part/0", _on_board(partial(boards.board_answer, first=True)), kept=True),
+    Route(f"boards/{ID}/part/{NUMBER}", _on_board(boards.board_part)),
     Route(f"boards/{ID}/scenarios", _BOARD, boards.scenarios_table, json=False),
     Route(f"boards/{ID}/names", _on_board(boards.names_answer), boards.names_table),
     Route(f"boards/{ID}/persona", _on_board(subjects.persona_answer)),

@@ -157,7 +157,7 @@ def _with_texts(
 ) -> Iterator[SubjectReply]:
     """*shown* with their texts. *texts*: what is known of them, a character more, by the transcript's id."""
     new = [one.transcript for one in shown if one.transcript not in texts]
-    keys = {id_: at(catalog.transcripts, id_)[1].row.id for id_ in new}
+    keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
     for id_, key in keys.items():

@@ -19,6 +19,7 @@ from numpy import base_repr
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from independence_bench.analysis.results import judgements_at
 from independence_bench.protocol.conversation import Transcript
 from independence_bench.protocol.definition import Mark
 from independence_bench.store import results
@@ -41,7 +42,7 @@ COVERS: Mapping[SearchOf, str] = {
     "methods.",
 }
 
-Documents = Sequence[tuple[Edition, StoredTranscript]]
+Documents = Sequence[StoredTranscript]
 Places = NDArray[np.int64]
 
 
@@ -174,10 +175,10 @@ class Search:
 
 def stored_documents(catalog: Catalog) -> Documents:
     """All that can be found, protocol by protocol in the order of its transcripts; its places are their numbers."""
-    return [(edition, one) for edition in catalog.editions.values() for one in edition.transcripts]
+    return [one for edition in catalog.editions.values() for one in edition.transcripts]
 
 
-def search_document(catalog: Catalog, edition: Edition, one: StoredTranscript) -> SearchDocument:
+def search_document(catalog: Catalog, one: StoredTranscript) -> SearchDocument:
     """What a transcript is called in a list of what was found."""
     return SearchDocument(
         transcript=one.id,
@@ -185,19 +186,19 @@ def search_document(catalog: Catalog, edition: Edition, one: StoredTranscript) -
         scenario=one.scenario.title,
         run=one.row.run,
         configuration=str(one.configuration),
-        protocol=edition.id,
+        protocol=one.edition.id,
     )
 
 
 def build_search(catalog: Catalog) -> Search:
     """The index of everything in *catalog*, in files."""
     stored = stored_documents(catalog)
-    documents = [search_document(catalog, *one) for one in stored]
+    documents = [search_document(catalog, one) for one in stored]
     files: dict[str, SearchFile] = {}
     parts = []
     with catalog.store.reading() as connection:
         for of, texts in TEXTS.items():
-            postings = _postings(texts(connection, [one for _, one in stored]), len(documents))
+            postings = _postings(texts(connection, stored), len(documents))
             shards = list(_shards(postings))
             files |= {f"{of}/{number}": shard for number, shard in enumerate(shards)}
             firsts = tuple(next(iter(shard.words)) for shard in shards)
@@ -337,8 +338,8 @@ BANDS = 3  # parts of a longer one
 
 def search_facets(catalog: Catalog, stored: Documents) -> SearchFacets:
     """The facets of the documents *stored*, whose places are their numbers."""
-    labels = [catalog.labels[one.row.subject_hash] for _, one in stored]
-    titles = [one.scenario.title for _, one in stored]
+    labels = [catalog.labels[one.row.subject_hash] for one in stored]
+    titles = [one.scenario.title for one in stored]
     subjects, scenarios = sorted(sorted(set(labels)), key=str.casefold), list(dict.fromkeys(titles))
     of_subject = {label: number for number, label in enumerate(subjects)}
     of_scenario = {title: number for number, title in enumerate(scenarios)}
@@ -369,12 +370,11 @@ def band_of(mark: Mark, value: float) -> tuple[int, str]:
 def _search_marks(catalog: Catalog, edition: Edition, stored: Documents) -> list[SearchMark]:
     """The marks that the edition's main judge gave, in the order of its scenarios; none where nobody judged."""
     main = next((board.main_judge for board in catalog.boards(edition).values()), None)
-    judgements = catalog.judgements(edition)
     found: dict[str, dict[tuple[int, str], list[int]]] = defaultdict(lambda: defaultdict(list))
-    for number, (whose, one) in enumerate(stored):
-        if whose is not edition or one.row.state == "invalid":
+    for number, one in enumerate(stored):
+        if one.edition is not edition or one.row.state == "invalid":
             continue
-        for given in judgements.get(one.key, ()):
+        for given in judgements_at(edition.records.given, one.key):
             if given.reason is None and catalog.judges.get(given.judge_hash) == main:
                 for mark in one.scenario.marks:
                     if (value := given.marks.get(mark.name)) is not None:

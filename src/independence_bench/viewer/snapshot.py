@@ -26,7 +26,7 @@ from independence_bench.analysis.exam.result import ExaminedJudges
 from independence_bench.analysis.item_analysis import ItemAnalysis, measure_board
 from independence_bench.analysis.judge_agreement import Validation, validations
 from independence_bench.analysis.leaderboard import boards_of, read_examined
-from independence_bench.analysis.results import Key, by_key
+from independence_bench.analysis.results import Key
 from independence_bench.hashing import content_hash, text_hash
 from independence_bench.models.local import is_table_judge
 from independence_bench.models.spec import ChatModel
@@ -41,7 +41,7 @@ from independence_bench.report.encode import View
 from independence_bench.store import registry, usage
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of, unique_labels
-from independence_bench.store.results import Judgement, Told, TranscriptRow, nobody
+from independence_bench.store.results import Told, TranscriptRow, nobody
 
 A = TypeVar("A")
 JudgeKind = Literal["model", "table", "person", "jury"]
@@ -84,6 +84,7 @@ class StoredTranscript(NamedTuple):
     """One transcript that counts, and its place in a protocol."""
 
     id: str
+    edition: Edition
     row: TranscriptRow
     configuration: Configuration
     scenario: Scenario
@@ -116,7 +117,7 @@ class Edition:
             for row, configuration, scenario, key, _ in results.conversations:  # the first of the places that it fills
                 if row.id not in found:
                     place = configuration, scenario, key, results.readings.get(row.id)
-                    found[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), row, *place)
+                    found[row.id] = StoredTranscript(transcript_slug(self.hash, row.id), self, row, *place)
         return tuple(
             sorted(
                 found.values(),
@@ -144,10 +145,10 @@ class Edition:
         """The transcripts by their subject's hash."""
         return self._by(lambda one: one.row.subject_hash)
 
-    @cached_property
-    def by_run(self) -> Mapping[tuple[str, Configuration, int], Sequence[StoredTranscript]]:
-        """The transcripts by their subject's hash, configuration and run."""
-        return self._by(lambda one: (one.row.subject_hash, one.configuration, one.row.run))
+    def run_of(self, stored: StoredTranscript) -> Sequence[StoredTranscript]:
+        """The transcripts of its run, in its configuration, with itself."""
+        place = stored.row.run, stored.configuration
+        return [one for one in self.by_subject[stored.row.subject_hash] if (one.row.run, one.configuration) == place]
 
     @cached_property
     def by_unit(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -224,9 +225,9 @@ class Catalog:
     _latest: list[tuple[object, Any]] = field(init=False, default_factory=list)
 
     @cached_property
-    def transcripts(self) -> Mapping[str, tuple[Edition, StoredTranscript]]:
+    def transcripts(self) -> Mapping[str, StoredTranscript]:
         """Every transcript by its id."""
-        return {one.id: (edition, one) for edition in self.editions.values() for one in edition.transcripts}
+        return {one.id: one for edition in self.editions.values() for one in edition.transcripts}
 
     @cached_property
     def entries(self) -> Mapping[str, BoardEntry]:
@@ -275,10 +276,6 @@ class Catalog:
     def examined(self, edition: Edition) -> ExaminedJudges:
         """What the exam says of judges on the edition's boards."""
         return cast(ExaminedJudges, edition.records.examined)  # `read_examined` has it
-
-    def judgements(self, edition: Edition) -> Mapping[Key, Sequence[Judgement]]:
-        """All judges' judgements of the edition's transcripts, without their reasoning, by what they are of."""
-        return self.kept(("judgements", edition.id), lambda: by_key(edition.records.judgements))
 
     def items(self, entry: BoardEntry) -> ItemAnalysis:
         """The scenarios of the board behind *entry*."""

@@ -33,7 +33,7 @@ from independence_bench.viewer.fragments import (
     attempts_at,
     copied,
 )
-from independence_bench.viewer.snapshot import Catalog, Edition, JudgeKind, NotThere, StoredTranscript, at
+from independence_bench.viewer.snapshot import Catalog, JudgeKind, NotThere, StoredTranscript, at
 from independence_bench.viewer.spans import Offsets, Span, find_quotes, shared
 
 
@@ -160,14 +160,14 @@ def transcript_answer(catalog: Catalog, id_: str) -> TranscriptAnswer:
 def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[TranscriptAnswer]:
     """That of each of *ids*, in their order; they are read at once."""
     found, cases = [at(catalog.transcripts, id_) for id_ in ids], dict[str, Conversation]()
-    for edition in dict.fromkeys(edition for edition, _ in found):
-        cases |= _read(catalog, [one for of, one in found if of is edition], catalog.examined(edition))
-    yield from (_answer(catalog, edition, stored, cases[stored.id]) for edition, stored in found)
+    for edition in dict.fromkeys(one.edition for one in found):
+        cases |= _read(catalog, [one for one in found if one.edition is edition], catalog.examined(edition))
+    yield from (_answer(catalog, stored, cases[stored.id]) for stored in found)
 
 
-def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
-    protocol, subject = edition.protocol, catalog.subjects[stored.row.subject_hash]
-    delivery, wording = stored.configuration.delivery, protocol.tool_role
+def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
+    edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
+    delivery, protocol = stored.configuration.delivery, edition.protocol
     titles = {one.name: one.title for one in protocol.experiments}
     asked, scenario = list(case.asked), stored.scenario
     return TranscriptAnswer(
@@ -190,14 +190,14 @@ def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: 
         lines=_lines(case, asked),
         replies=_replies(case, asked),
         messages=sent(case.transcript, delivery, protocol),
-        tools=json.dumps([tool.wire() for tool in tools(delivery, wording)], ensure_ascii=False),
+        tools=json.dumps([tool.wire() for tool in tools(delivery, protocol.tool_role)], ensure_ascii=False),
         scales=catalog.kept(("scales", edition.id, scenario.id), lambda: fragments.scales(protocol, [scenario])),
         rubrics=rubric_texts(scenario),
         judgements=judgements_of(catalog, case),
         exams=tuple(case.exams),
         embedded=embedded_reading(catalog, case),
         turns=_turns(case),
-        neighbours=_neighbours(catalog, edition, stored),
+        neighbours=_neighbours(catalog, stored),
         boards=tuple(
             entry.id
             for entry in catalog.entries.values()
@@ -208,7 +208,7 @@ def _answer(catalog: Catalog, edition: Edition, stored: StoredTranscript, case: 
 
 def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     """`api/raw/<transcript>.json`. A call of which nothing was kept is left out."""
-    case = _read(catalog, [at(catalog.transcripts, id_)[1]])[id_]
+    case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
     with catalog.store.reading() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
         calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
@@ -269,14 +269,14 @@ def _turns(case: Conversation) -> Turns | None:
     return Turns(spoken[0], spoken[1], runs)
 
 
-def _neighbours(catalog: Catalog, edition: Edition, stored: StoredTranscript) -> Neighbours:
-    there = edition.by_place[stored.configuration, stored.scenario.id]
+def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
+    there = stored.edition.by_place[stored.configuration, stored.scenario.id]
     # of other subjects the same run, else their first one
     order = list(there)
     place = order.index(stored.row.subject_hash)
     around = [there[subject] for subject in order[max(0, place - 1) : place + 2]]
     subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in around]
-    scenarios = edition.by_run[stored.row.subject_hash, stored.configuration, stored.row.run]
+    scenarios = stored.edition.run_of(stored)
 
     def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:
         if not 0 <= place < len(listed):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from independence_bench.analysis.board import Board, Row
 from independence_bench.analysis.item_analysis import MarkWeight, mark_weights
+from independence_bench.analysis.results import judgements_at
 from independence_bench.protocol.definition import Configuration
 from independence_bench.protocol.scoring import Marks, Slot, mean_of
 from independence_bench.protocol.stem_rules import Branch
@@ -112,7 +113,7 @@ class Listing:
                 one.stem == place[1] for one in self.entry.edition.protocol.scenarios
             ):
                 state = "not played"
-            played = self.catalog.transcripts[branches[0].id][1]
+            played = self.catalog.transcripts[branches[0].id]
             taken, decided = played.reading.choice if played.reading else None, aspects_of(played)[1]
             if state == "judged" and played.reading and decided is None:
                 state = "no aspect"
@@ -145,7 +146,7 @@ class Listing:
         return _entry(stored, "judged", None, None if mean is None else 100 * mean, marks)
 
     def _judgements(self, stored: StoredTranscript) -> Sequence[Judgement]:
-        return self.catalog.judgements(self.entry.edition).get(stored.key, ())
+        return judgements_at(stored.edition.records.given, stored.key)
 
     def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":

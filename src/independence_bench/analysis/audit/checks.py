@@ -151,7 +151,9 @@ def other_first_turns(evidence: AuditEvidence) -> Occurrences:
     bodies = evidence.bodies
     for played in evidence.conversations:
         before = ""
-        texts: list[str] = [evidence.protocol.tool_role.greeting] if played.row.delivery == "tool_role" else []
+        texts: list[str] = (
+            [evidence.protocol.tool_role.greeting] if played.configuration.delivery == "tool_role" else []
+        )
         texts += (model for _, model in evidence.protocol.earlier)
         keys = {line.name: key for key, line in played.replies}
         for line in played.transcript.lines:

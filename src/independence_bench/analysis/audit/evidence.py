@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from independence_bench.analysis.board import Board, BoardRecords
 from independence_bench.analysis.leaderboard import read_records, scored_boards
-from independence_bench.analysis.results import CountedConversation, Key, by_key
+from independence_bench.analysis.results import CountedConversation, Key, judgements_at
 from independence_bench.hashing import hashed_reply_key, text_hash
 from independence_bench.judging.output import NoVerdict, Verdict, parse_verdict, published_verdict
 from independence_bench.judging.prompt import as_played
@@ -117,7 +117,8 @@ def gather(store: Store, protocol: Protocol, rules: Rules) -> AuditEvidence:
         loose = _read_replies(connection, played, protocol, bodies)
         rubrics = [rubric for results in records.every for rubric in results.rubrics.items()]
         scenarios = {rubric: protocol.scenario(name) for (_, name), rubric in rubrics}
-        _read_verdicts(connection, scenarios, {judgement.key: judgement for judgement in records.judgements}, bodies)
+        verdicts = {one.key: one for of_judge in records.given.values() for one in of_judge.values()}
+        _read_verdicts(connection, scenarios, verdicts, bodies)
 
         def see(request: str | None, keys: Sequence[str]) -> None:
             if request is not None:
@@ -135,7 +136,6 @@ def _conversations(
     """The conversations of every row that is shown, one for each place of a run that they fill."""
     rows = {(c, row.subject.hash): row for board in shown for c in board.configurations for row in board.rows}
     counted: dict[str, list[tuple[CountedConversation, Reading | None]]] = defaultdict(list)
-    given = by_key(records.judgements)
     for results in records.every:
         for played in results.conversations:
             counted[played.row.id].append((played, results.readings.get(played.row.id)))
@@ -145,7 +145,14 @@ def _conversations(
         for played, reading in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
             yield AuditedConversation(
-                *played[:4], row.subject, row.label, transcript, keys, replies, reading, given.get(played.key, ())
+                *played[:4],
+                row.subject,
+                row.label,
+                transcript,
+                keys,
+                replies,
+                reading,
+                tuple(judgements_at(records.given, played.key)),
             )
 
 
