@@ -55,7 +55,6 @@ def of_twelve(protocol: Protocol) -> Protocol:
 
 PROTOCOL = of_twelve(LITE)
 (HERE,) = PROTOCOL.configurations
-HERE_IS = (HERE.system, HERE.delivery)
 STEMS = tuple(dict.fromkeys(scenario.stem for scenario in PROTOCOL.scenarios))
 ME = "subject"
 STANDS = ("same",) * 5

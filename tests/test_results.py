@@ -63,9 +63,7 @@ def test_what_counts(played: Bench) -> None:
 
     one = played.subject("acme/one").hash
     assert default.runs == {one: (1,)}
-    assert [(c.row.run, c.scenario.id) for c in default.conversations] == [
-        (1, row.scenario) for row in default.transcripts
-    ]
+    assert [(c.row.run, c.row) for c in default.conversations] == [(1, row) for row in default.transcripts]
     assert {c.scenario.id for c in default.conversations} == {"choice", "questions", "erosion", "plain"}
     assert [c.slot for c in default.conversations] == [(c.configuration, c.scenario.id) for c in default.conversations]
     assert len(others) == 3
