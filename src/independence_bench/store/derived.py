@@ -44,7 +44,7 @@ from independence_bench.errors import StoreError
 from independence_bench.hashing import content_hash
 from independence_bench.store.database import Store
 from independence_bench.store.registry import state_of
-from independence_bench.store.rows import in_chunks, insert_rows, rows_of, write_rows
+from independence_bench.store.rows import KEYS, in_chunks, insert_rows, rows_of, write_rows
 from independence_bench.store.schema import Real, Whole, attempts, judgements, transcripts, worked_out
 
 PIECE = 4_000  # places in a row: a tsvector has positions up to 16,383, and 255 of a word
@@ -178,15 +178,17 @@ def lacking(connection: Connection, kind: str, among: Collection[str] | None = N
     there = select(rows.c.number).where(rows.c.key == key, rows.c.kind == kind, rows.c.stamp == stamp).exists()
     wanted = select(key, stamp).where(counts, ~there).order_by(stamp.desc(), key)
     if among is not None:
-        wanted = wanted.where(key.in_(list(among)))
-    for found in connection.execute(wanted.execution_options(yield_per=1000)):
+        wanted = wanted.where(key.in_(KEYS))
+    given = {} if among is None else {"keys": list(among)}
+    for found in connection.execute(wanted.execution_options(yield_per=1000), given):
         yield found[0], found[1]
 
 
 def add(connection: Connection, kind: str, pieces: Sequence[Piece]) -> None:
     """Put *pieces* in, in the place of what there is of the same keys, in a transaction in which nobody else writes."""
     for keys in in_chunks({piece.key for piece in pieces}):
-        connection.execute(update(rows).where(rows.c.key.in_(keys), rows.c.kind == kind).values(key=""))
+        replaced = update(rows).where(rows.c.key.in_(KEYS), rows.c.kind == kind).values(key="")
+        connection.execute(replaced, {"keys": keys})
     numbered = list(enumerate(pieces, last(connection) + 1))
     insert_rows(
         connection,

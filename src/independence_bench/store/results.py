@@ -12,12 +12,13 @@ from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, inspect, literal, select
+from sqlalchemy import ColumnElement, Connection, and_, func, inspect, literal, select
 
 from independence_bench.hashing import canonical, canonical_as_is
 from independence_bench.protocol.conversation import Line, Reading, Transcript, read_options
 from independence_bench.protocol.plan import Job
 from independence_bench.store.rows import (
+    KEYS,
     execute_in,
     fields_of,
     in_chunks,
@@ -56,7 +57,7 @@ class Reply:
 
 # made once, for every call looks there
 _REPLIES = select(replies.c.key, *(replies.c[name] for name in Reply.__dataclass_fields__)).where(
-    replies.c.key.in_(bindparam("keys", expanding=True))
+    replies.c.key.in_(KEYS)
 )
 
 
@@ -232,9 +233,9 @@ def read_transcript(connection: Connection, transcript_id: str) -> tuple[Transcr
 def read_transcripts(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Transcript, tuple[str, ...]]]:
     """The same of each of those transcripts that there is, by its id."""
     found = {}
+    wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys).where(transcripts.c.id.in_(KEYS))
     for some in in_chunks(ids):
-        wanted = select(transcripts.c.id, transcripts.c.lines, transcripts.c.reply_keys)
-        for id_, packed, keys in connection.execute(wanted.where(transcripts.c.id.in_(some))).all():
+        for id_, packed, keys in connection.execute(wanted, {"keys": some}).all():
             with undamaged():
                 found[id_] = read_lines(packed), tuple(json.loads(keys))
     return found
@@ -282,7 +283,7 @@ class Judgement(NamedTuple):  # as above
 
 
 _JUDGEMENT = tuple(judgements.c[name] for name in Judgement._fields)
-_JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(bindparam("keys", expanding=True)))
+_JUDGEMENTS = select(*_JUDGEMENT).where(judgements.c.key.in_(KEYS))
 
 
 def keep_judgements(connection: Connection, made: Sequence[tuple[str, int | None, Judgement, float]]) -> list[None]:

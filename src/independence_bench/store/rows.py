@@ -17,12 +17,14 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from pydantic_core import from_json
-from sqlalchemy import Connection, Table, inspect, select
+from sqlalchemy import BindParameter, Connection, Table, bindparam, inspect, select
 from sqlalchemy import Sequence as Sequence_
 
 from independence_bench.errors import StoreError
 
 T = TypeVar("T")
+# of an IN: a list in the statement itself is held with it until garbage is looked for
+KEYS: BindParameter[Sequence[str]] = bindparam("keys", expanding=True)
 
 
 def write_rows(connection: Connection, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -23,7 +23,7 @@ from independence_bench.protocol.plan import Job, script_hashes
 from independence_bench.store import registry
 from independence_bench.store.attempts import select_attempts
 from independence_bench.store.results import reply_keys
-from independence_bench.store.rows import fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
+from independence_bench.store.rows import KEYS, fields_of, in_chunks, insert_once, rows_of, undamaged, unpack
 from independence_bench.store.schema import IMPORTED, attempts, calls, commands, judgements, prices, transcripts
 
 BATCH = 2000  # rows that are read at once
@@ -125,8 +125,7 @@ class AttemptCost:
 _ENDED = select_attempts(*AttemptCost.__dataclass_fields__).where(
     calls.c.kind == bindparam("kind"), attempts.c.outcome.is_not(None)
 )
-# made once: each by itself would hold its keys until somebody looks for garbage
-_ENDED_OF = _ENDED.where(calls.c.key.in_(bindparam("keys", expanding=True)))
+_ENDED_OF = _ENDED.where(calls.c.key.in_(KEYS))
 
 
 def attempt_costs(
