@@ -11,6 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -338,6 +339,23 @@ def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store, live_of
 
     assert [again.find({"words": words}).first for words in ("道具", "工具")] == [5, 3]
     assert found(again, "道具") == ["chinese", "japanese"]
+
+
+def test_places_of_a_common_word_come_in_parts(store: Store) -> None:
+    """Each place once, whatever part of the rows it is in."""
+    rows = 2 * derived.TOGETHER + 5
+    with store.writing() as connection:
+        derived.begin(connection, RULE)
+        words = [["stay", "stayed"] if row % 3 else ["gone"] for row in range(rows)]
+        derived.add(connection, "said", [derived.Piece(str(row), 1.0, 0, of) for row, of in enumerate(words)])
+    first = 1  # the row 0 is the rule
+    stay = [(first + row) * derived.PLACES for row in range(rows) if row % 3]
+    with store.reading() as connection:
+        for prefix, wanted in ((False, stay), (True, [place + at for place in stay for at in (0, 1)])):
+            parts = [[*map(int, part.split(","))] for part in derived.places(connection, "said", "stay", prefix)]
+            assert sorted(chain.from_iterable(parts)) == wanted
+            assert len(parts) == 3
+            assert all(len({place // derived.PLACES // derived.TOGETHER for place in part}) == 1 for part in parts)
 
 
 def test_what_is_deleted_is_in_the_index_no_more(store: Store, live_of: Callable[[], Live]) -> None:
