@@ -5,7 +5,7 @@ Words stand in the database's own full-text index, FTS5 of SQLite, tsvector of P
     begin(connection, rule)                                  # where there is none by that rule
     wanted = lacking(connection, "said")                     # what is not in it yet
     add(connection, "said", [Piece(key, stamp, 0, words)])
-    places(connection, "said", "stay", prefix=False)         # "4099,...", ...: number x PLACES + place, of each "stay"
+    places(connection, "said", "stay", prefix=False)         # "4099,...": number x PLACES + place, of each "stay"
 
 Whoever searches puts in what is lacking, so whoever writes pays nothing for it. Its tables, `search_...`, are of no
 version of the store, whose rows they say again: they are made by who needs them first, and can be thrown away at any
@@ -49,7 +49,6 @@ from independence_bench.store.schema import Real, Whole, attempts, judgements, t
 
 PIECE = 4_000  # places in a row: a tsvector has positions up to 16,383, and 255 of a word
 PLACES = 4_096  # more than that
-TOGETHER = 2_048  # rows whose places come as one text
 NOWHERE = ""  # in the place of a word: there is none
 _FILLER = "\ue000"  # what FTS5, which counts what it is given, takes for one; no letter, so no query has it
 RULE = 0  # the row that says by what rule the others were made
@@ -89,13 +88,12 @@ _ADDED = {
     "sqlite": "INSERT INTO search_{kind} (rowid, words) VALUES (:number, :words)",
     "postgresql": "INSERT INTO search_{kind} VALUES (:number, CAST(:words AS tsvector))",
 }
-# as texts: a value by itself costs the driver more than the database; as several, for one holds tens of megabytes twice
+# as one text: a value by itself costs the driver more than the database, and parts are sorted first
 _FOUND = {
-    "sqlite": 'SELECT group_concat(at) FROM (SELECT doc * {places} + "offset" AS at, doc / {rows} AS part '
-    "FROM search_{kind}_places WHERE {term}) GROUP BY part",
+    "sqlite": 'SELECT group_concat(doc * {places} + "offset") FROM search_{kind}_places WHERE {term}',
     "postgresql": "SELECT string_agg((number * {places} + place - 1)::text, ',') FROM search_{kind}, "
     "unnest(words) AS found (term, places, weights), unnest(places) AS place "
-    "WHERE words @@ CAST(:query AS tsquery) AND {term} GROUP BY number / {rows}",
+    "WHERE words @@ CAST(:query AS tsquery) AND {term}",
 }
 _PREFIX = {"sqlite": "term >= :word AND term < :beyond", "postgresql": "left(term, length(:word)) = :word"}
 
@@ -221,11 +219,8 @@ def each_row(connection: Connection, kind: str) -> Iterator[tuple[int, int, str,
         yield number, start, of, (first, second[0]) if second else first
 
 
-def places(connection: Connection, kind: str, word: str, prefix: bool) -> Iterator[str]:
-    """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no order, with commas;
-
-    a text for each `TOGETHER` rows that have any.
-    """
+def places(connection: Connection, kind: str, word: str, prefix: bool) -> str:
+    """Where *word* stands, or what begins with it: number x `PLACES` + place in that row, in no order, with commas."""
     database = connection.dialect.name
     term = _PREFIX[database] if prefix else "term = :word"
     given: Mapping[str, str] = {"word": word}
@@ -233,8 +228,8 @@ def places(connection: Connection, kind: str, word: str, prefix: bool) -> Iterat
         given = {"word": word, "query": _quoted(word) + (":*" if prefix else "")}
     elif prefix:
         given = {"word": word, "beyond": f"{word}\U0010ffff"}
-    wanted = _FOUND[database].format(kind=kind, term=term, places=PLACES, rows=TOGETHER)
-    yield from connection.execute(text(wanted).execution_options(yield_per=1), given).scalars()
+    found = connection.execute(text(_FOUND[database].format(kind=kind, term=term, places=PLACES)), given).scalar()
+    return found or ""
 
 
 def _spaced(words: Sequence[str]) -> str:

@@ -53,6 +53,7 @@ REST = 0.5  # of the time that putting some in took, nothing is done
 AGAIN = 10.0  # seconds after a failure
 PATIENCE = 5.0  # seconds that the thread, which is told to end, is waited for
 UNREADABLE = "malformed|vtable|no such table|(?<!module: )fts5"  # what SQLite says of an index that lost something
+LOOKED_UP = 1 << 16  # places that are looked up together
 LONGEST_QUERY, MOST_WORDS = 2_000, 100  # characters; words
 TEXT = 24  # bits of a place in one text
 TEXTS = 1 << DOCUMENT - TEXT  # about one document, that are told apart
@@ -325,19 +326,20 @@ def _find(connection: Connection, catalog: Catalog, query: SearchQuery, begins: 
 
 def _places(connection: Connection, of: SearchOf, begins: Sequence[Numbers], word: str, prefix: bool) -> Numbers:
     """Where a word stands, in rising order."""
-    found: list[Numbers] = []
-    for written in derived.places(connection, of, word, prefix):
-        rows, place = np.divmod(np.fromstring(written, np.int64, sep=","), derived.PLACES)
+    written = derived.places(connection, of, word, prefix)
+    small = begins[0].size * derived.PLACES < np.iinfo(np.uint32).max
+    found = np.fromstring(written, np.uint32 if small else np.int64, sep=",") if written else np.empty(0, np.int64)
+    del written  # a common word stands in millions of places, so little is held twice
+    every, size = np.empty(found.size * len(begins), np.int64), 0
+    for first in range(0, found.size, LOOKED_UP):
+        rows, place = np.divmod(found[first : first + LOOKED_UP].astype(np.int64), derived.PLACES)
         known = rows < begins[0].size
         for starts in (of_rows[rows[known]] for of_rows in begins):
             there = starts >= 0
-            found.append(starts[there] + place[known][there])
-    every = np.empty(sum(some.size for some in found), np.int64)
-    end = every.size
-    while found:  # a common word stands in millions of places, so little is held twice
-        some = found.pop()
-        every[end - some.size : end] = some
-        end -= some.size
+            some = starts[there] + place[known][there]
+            every[size : size + some.size] = some
+            size += some.size
+    every = every[:size]
     every.sort()
     return every
 
