@@ -176,3 +176,14 @@ def test_comparisons_of_settings_are_frozen_once_for_all_boards(filled: Path, tm
         for path, body in files.items():
             assert browser.get(f"/api/{path}")[2] == body
     assert all(json.loads(body)["configurations"] for path, body in files.items() if path.endswith(".json"))
+
+
+def test_the_next_scenario_is_of_the_same_run_and_configuration(filled: Path) -> None:
+    """Of Iris's four runs in two configurations, each conversation leads through its own."""
+    with answering(filled) as answers:
+        for id_ in answers.catalog.transcripts:
+            shown = read(answers, f"transcripts/{id_}.json")
+            if (after := shown["neighbours"]["next_scenario"]) is not None:
+                other = read(answers, f"transcripts/{after['id']}.json")
+                assert all(other[name] == shown[name] for name in ("subject", "run", "configuration"))
+                assert other["scenario"] != shown["scenario"]

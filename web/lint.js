@@ -65,14 +65,21 @@ const hostile = {
 
 const LENGTH = 120;
 
-/** Comments, which the formatter leaves as they are. */
+/** Lines that the formatter leaves as they are, other than of texts and addresses. */
 const length = {
   create: (context) => ({
     Program() {
-      for (const comment of context.sourceCode.getAllComments()) {
-        const [first, ...more] = comment.value.split("\n").map((line) => line.length);
-        if (Math.max(comment.loc.start.column + 2 + first, ...more) > LENGTH)
-          context.report({ node: comment, message: `a comment has lines of at most ${LENGTH} characters` });
+      const { lines } = context.sourceCode;
+      const comments = new Set();
+      for (const { loc } of context.sourceCode.getAllComments())
+        for (let line = loc.start.line; line <= loc.end.line; line++) comments.add(line);
+      for (const [place, text] of lines.entries()) {
+        const may = text.includes("://") || (!comments.has(place + 1) && /["'`]/.test(text));
+        if (text.length > LENGTH && !may)
+          context.report({
+            loc: { line: place + 1, column: LENGTH },
+            message: `a line has at most ${LENGTH} characters`,
+          });
       }
     },
   }),

@@ -88,7 +88,7 @@ _ADDED = {
     "sqlite": "INSERT INTO search_{kind} (rowid, words) VALUES (:number, :words)",
     "postgresql": "INSERT INTO search_{kind} VALUES (:number, CAST(:words AS tsvector))",
 }
-# as one text: a value by itself costs the driver more than the database, and parts are sorted first
+# as one text: a value by itself costs the driver more than the database; in parts all would be sorted first
 _FOUND = {
     "sqlite": 'SELECT group_concat(doc * {places} + "offset") FROM search_{kind}_places WHERE {term}',
     "postgresql": "SELECT string_agg((number * {places} + place - 1)::text, ',') FROM search_{kind}, "

@@ -144,16 +144,8 @@ def _conversations(
         replies = tuple(zip(keys, (line for line in transcript.lines if line.name), strict=False))
         for played, reading in counted[transcript_id]:
             row = rows[played.configuration, played.row.subject_hash]
-            yield AuditedConversation(
-                *played[:4],
-                row.subject,
-                row.label,
-                transcript,
-                keys,
-                replies,
-                reading,
-                tuple(judgements_at(records.given, played.key)),
-            )
+            verdicts = tuple(judgements_at(records.given, played.key))
+            yield AuditedConversation(*played[:4], row.subject, row.label, transcript, keys, replies, reading, verdicts)
 
 
 def _read_replies(
