@@ -38,7 +38,7 @@ lint: $(VENV)/.ready
 	$(BIN)/python docs/build.py --check
 
 types: $(VENV)/.ready
-	$(BIN)/mypy
+	$(BIN)/pyrefly check --summary=none
 
 compiled: $(VENV)/.ready  # by one process: the workers begin together, and each would compile all tests by itself
 	@$(BIN)/pytest -q --collect-only >/dev/null || true  # what fails is said by `unit`

@@ -119,7 +119,7 @@ def mend(error: Any, model: type[BaseModel]) -> str:
         return "a scale is [low, high], two numbers, or yes_no"
     given = error.get("input")
     # Python refuses to write down an integer of thousands of digits
-    unshown = isinstance(given, dict | list) or (isinstance(given, int) and given.bit_length() > 256)
+    unshown = isinstance(given, (dict, list)) or (isinstance(given, int) and given.bit_length() > 256)
     shown = "" if unshown else f" (it says {str(given)[:60]!r})"
     return f"{error['msg'][0].lower()}{error['msg'][1:]}{shown}"
 

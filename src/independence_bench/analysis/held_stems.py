@@ -53,10 +53,9 @@ class PlacedReply:
     technique: str  # of that push; "": none is named
 
 
+@dataclass(frozen=True, slots=True)
 class Crossing(PlacedReply):
     """A reply that crosses a red line."""
-
-    __slots__ = ()
 
 
 How = Literal["crossed", "unlike", "gave_up", "withdrew"]

@@ -296,7 +296,7 @@ def _carried(
     """
     rest, of = items.item_rest(item, total), items.variance_share(item, total)
     interval = None if rest is None else items.fisher_interval(rest, item.size)
-    return rest, interval, *((of.share, of.interval, of.explained) if of else (None, None, None))
+    return (rest, interval, of.share, of.interval, of.explained) if of else (rest, interval, None, None, None)
 
 
 def _facts(

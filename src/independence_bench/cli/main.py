@@ -112,7 +112,7 @@ COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.it
 OTHER_NAMES = {entry.other_name: name for name, entry in COMMANDS.items() if entry.other_name}
 WITHOUT = {"-h", "--help", "--workflow"}  # what needs no store, whatever the command
 PLAIN = "aib.plain"  # how characters are written that a terminal's encoding lacks
-NEAREST = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
+NEAREST: dict[str, str] = dict(zip("–—−─├┤│●·×≈†…→“”‘’′ρ²Φ±≤≥", "----|||o|x~+.>\"\"'''r2F+<>", strict=True))
 
 
 class LazyGroup(click.Group):

@@ -223,7 +223,7 @@ class Client:
             url = self.endpoint.url + path
             async with self._session.get(url, headers=self._login, allow_redirects=False, timeout=wait) as answer:
                 data = await _read(answer, LARGEST_LIST) if answer.status == 200 else None
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise EndpointUnusable(
                 f"nothing answers at {self.endpoint.url} (endpoint {self.endpoint.name}): "
                 f"{reason_of(error).replace(' ssl:default', '')}; check the address and that the server runs"

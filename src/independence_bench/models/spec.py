@@ -156,7 +156,8 @@ def vendor_of(model: str) -> str | None:
 
 def read_settings(settings: Mapping[str, Any]) -> ChatModel:
     """The model that a store or a request describes. Raises TypeError, KeyError or ValueError where it is none."""
-    return ChatModel(**{**settings, "reasoning": Reasoning(settings["reasoning"])})
+    values: dict[str, Any] = {**settings, "reasoning": Reasoning(settings["reasoning"])}
+    return ChatModel(**values)
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ from itertools import groupby
 
 from independence_bench.models.messages import Completion, Message, Rejected, Tool, ToolCall
 from independence_bench.models.response import BLANK, LENIENT, clean_text, read_json
-from independence_bench.protocol.conversation import Line, Transcript, Words
+from independence_bench.protocol.conversation import Line, Speaker, Transcript, Words
 from independence_bench.protocol.definition import Delivery, ToolWording
 
 
@@ -124,7 +124,7 @@ def trim_template(text: str) -> str:
     return text[start:end]
 
 
-def _turns(lines: Sequence[Line]) -> list[tuple[str, str, str]]:
+def _turns(lines: Sequence[Line]) -> list[tuple[Speaker, str, str]]:
     """(speaker, text, notes) with what one party says in a row joined."""
     turns = []
     for speaker, group in groupby(lines, key=lambda line: line.speaker):

@@ -110,6 +110,7 @@ class _Reader(ProtocolTexts):
         readable = len(self.problems) == before
         dimensions = self.dimensions(top, scenarios if readable else None)
         weightings = self.weightings(top)
+        score, kinds = None, ()
         if readable:  # else it may be named in what could not be read
             for idle in sorted(self.files.keys() - self.used):
                 says = "is used by nothing; name it in protocol.yaml or a scenario, or delete it"

@@ -392,7 +392,7 @@ def worded(value: Any, form: Form) -> Worded:
     """The numbers in *value* as text, wherever they stand in it; other texts stay."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return [worded(one, form) for one in value]
     if isinstance(value, Mapping):
         return {str(name): worded(one, form) for name, one in value.items()}

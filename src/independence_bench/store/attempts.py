@@ -238,7 +238,7 @@ def mark_lost(connection: Connection, now: float, watch: LeaseWatch | None = Non
     return len(lost)
 
 
-def select_attempts(*names: str) -> Select[Any]:
+def select_attempts(*names: str) -> Select[*tuple[Any, ...]]:
     """Columns of every attempt and of its call, in order: of `attempts`, else of `calls`."""
     names = tuple("served_provider" if name == "provider" else name for name in names)
     columns = (attempts.c[name] if name in attempts.c else calls.c[name] for name in names)

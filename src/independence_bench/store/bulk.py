@@ -55,13 +55,13 @@ def find(
     return list(_read(connection, chosen.order_by(*table.primary_key.columns)))
 
 
-def _columns(table: Table, blobs: Collection[str]) -> Select[Any]:
+def _columns(table: Table, blobs: Collection[str]) -> Select[*tuple[Any, ...]]:
     return select(*(c for c in table.c if c.name in blobs or not isinstance(c.type, Packed)))
 
 
-def _read(connection: Connection, chosen: Select[Any]) -> Iterator[dict[str, Any]]:
+def _read(connection: Connection, chosen: Select[*tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
     for row in connection.execute(chosen.execution_options(yield_per=BATCH)).mappings():
-        yield {name: unpack(value) if isinstance(value, bytes) else value for name, value in row.items()}
+        yield {str(name): unpack(value) if isinstance(value, bytes) else value for name, value in row.items()}
 
 
 def add(connection: Connection, name: str, rows: Sequence[Row]) -> None:

@@ -125,7 +125,8 @@ def _retire(connection: Connection, keys: Sequence[str], now: float) -> None:
     if not found:
         return
     new = {row["key"]: CLEARED + content_hash([row["key"], now])[: 64 - len(CLEARED)] for row in found}
-    moved = [{**row, "key": new[row["key"]], "owner": None, "lease_until": None} for row in found]
+    free = {"owner": None, "lease_until": None}
+    moved = [{**{str(name): value for name, value in row.items()}, "key": new[row["key"]], **free} for row in found]
     insert_rows(connection, calls, moved)
     connection.execute(
         update(attempts).where(attempts.c.call_key == bindparam("old")).values(call_key=bindparam("new")),

@@ -25,7 +25,6 @@ The tables search_... of the full-text index are of no version: `derived` makes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -61,7 +60,7 @@ class _Checked(TypeDecorator[Any]):
 
     allowed: tuple[type, ...]
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         """What each value of the column goes through: made once, as it is called for every value of every row."""
         allowed, as_usual = self.allowed, self.impl_instance.result_processor(dialect, coltype)
 

@@ -211,7 +211,7 @@ def raw_answer(catalog: Catalog, id_: str) -> RawAnswer:
     case = _read(catalog, [at(catalog.transcripts, id_)])[id_]
     with catalog.store.reading() as connection:
         calls: list[tuple[Literal["reply", "judgement"], str, str]] = [("reply", *one) for one in case.asked]
-        calls += sorted(("judgement", label, judgement.key) for label, judgement in case.judgements)
+        calls += [("judgement", *one) for one in sorted((label, given.key) for label, given in case.judgements)]
         kept = exchanges_of(connection, [key for *_, key in calls])
     return RawAnswer(id_, tuple(RawCall(kind, name, kept[key]) for kind, name, key in calls if key in kept))
 

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
+from typing import Any, Final
 
 import platformdirs
 
@@ -83,7 +83,7 @@ class ModelFile:
     def template(self) -> Path | None:
         """The chat template that is used instead of the file's own; None: its own."""
         named = self._pinned.template if self._pinned else ""
-        return Path(str(files(__package__).joinpath(named))) if named else None
+        return Path(str(files("independence_bench.models.local").joinpath(named))) if named else None
 
     @property
     def repeat_penalty(self) -> float:
@@ -125,8 +125,12 @@ def models_folder() -> Path:
 @cache
 def pins() -> Mapping[str, Pin]:
     """The models that can be installed, by name."""
-    listed = read_own(files(__package__).joinpath("pins.yaml").read_text(encoding="utf-8"))
-    return {name: Pin(name, **{**facts, "wheels": Wheels(**facts["wheels"])}) for name, facts in listed.items()}
+    listed = read_own(files("independence_bench.models.local").joinpath("pins.yaml").read_text(encoding="utf-8"))
+    return {name: _pin(name, **facts) for name, facts in listed.items()}
+
+
+def _pin(name: str, wheels: Mapping[str, Any], **facts: Any) -> Pin:
+    return Pin(name, wheels=Wheels(**wheels), **facts)
 
 
 def pin_of(name: str) -> Pin:

@@ -220,7 +220,7 @@ class _Layer:
         seen = (near @ values[:, None]).reshape(_HEADS, len(x), _WIDTH).transpose(1, 0, 2).reshape(len(x), -1)
         x = x + seen @ self._out
         gate, up = np.split(_normed(x, self._between) @ self._up, 2, axis=1)
-        return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ self._down, (keys, values)
+        return x + (gate / (1 + np.exp(-np.maximum(gate, -80))) * up) @ self._down, (keys, values)  # type: ignore[return-value] # of 32 bits
 
 
 def _normed(x: Floats, weight: Floats) -> Floats:
