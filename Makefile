@@ -27,8 +27,8 @@ demo: $(VENV)/.ready weights  ## protocol v2 on a small local model (MODEL=...),
 	$(BIN)/aib run gguf:$(MODEL) --judge embedded --runs 2 -pt 2 --store $(DEMO_STORE)
 
 test:  ## lint, types, all tests, and the page in a real browser
-	$(MAKE) --jobs=3 --output-sync=target prepared lint compiled
-	$(MAKE) --jobs=4 types page-checks e2e unit  # what each says is seen at once
+	$(MAKE) --jobs=4 --output-sync=target prepared lint types page-checks compiled
+	$(MAKE) --jobs=2 e2e unit  # what each says is seen at once
 
 prepared: setup weights postgres chromium  ## what the tests need
 

@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -192,6 +193,30 @@ def test_the_terminal_is_closed_in_the_middle_of_a_run(user: User) -> None:
     user.server.script = steady()
     assert user.run().returncode == 0
     assert len(user.server.asked) == CALLS
+
+
+@pytest.mark.parametrize("command", ["leaderboard", "clear judgements --yes"])
+def test_who_waits_for_another_process_is_stopped(user: User, command: str) -> None:
+    """SQLite waits for a lock in one call, a minute long; once it is free the command goes on."""
+    assert invoke(user.folder, user.env, *RUN).returncode == 0
+    options: dict[str, Any] = {"cwd": user.folder, "env": user.env, "stdout": subprocess.PIPE, "text": True}
+    with sqlite3.connect(user.folder / "aib.db", isolation_level=None) as holder:
+        holder.execute("PRAGMA locking_mode=EXCLUSIVE")
+        holder.execute("BEGIN EXCLUSIVE")
+        stopped, patient = (start(command.split(), stderr=subprocess.PIPE, **options) for _ in range(2))
+        time.sleep(3)  # in which both have begun to wait
+        begun = time.monotonic()
+        stopped.send_signal(signal.SIGINT)
+        said = stopped.communicate()
+        waited, still = time.monotonic() - begun, patient.poll()
+        holder.execute("COMMIT")
+    holder.close()
+    patient.communicate()
+
+    assert (stopped.returncode, said) == (130, ("", "\naib: stopped\n"))
+    assert waited < 30  # of the minute, on the busiest machine
+    assert still is None
+    assert patient.returncode == 0
 
 
 def test_under_nohup_a_closed_terminal_ends_nothing(user: User) -> None:

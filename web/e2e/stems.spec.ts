@@ -232,7 +232,6 @@ test("the pages of stems are sound", async ({ page }) => {
     "/scenarios?",
     `/scenario/${stem}?`,
     "/judges?",
-    "/methods?",
   ];
   await expectSound(
     page,

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any, Self, cast
 
 from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
@@ -112,6 +113,32 @@ FILE_STEPS = {  # what SQLite says -> what to do
     "no such module": "only a search needs that part of SQLite, which this Python's is without",
     "no such": "it is another program's database, or damaged; choose another file with --store",
 }
+
+
+TURN = 0.2  # seconds that SQLite itself waits for another process: it does so in one call, in which Ctrl-C is not heard
+_HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_RECOVERY)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Waits for another process turn by turn; who asks the connection itself waits one turn."""
+
+    def execute(self, statement: str, values: Any = (), /) -> Self:
+        until = None
+        while True:
+            try:
+                return super().execute(statement, values)
+            except sqlite3.OperationalError as error:
+                if until is None:
+                    until = time.monotonic() + cast(_Connected, self.connection).wait - TURN
+                if getattr(error, "sqlite_errorcode", None) not in _HELD or time.monotonic() >= until:
+                    raise
+
+
+class _Connected(sqlite3.Connection):
+    wait = 0.0  # seconds, all turns together
+
+    def cursor(self, factory: Any = _Cursor) -> Any:
+        return super().cursor(factory)
 
 
 class SqliteFile(Backend):
@@ -265,9 +292,13 @@ class SqliteFile(Backend):
 
     def _connect(self, address: str) -> sqlite3.Connection:
         # isolation_level None: we say BEGIN ourselves
-        raw = sqlite3.connect(address, self._wait, isolation_level=None, check_same_thread=False, uri=True)
-        raw.execute("PRAGMA synchronous=FULL")
-        raw.execute("PRAGMA foreign_keys=ON")
+        turn = min(self._wait, TURN)
+        raw = sqlite3.connect(
+            address, turn, isolation_level=None, check_same_thread=False, uri=True, factory=_Connected
+        )
+        raw.wait = self._wait
+        raw.cursor().execute("PRAGMA synchronous=FULL")
+        raw.cursor().execute("PRAGMA foreign_keys=ON")
         return raw
 
 
