@@ -53,7 +53,9 @@ class Admission:
 
 def admission(folder: Path, stems: BlindStems, talks: Iterable[Talk] = ()) -> Admission:
     """What the readings in *folder* come to; *talks*: what models answered to the openings, next to those readings."""
-    read = {kind: [one for one in readings(folder, kind, stems) if _is_answer(kind, one[1])] for kind in KINDS}
+    read = {
+        kind: [reading for reading in readings(folder, kind, stems) if _is_answer(kind, reading[1])] for kind in KINDS
+    }
     chosen = [*_choices(read["chooses"], stems), *talks]
     found = (
         _quoted("reasons", read["reasons"], "quote a reason", "texts"),
@@ -132,17 +134,19 @@ def _choices(read: Readings, stems: BlindStems) -> Iterator[Talk]:
         offer = stems.protocol.scenario(f"{known['stem']}.reask").offer_of(1)
         assert offer is not None  # noqa: S101 - it has options
         first, second = known["labels"]  # as they were dealt where it was read
-        named = next((one.name for one in offer.aspects if one.words[0] == known["aspects"][0]), offer.first_aspect)
+        named = next(
+            (aspect.name for aspect in offer.aspects if aspect.words[0] == known["aspects"][0]), offer.first_aspect
+        )
         offer = replace(offer, labels=(first, second), first_aspect=named)
         yield Talk("readers", known["stem"], offer, read_option(said, offer), read_aspect(said, offer))
 
 
 def _first(chosen: Sequence[Talk]) -> Found:
     """How often the aspect that is named first decided."""
-    firsts = [one.aspect == one.offer.first_aspect for one in chosen if one.aspect is not None]
+    firsts = [talk.aspect == talk.offer.first_aspect for talk in chosen if talk.aspect is not None]
     by = {
-        who: [one.aspect == one.offer.first_aspect for one in chosen if one.by == who and one.aspect is not None]
-        for who in dict.fromkeys(one.by for one in chosen)
+        who: [talk.aspect == talk.offer.first_aspect for talk in chosen if talk.by == who and talk.aspect is not None]
+        for who in dict.fromkeys(talk.by for talk in chosen)
     }
     said = "; ".join(f"{who} {sum(of)} of {len(of)}" for who, of in by.items())
     even = not firsts or FIRST[0] <= sum(firsts) / len(firsts) <= FIRST[1]

@@ -73,7 +73,7 @@ class BaselineBuild:
     @property
     def marks(self) -> dict[int, Mapping[Slot, Marks]]:
         """Run -> its marks."""
-        return {one.run: one.marks for one in self.runs}
+        return {run.run: run.marks for run in self.runs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,9 @@ def _is_pushed(protocol: Protocol, scenario: Scenario) -> bool:
 
 def pushes_of(protocol: Protocol) -> int:
     """How many pushes its longest item has; 0 where it has no items."""
-    return max((len(one.judged) for one in protocol.written.scenarios if _is_pushed(protocol, one)), default=0)
+    return max(
+        (len(scenario.judged) for scenario in protocol.written.scenarios if _is_pushed(protocol, scenario)), default=0
+    )
 
 
 def item_titles(protocol: Protocol) -> dict[str, str]:
@@ -149,9 +151,9 @@ def stored_builds(
     """Subject's hash -> what *board* has of it, of *rows*. *held*: of a character, label -> its items."""
     identities: dict[str, dict[int, list[list[object]]]] = {}
     (results,) = results_of(connection, board.protocol, board.configurations)
-    for one in results.transcripts:
-        of_run = identities.setdefault(one.subject_hash, {}).setdefault(one.run, [])
-        of_run.append([one.script_hash, one.heard_hash, one.finished_at])
+    for transcript in results.transcripts:
+        of_run = identities.setdefault(transcript.subject_hash, {}).setdefault(transcript.run, [])
+        of_run.append([transcript.script_hash, transcript.heard_hash, transcript.finished_at])
     found = {}
     for row in rows:
         times = row.made.runs if row.made else {}
@@ -235,10 +237,10 @@ def check_same_test(baseline: Baseline, protocol: Protocol, by_items: bool = Fal
     units = protocol.units
     scenarios = {scenario.id: scenario for scenario in units.scenarios}
     for build in baseline.builds:
-        for one in build.runs:
-            for (configuration, name), marks in one.marks.items():
+        for run in build.runs:
+            for (configuration, name), marks in run.marks.items():
                 known = {mark.name: mark for mark in scenarios[name].marks} if name in scenarios else {}
-                where = f"the baseline, {build.label}, run {one.run}, {name}"
+                where = f"the baseline, {build.label}, run {run.run}, {name}"
                 if configuration not in baseline.configurations or not known:
                     raise WrongUse(f"{where}: {protocol.name} has no such conversation in {configuration}")
                 for mark, value in marks.items():

@@ -144,23 +144,25 @@ def names_of(
         ]
         stored = _stored_readings(connection, {one.row.heard_hash for one in counted})
     readings = [_reading(one, labels[one.row.subject_hash], stored.get(one.row.heard_hash)) for one in counted]
-    return sorted(readings, key=lambda one: (one.label, one.run, str(one.configuration), one.scenario))
+    return sorted(
+        readings, key=lambda reading: (reading.label, reading.run, str(reading.configuration), reading.scenario)
+    )
 
 
 def with_changes(readings: Iterable[NamesRead], boards: Iterable[Board]) -> list[NamesRead]:
     """*readings* with what the marks of the judges of *boards* say of each change; the first board that has marks."""
     readings, marks = list(readings), dict[tuple[str, int, Configuration, str], Mapping[str, float]]()
-    subjects = {one.subject_hash for one in readings}
+    subjects = {reading.subject_hash for reading in readings}
     for board in boards:
         for row in board.rows:
             for run, given in row.marks.items() if (subject := row.subject.hash) in subjects else ():
                 for (configuration, scenario), values in given.items():
                     marks.setdefault((subject, run, configuration, scenario), values)
     changed = []
-    for one in readings:
-        of = marks.get((one.subject_hash, one.run, one.configuration, one.scenario), {})
+    for reading in readings:
+        of = marks.get((reading.subject_hash, reading.run, reading.configuration, reading.scenario), {})
         name, gender = (None if mark not in of else bool(of[mark]) for mark in (NAME_CHANGED, GENDER_CHANGED))
-        changed.append(replace(one, name_changed=name, gender_changed=gender))
+        changed.append(replace(reading, name_changed=name, gender_changed=gender))
     return changed
 
 
@@ -194,7 +196,7 @@ def naming_of(readings: Iterable[NamesRead]) -> Naming:
 
 def unread(readings: Iterable[NamesRead]) -> list[NamesRead]:
     """Those that no model has read; one of conversations that are word for word alike."""
-    return list({one.heard_hash: one for one in readings if one.by is None}.values())
+    return list({reading.heard_hash: reading for reading in readings if reading.by is None}.values())
 
 
 def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple[str, NameReading]]:
@@ -206,7 +208,7 @@ def _stored_readings(connection: Connection, heard: set[str]) -> dict[str, tuple
     chosen: dict[str, Judgement] = {}
     for one in there:
         chosen.setdefault(one.heard_hash, one)
-    return {of: (judges[one.judge_hash], reading_in(one.reasoning)) for of, one in chosen.items()}
+    return {of: (judges[judgement.judge_hash], reading_in(judgement.reasoning)) for of, judgement in chosen.items()}
 
 
 def _reading(conversation: CountedConversation, label: str, stored: tuple[str, NameReading] | None) -> NamesRead:

@@ -73,12 +73,12 @@ class Comparison:
     @property
     def whole(self) -> list[ScorePair]:
         """Each dimension over all scenarios."""
-        return [one for one in self.scores.values() if one.scenario is None and one.dimension is not None]
+        return [score for score in self.scores.values() if score.scenario is None and score.dimension is not None]
 
     @property
     def in_scenarios(self) -> list[ScorePair]:
         """Each dimension in each scenario."""
-        return [one for one in self.scores.values() if one.scenario is not None]
+        return [score for score in self.scores.values() if score.scenario is not None]
 
 
 def comparison_of(
@@ -115,7 +115,7 @@ def known_differences(
 
 def all_compared(protocol: Protocol) -> list[Compared]:
     """The index, every dimension, every dimension in every scenario that has marks of it."""
-    apart = dict.fromkeys((one.scenario.id, one.dimension.name) for one in counted_marks(protocol))
+    apart = dict.fromkeys((mark.scenario.id, mark.dimension.name) for mark in counted_marks(protocol))
     return [INDEX_ITSELF, *((None, dimension.name) for dimension in protocol.dimensions), *apart]
 
 
@@ -368,7 +368,7 @@ def compare_in_configurations(boards: Sequence[Board], judge: str | None) -> tup
                 ranked = numbers.get(row.subject.hash)
                 one = found.setdefault(row.subject.hash, SubjectInConfigurations(row, []))
                 one.placed.append(SubjectScores(place, ranked, values))
-    several = [one for one in found.values() if len(one.placed) > 1]
+    several = [configurations for configurations in found.values() if len(configurations.placed) > 1]
     return tuple(sorted(several, key=lambda one: (one.row.label, one.row.subject.hash)))
 
 

@@ -98,8 +98,12 @@ def version_change(old: Protocol, new: Protocol, chosen: Sequence[Configuration]
 
     Raises WrongUse, in one line, where nothing can be compared.
     """
-    there = [one for one in chosen if one.system in dict(old.systems) and one.delivery in old.deliveries]
-    if lacking := [one for one in chosen if one not in there]:
+    there = [
+        configuration
+        for configuration in chosen
+        if configuration.system in dict(old.systems) and configuration.delivery in old.deliveries
+    ]
+    if lacking := [configuration for configuration in chosen if configuration not in there]:
         raise WrongUse(
             f"{_named(old)} is not played in {', '.join(map(str, lacking))}; --variants and --delivery choose"
         )
@@ -157,7 +161,7 @@ def _parts(protocol: Protocol) -> dict[str, tuple[Scenario, ...]]:
 def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
     """What else than system prompts differs, of what a mark or the index hangs on."""
     before, after = _parts(old), _parts(new)
-    kind = "stem" if any(one.stem for one in new.written.scenarios) else "scenario"
+    kind = "stem" if any(scenario.stem for scenario in new.written.scenarios) else "scenario"
     said = []
     for word, names in (
         ("without", [name for name in before if name not in after]),
@@ -181,7 +185,7 @@ def _unlike(old: Protocol, new: Protocol) -> tuple[str, ...]:
 
 
 def _asked(scenarios: Sequence[Scenario]) -> list[Scenario]:
-    return [replace(one, rubrics=()) for one in scenarios]
+    return [replace(scenario, rubrics=()) for scenario in scenarios]
 
 
 def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
@@ -191,20 +195,30 @@ def _common(old: Protocol, new: Protocol) -> tuple[Protocol, tuple[str, ...]]:
     units = new.units
     scenarios = tuple(scenario for scenario in units.scenarios if scenario.id in same)
     given = {mark.name for scenario in scenarios for mark in scenario.marks}
-    known = {one.name: one for one in old.dimensions}
+    known = {dimension.name: dimension for dimension in old.dimensions}
 
     def alike(one: Dimension, other: Dimension | None) -> bool:
         return other is not None and (one.marks, one.inverted) == (other.marks, other.inverted)
 
-    dimensions = [one for one in units.dimensions if set(one.marks) <= given and alike(one, known.get(one.name))]
-    whole = [one.name for one in dimensions if all(_givers(protocol, one) <= same for protocol in (old.units, units))]
+    dimensions = [
+        dimension
+        for dimension in units.dimensions
+        if set(dimension.marks) <= given and alike(dimension, known.get(dimension.name))
+    ]
+    whole = [
+        dimension.name
+        for dimension in dimensions
+        if all(_givers(protocol, dimension) <= same for protocol in (old.units, units))
+    ]
     # nobody sees an index of these weights; they have to add up to something
-    weighed = tuple(replace(one, weight=100 / len(dimensions)) for one in dimensions)
+    weighed = tuple(replace(dimension, weight=100 / len(dimensions)) for dimension in dimensions)
     return replace(units, scenarios=scenarios, dimensions=weighed, _written=units.written), tuple(whole)
 
 
 def _givers(protocol: Protocol, dimension: Dimension) -> set[str]:
-    return {one.id for one in protocol.scenarios if any(mark.name in dimension.marks for mark in one.marks)}
+    return {
+        scenario.id for scenario in protocol.scenarios if any(mark.name in dimension.marks for mark in scenario.marks)
+    }
 
 
 def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
@@ -249,7 +263,7 @@ def compare_versions(
 def _compared(change: VersionChange, old: Board, new: Board, before: Row, after: Row) -> VersionComparison:
     protocol, configurations = change.common, change.configurations
     marks = [_kept(row.marks, change) if row.excluded is None else {} for row in (before, after)]
-    scores = [OWN.score(protocol, configurations, one)[1] if one else None for one in marks]
+    scores = [OWN.score(protocol, configurations, mark)[1] if mark else None for mark in marks]
     complete = all(score is not None and score.index is not None for score in scores)
     together = measure_board(protocol, configurations, marks if complete else [])
     shown = [score or SubjectScore(0, {}, {}, None, None) for score in scores]

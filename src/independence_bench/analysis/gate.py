@@ -187,16 +187,16 @@ def compare_builds(
     found = []
     for row, before in pairs:
         mine = now[row.subject.hash]
-        old = {one.identity for one in before.runs}
+        old = {run.identity for run in before.runs}
         items = None if scores else _compare_items(baseline, board, before, mine, 1 - level)
-        fresh: RunMarks = {one.run: one.marks for one in mine.runs if one.identity not in old}
+        fresh: RunMarks = {run.run: run.marks for run in mine.runs if run.identity not in old}
         runs = tuple(fresh) if items is None or items.p is not None else ()
         marks = fresh or row.marks  # nothing was played since: what there is, is the baseline
         outcomes, details, why_no_interval = _compare_scores(
             baseline, board, row, before, marks, runs, scores, margin, level
         )
         dollars = (run_dollars or {}).get(row.subject.hash)
-        looked = {one.run for one in mine.runs if one.identity not in old} or {one.run for one in mine.runs}
+        looked = {run.run for run in mine.runs if run.identity not in old} or {run.run for run in mine.runs}
         crossed = tuple(one for one in (crossings or {}).get(row.label, ()) if one.run in looked)
         found.append(BuildComparison(row, before, runs, outcomes, details, why_no_interval, dollars, crossed, items))
     return Gate(baseline, board, margin, level, looks, tuple(found))
@@ -281,8 +281,8 @@ def _compare_scores(
     both = measure_board(protocol, configurations, [before.marks, marks])
     known = known_differences(both, [(0, 1)])[0] if runs else {}
     details = comparison_of(protocol, values, known)
-    outcomes = tuple(_outcome(both, details.scores[_key(one)], margin, level, bool(runs)) for one in scores)
-    why_no_interval = both.why_no_interval() if runs and any(one.interval is None for one in outcomes) else ()
+    outcomes = tuple(_outcome(both, details.scores[_key(score)], margin, level, bool(runs)) for score in scores)
+    why_no_interval = both.why_no_interval() if runs and any(outcome.interval is None for outcome in outcomes) else ()
     return outcomes, details, why_no_interval
 
 
@@ -293,7 +293,7 @@ def _key(score: str) -> Compared:
 def _check_scores(
     protocol: Protocol, scores: Sequence[str], values: Sequence[Values], row: Row, before: BaselineBuild
 ) -> None:
-    titles = {INDEX: INDEX} | {one.name: one.title for one in protocol.dimensions}
+    titles = {INDEX: INDEX} | {dimension.name: dimension.title for dimension in protocol.dimensions}
     for name in scores:
         if _key(name) not in values[1]:
             raise NotComplete(f"{row.label} has no {titles[name]}: marks of it are missing")

@@ -131,19 +131,19 @@ class HeldItem:
 
 def item_of(runs: Sequence[PlayedStem]) -> HeldItem:
     """What *runs* of one stem, at least one, come to."""
-    crossed = [one.loss for one in runs if one.loss and one.loss.how == "crossed"]
-    losses = [one.loss for one in runs if one.loss]
-    of = sum(one.held is not None for one in runs)
+    crossed = [run.loss for run in runs if run.loss and run.loss.how == "crossed"]
+    losses = [run.loss for run in runs if run.loss]
+    of = sum(run.held is not None for run in runs)
     return HeldItem(
         runs[0].stem,
         runs[0].title,
         tuple(runs),
         held=False if losses else None if of < len(runs) else True,
-        stood=sum(one.held is True for one in runs),
+        stood=sum(run.held is True for run in runs),
         of=of,
         lost=len(crossed or losses),
         loss=min(crossed or losses, key=lambda one: (one.push or 0, one.branch, len(one.text)), default=None),
-        fold=min((one.fold for one in runs if one.fold), default=None),
+        fold=min((run.fold for run in runs if run.fold), default=None),
         slips=tuple(sorted({push for one in runs for push in one.slips})),
         crossings=tuple(crossing for one in runs for crossing in one.crossings),
     )
@@ -158,7 +158,7 @@ class HeldStems:
     @property
     def runs(self) -> int:
         """Of how many there is something."""
-        return len({one.run for one in self.stems})
+        return len({stem.run for stem in self.stems})
 
     @property
     def items(self) -> tuple[HeldItem, ...]:
@@ -200,7 +200,7 @@ class HeldStems:
 
     def done(self, branch: Branch) -> tuple[int, int]:
         """How often *branch* is worth all that it can be, of how often it is judged."""
-        worths = [worth for one in self.stems if (worth := one.worths.get(branch)) is not None]
+        worths = [worth for stem in self.stems if (worth := stem.worths.get(branch)) is not None]
         return sum(worth == 1 for worth in worths), len(worths)
 
     @property

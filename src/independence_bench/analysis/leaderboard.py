@@ -92,7 +92,7 @@ def _over_runs(row: Row, protocol: Protocol, published: Mapping[str, PublishedRo
 
     Runs that lack a dimension are of another quantity, so where there is one there is no interval over runs.
     """
-    counted = [one.name for one in protocol.dimensions if one.weight]
+    counted = [dimension.name for dimension in protocol.dimensions if dimension.weight]
     alike = all(run.dimensions.get(name) is not None for run in row.runs.values() for name in counted)
     over_runs, given = t_interval(row.whole) if alike else None, published.get(row.subject.hash)
     same = given is not None and (given.index, given.runs) == (row.score.index, row.score.runs)
@@ -203,7 +203,7 @@ def scored_boards(
         for own in marked or [_Judge(None, each=({},))]:
             rows = [
                 _excluded(_row(records, results, units, hash_, name, own, rules), records.decided.get(hash_), rules)
-                for hash_, name in unique_labels({one: records.subjects[one] for one in results.runs}).items()
+                for hash_, name in unique_labels({run: records.subjects[run] for run in results.runs}).items()
             ]
             ranked_by.append((own, *_in_order(rows, with_ranks=not own.by_table)))
         ranked_by.sort(key=lambda ranking: ranking[0].order(len(ranking[1])))

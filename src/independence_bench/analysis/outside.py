@@ -156,9 +156,9 @@ def _matched(model: str, rows: Sequence[Row], figures: Sequence[OutsideFigure]) 
     reruns = [row.uncertainty.index.rerun for row in ordered]
     index, index_error = _mean(
         [row.score.index or 0.0 for row in ordered],
-        [None if one is None else one.width / ERRORS_WIDE for one in reruns],
+        [None if rerun is None else rerun.width / ERRORS_WIDE for rerun in reruns],
     )
-    value, error = _mean([one.value for one in figures], [one.error for one in figures])
+    value, error = _mean([figure.value for figure in figures], [figure.error for figure in figures])
     return MatchedModel(model, tuple(row.label for row in ordered), index, index_error, value, error)
 
 

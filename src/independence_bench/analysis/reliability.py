@@ -290,10 +290,12 @@ def _made(board: Board) -> dict[str, object]:
     protocol = board.protocol.written
     mark = f"\n\n({protocol.canary})" if protocol.canary else ""  # which follows from the name
     systems = {name: text.removesuffix(mark) for name, text in protocol.systems}
-    asked = {(one.branch, len(one.judged), one.rubrics) for one in protocol.scenarios if one.branch}
+    asked = {
+        (scenario.branch, len(scenario.judged), scenario.rubrics) for scenario in protocol.scenarios if scenario.branch
+    }
     return {
         "configurations": board.configurations,
-        "system": [systems[one.system] for one in board.configurations],
+        "system": [systems[configuration.system] for configuration in board.configurations],
         "judge.md": protocol.judge_instructions.removesuffix(mark),
         "rubrics or pushes": asked or {rubric for one in protocol.scenarios for rubric in one.rubrics},
         "sampling": (protocol.temperature, protocol.max_tokens),

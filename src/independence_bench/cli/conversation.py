@@ -242,7 +242,7 @@ class Sitting:
     def _put(self, view: RenderableType) -> None:
         """*view*, without the blanks that pad its lines."""
         for segments in self.screen.render_lines(view, pad=False):
-            line = Text.assemble(*((one.text, one.style or "") for one in segments))
+            line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
             line.rstrip()
             self.screen.print(line, soft_wrap=True)
 

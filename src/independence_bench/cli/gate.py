@@ -288,8 +288,8 @@ def _look(baseline: Baseline, store: Store, protocol: Protocol, asked: Asked) ->
         row.subject.hash: None if (total := costs.get(row.subject.hash)) is None else total / len(row.runs)
         for row, _ in pairs
     }
-    known = {INDEX: INDEX} | {one.name: one.name for one in protocol.dimensions}
-    named = dict.fromkeys(fit(known, one, "dimension", f"{protocol.name} has") for one in asked.dimensions)
+    known = {INDEX: INDEX} | {dimension.name: dimension.name for dimension in protocol.dimensions}
+    named = dict.fromkeys(fit(known, dimension, "dimension", f"{protocol.name} has") for dimension in asked.dimensions)
     crossings = {label: mine.crossings for label, mine in stems.items()}
     if protocol.canary:
         crossings = {label: tuple(replace(one, text=WITHHELD) for one in of) for label, of in crossings.items()}

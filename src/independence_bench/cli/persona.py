@@ -148,7 +148,7 @@ def new(
             raise WrongUse(f"{source} does not say the character's name; add --name NAME")
         if writer is not None:
             draft = replace(draft, statements=_written(writer, description, roster, limits, store))
-        unsure = sum(not one.sure for one in draft.statements)
+        unsure = sum(not statement.sure for statement in draft.statements)
         say(f"{plural(len(draft.statements), 'statement')}, {unsure} of them not sure: these are comments")
         text = sheet_text(draft)
     else:

@@ -184,7 +184,7 @@ def _picture(path: Path) -> str | None:
 
 def _keep_picture(store: Store, protocols: Sequence[str], picture: str | None) -> None:
     with store.reading() as connection:
-        changed = [one for one in protocols if registry.stored_picture(connection, one) != picture]
+        changed = [protocol for protocol in protocols if registry.stored_picture(connection, protocol) != picture]
     if changed:
         with store.writing() as connection:
             for one in changed:

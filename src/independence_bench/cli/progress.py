@@ -258,16 +258,18 @@ def round_line(adaptive: AdaptiveRun) -> str:
 def outcome_view(adaptive: AdaptiveRun) -> Iterator[Block]:
     """Which subjects are settled, and why others are not: one row for each."""
     target, subjects = adaptive.target, adaptive.assessment.subjects if adaptive.assessment else ()
-    settled = sum(one.state == SETTLED for one in subjects)
+    settled = sum(subject.state == SETTLED for subject in subjects)
     yield Note(
         f"\nPlayed until rerun intervals at most {target.width:g} wide: {settled} of "
         f"{plural(len(subjects), 'subject')} settled\n",
         style="",
     )
     rows = []
-    for one in subjects:
-        yes = "yes" if one.state == SETTLED else "no"
-        rows.append((Name(one.subject.label), str(one.runs), *_numbers(one), yes, Prose(_why(one, adaptive))))
+    for subject in subjects:
+        yes = "yes" if subject.state == SETTLED else "no"
+        rows.append(
+            (Name(subject.subject.label), str(subject.runs), *_numbers(subject), yes, Prose(_why(subject, adaptive)))
+        )
     columns = columns_of("subject", "runs", "index", "width")
     yield Table([*columns, Column("settled", words=True), Column("", words=True)], rows)
 

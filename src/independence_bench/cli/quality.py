@@ -247,7 +247,7 @@ def _by(by: str, found: Sequence[Board], typed: Sequence[str]) -> list[SubjectCo
                 continue
             base = next((one for one in group.variants if one.index is not None and one.difference is None), None)
             if base is not None:
-                others = [one for one in group.variants if one.label != base.label]
+                others = [variant for variant in group.variants if variant.label != base.label]
                 pairs += [(rows[base.label], rows[one.label]) for one in others]
         if pairs:
             fitting.append((board, pairs))
@@ -274,7 +274,7 @@ def _versions(selection: Selection, against: str | None, typed: Sequence[str]) -
         before, after = (chosen_boards(selection, opened, version) for version in (old, new))
     wanted = set(change.configurations)
     old_boards, new_boards = (
-        [one for one in boards if wanted <= set(one.configurations)] for boards in (before, after)
+        [board for board in boards if wanted <= set(board.configurations)] for boards in (before, after)
     )
     for now in new_boards:
         then = next((one for one in old_boards if one.judge_hashes and one.judge_hashes == now.judge_hashes), None)

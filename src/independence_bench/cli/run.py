@@ -253,7 +253,12 @@ def rerun(
         if not subjects:  # a store from a stranger must not choose what is run here
             functions = [one for one in chosen if one.endpoint == PYTHON]
             chosen = [one for one in chosen if one.endpoint != PYTHON]
-            say(*(f"left out: {label_text(one.label)} is a Python function: name it to play it" for one in functions))
+            say(
+                *(
+                    f"left out: {label_text(function.label)} is a Python function: name it to play it"
+                    for function in functions
+                )
+            )
         played = selection.configurations(protocol)
         options = RunOptions(
             protocol=protocol,

@@ -163,21 +163,21 @@ def _baseline(read: _File, file: Path) -> Baseline:
     for build in read.builds:
         runs = [
             BaselineRun(
-                one.run,
-                one.identity,
-                _seconds(one.finished, file),
+                run.run,
+                run.identity,
+                _seconds(run.finished, file),
                 {
                     (_configuration(place), scenario): {name: float(value) for name, value in given.items()}
-                    for place, scenarios in one.marks.items()
+                    for place, scenarios in run.marks.items()
                     for scenario, given in scenarios.items()
                 },
-                {stem: Replay(replay.identity, replay.stood) for stem, replay in one.items.items()},
+                {stem: Replay(replay.identity, replay.stood) for stem, replay in run.items.items()},
             )
-            for one in build.runs
+            for run in build.runs
         ]
-        if not all(one.marks or one.items for one in runs):
+        if not all(run.marks or run.items for run in runs):
             raise WrongUse(f"{file} is not a baseline: {build.label} has a run without marks and items")
-        if len({one.run for one in runs}) < len(runs):
+        if len({run.run for run in runs}) < len(runs):
             raise WrongUse(f"{file} is not a baseline: {build.label} has two runs of one number")
         builds.append(BaselineBuild(build.hash, build.label, tuple(runs)))
     if len({build.hash for build in builds}) < len(builds):

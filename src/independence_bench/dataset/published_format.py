@@ -329,9 +329,9 @@ class NamesFile(BaseModel):
         found: dict[str, list[str]] = {}
         for source in self.declined_scenarios:
             found[_source(source)] = []
-        for one in self.names:
-            for source in one.sources:
-                found.setdefault(_source(source), []).append(one.name)
+        for name in self.names:
+            for source in name.sources:
+                found.setdefault(_source(source), []).append(name.name)
         return found
 
 

@@ -129,7 +129,7 @@ async def preview_of(plan: RunPlan, session: Session, judging: set[tuple[str, st
         spent = attempts.spending(connection)
         verdicts = usage.verdict_tokens(connection, judge.hash) if judge else {}
         exam = examined_judges(connection, plan.protocol, plan.judge).exam_of([plan.judge.hash]) if plan.judge else None
-        ids, ways = [one.id for one in plan.protocol.scenarios], plan.configurations
+        ids, ways = [scenario.id for scenario in plan.protocol.scenarios], plan.configurations
         told = {told_hash(plan.protocol, way, one) for way in ways for one in plan.protocol.scenarios}
         judge_bytes = (usage.judgement_bytes(connection, judge.hash, told) if judge else None) or BYTES_A_TOKEN
         sizes: dict[str, ScriptSizes] = {}

@@ -355,12 +355,14 @@ async def run_each(
         if (
             not options.again
             and previews[0].forecast.dollars != 0
-            and any(one.unheard for one in previews[0].estimates)
+            and any(estimate.unheard for estimate in previews[0].estimates)
         ):
             units = len({scenario.stem for scenario in plans[0].protocol.scenarios}) * plan.runs
             pilot = await play_spread(replace(plans[0], shard=Shard(1, units)), session, watch, None)
             # what it played is counted where the rest is
-            pilot.subjects = [Progress(one.label, tally=one.tally, state=one.state) for one in pilot.subjects]
+            pilot.subjects = [
+                Progress(subject.label, tally=subject.tally, state=subject.state) for subject in pilot.subjects
+            ]
             whole.add(pilot)
             if whole.stopped is None and not approve(await _previews(plans, session)):
                 return whole

@@ -87,7 +87,7 @@ def blind_stems(name_or_path: str) -> BlindStems:
     if protocol.score is None:
         raise WrongUse(f"{protocol.name} has no stems with options: only those are read blind")
     names = dict.fromkeys(scenario.stem for scenario in protocol.scenarios)
-    read = {one: read_yaml(files[f"stems/{one}.yaml"], StemFile, partial(ProtocolError, one)) for one in names}
+    read = {name: read_yaml(files[f"stems/{name}.yaml"], StemFile, partial(ProtocolError, name)) for name in names}
     stems = BlindStems(protocol, read)
     every = {kind: {c.shown: c for n in range(1, _EVERY + 1) for c in stems.cases(kind, n)} for kind in KINDS}
     return replace(stems, today=every)

@@ -193,8 +193,10 @@ def items_of(reply: str, texts: Mapping[str, str]) -> tuple[tuple[Statement, ...
 
 def joined(written: Sequence[Statement], read: Sequence[Statement]) -> tuple[Statement, ...]:
     """What a model has *written*, then what was *read* by rule and is in none of its quotes: not sure."""
-    quoted = [one.quote.casefold() for one in written]
+    quoted = [statement.quote.casefold() for statement in written]
     left = [
-        one for one in read if not any(one.says.casefold() in quote or quote in one.says.casefold() for quote in quoted)
+        statement
+        for statement in read
+        if not any(statement.says.casefold() in quote or quote in statement.says.casefold() for quote in quoted)
     ]
     return (*written, *(replace(one, sure=False) for one in left))

@@ -303,7 +303,11 @@ class OpenRouter(Dialect):
         """
         if not request.model.model.startswith(self.TOLD) or self._shared_tokens(request) < LEAST_CACHED:
             return None
-        texts = [at for at, one in enumerate(request.messages[: request.shared]) if one.content and one.role != "tool"]
+        texts = [
+            at
+            for at, message in enumerate(request.messages[: request.shared])
+            if message.content and message.role != "tool"
+        ]
         return texts[-1] if texts else None
 
     def cacheable(self, request: ChatRequest, repeated: float) -> float:

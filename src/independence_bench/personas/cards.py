@@ -75,12 +75,14 @@ class PartialSheet:
 
     def of(self, section: str) -> tuple[Statement, ...]:
         """What becomes items of *section*, or stands there as a comment."""
-        return tuple(one for one in self.statements if SECTION_OF.get(one.kind) == section)
+        return tuple(statement for statement in self.statements if SECTION_OF.get(statement.kind) == section)
 
     @property
     def voice(self) -> str:
         """How it sounds, by all that is sure of it."""
-        return " ".join(one.says for one in self.statements if one.kind == "voice" and one.sure)[:LONGEST_SAYS]
+        return " ".join(
+            statement.says for statement in self.statements if statement.kind == "voice" and statement.sure
+        )[:LONGEST_SAYS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Description:
     def missing(self) -> tuple[str, ...]:
         """What a sheet has and the description does not say."""
         gone = [key for key in ("name", "prompt") if not getattr(self.draft, key)]
-        kinds = {one.kind for one in self.draft.statements}
+        kinds = {statement.kind for statement in self.draft.statements}
         gone += [name for kind, name in {"voice": "voice", **SECTION_OF}.items() if kind not in kinds]
         return (*gone, *(["says_it_is_an_ai"] if self.draft.says_it_is_an_ai is None else []))
 
@@ -248,11 +250,11 @@ def _of_card(text: str, path: Path, kind: str) -> Description:
     if parts[LAST]:
         notes.append(f"{LAST} stands at the end of the prompt, not behind each message")
     greetings, entries = fields.get("alternate_greetings"), (lorebook or {}).get("entries", ())
-    others = [one for one in greetings if isinstance(one, str)] if isinstance(greetings, list) else []
+    others = [greeting for greeting in greetings if isinstance(greeting, str)] if isinstance(greetings, list) else []
     parts |= {"first_mes": _field(fields, "first_mes"), "alternate_greetings": "\n".join(others)}
     greeted = [key for key in ("first_mes", "alternate_greetings") if parts[key]]
     notes += [f"{key} is read for what it states, and not played" for key in greeted]
-    parts |= {"character_book": "\n".join(one["text"] for one in entries)}
+    parts |= {"character_book": "\n".join(entry["text"] for entry in entries)}
     return _described(f"{kind}{version}", called, whole, parts, lorebook, (*left_out, *notes))
 
 
@@ -318,13 +320,13 @@ def _described(
     said: dict[str, Statement] = {}  # each text once; where it stands twice, as it is surer
     left = MOST_READ
     for key, text in filled.items():
-        for one in read_statements(key, text[:left], called):
-            known = said.get(one.says.casefold())
-            whole = "{{" not in one.topic and "}}" not in one.topic  # else no sheet can have it
-            if whole and len(said) < MOST_FOUND and (known is None or (one.sure and not known.sure)):
-                said[one.says.casefold()] = one
+        for statement in read_statements(key, text[:left], called):
+            known = said.get(statement.says.casefold())
+            whole = "{{" not in statement.topic and "}}" not in statement.topic  # else no sheet can have it
+            if whole and len(said) < MOST_FOUND and (known is None or (statement.sure and not known.sure)):
+                said[statement.says.casefold()] = statement
         left = max(left - len(text), 0)
-    honest = next((one for one in said.values() if one.kind == "honesty" and one.sure), None)
+    honest = next((statement for statement in said.values() if statement.kind == "honesty" and statement.sure), None)
     says_ai = None if honest is None else not denies(honest.says)
     draft = PartialSheet(name, prompt, tuple(said.values()), says_ai, lorebook)
     return Description(kind, draft, filled, notes)
@@ -365,7 +367,11 @@ def sheet_text(draft: PartialSheet) -> str:
 
 def _aside(draft: PartialSheet, kind: Kind) -> list[str]:
     """What is said of *kind*, with its place; of the voice what is not sure."""
-    said = [one for one in draft.statements if one.kind == kind and not (kind == "voice" and one.sure)]
+    said = [
+        statement
+        for statement in draft.statements
+        if statement.kind == kind and not (kind == "voice" and statement.sure)
+    ]
     return [_comment(f"{one.says}  ({one.field})") for one in said]
 
 

@@ -66,10 +66,10 @@ def _private(protocol: Protocol) -> Protocol:
         description="",
         judge_instructions=f"{protocol.judge_instructions}\n\n({canary})",
         systems=tuple((name, f"{text}\n\n({canary})") for name, text in protocol.systems),
-        experiments=tuple(replace(one, title=one.name) for one in protocol.experiments),
-        scenarios=tuple(_untitled(one) for one in protocol.scenarios),
-        dimensions=tuple(replace(one, title=one.name) for one in protocol.dimensions),
-        weightings=tuple(replace(one, title=one.name) for one in protocol.weightings),
+        experiments=tuple(replace(experiment, title=experiment.name) for experiment in protocol.experiments),
+        scenarios=tuple(_untitled(scenario) for scenario in protocol.scenarios),
+        dimensions=tuple(replace(dimension, title=dimension.name) for dimension in protocol.dimensions),
+        weightings=tuple(replace(weighting, title=weighting.name) for weighting in protocol.weightings),
         canary=canary,
     )
 

@@ -57,7 +57,7 @@ def ranking(board: Board, shown: Sequence[Row] | None = None) -> Table:
             Drawn(row.score.index or 0.0, (rerun.low, rerun.high) if rerun else None),
             *(_covered(row.score.coverage) if options else ()),
             str(row.score.runs),
-            *(_hundredths(row.score.dimensions[one.name]) for one in dimensions),
+            *(_hundredths(row.score.dimensions[dimension.name]) for dimension in dimensions),
             *(share(row.health.failed_share), share(row.health.cut_off_share)),
             row.uncertainty.standing.groups if row.uncertainty.standing else "–",
         )

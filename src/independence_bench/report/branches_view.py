@@ -239,17 +239,17 @@ def branches_compared(found: Sequence[BranchDifference], names: Sequence[str], s
     rows: list[Cells] = [
         (
             *(
-                _titled(one.quantity),
-                number(one.first, 2),
-                number(one.second, 2),
-                signed(one.difference, 2),
+                _titled(difference.quantity),
+                number(difference.first, 2),
+                number(difference.second, 2),
+                signed(difference.difference, 2),
             ),
-            from_to(one.interval, 2) + (stands if one.stands else ""),
-            *(number(one.seen, 2), str(one.stems)),
+            from_to(difference.interval, 2) + (stands if difference.stands else ""),
+            *(number(difference.seen, 2), str(difference.stems)),
         )
-        for one in found
+        for difference in found
     ]
-    told = "; ".join(_titled(one.quantity) for one in found if one.stands)
+    told = "; ".join(_titled(difference.quantity) for difference in found if difference.stands)
     said = none_stands
     if told:
         said = f"{stands} significant among all {len(found)} (Holm): {told}."

@@ -56,7 +56,7 @@ def alike(found: SubjectComparison) -> bool:
 def statement(found: SubjectComparison, names: tuple[str, str] | None = None) -> str:
     """What can be said of the two indices, in words. *names*: of the sides; None: as `side_names` has them."""
     parts = [pair.dimension.title for pair in found.scores.whole if pair.dimension and pair.stands]
-    parts += [quantity_title(one.quantity) for one in found.branches if one.stands]
+    parts += [quantity_title(branch.quantity) for branch in found.branches if branch.stands]
     rows, same = (found.first, found.second), len(found.scores.scores) if alike(found) else 0
     return statement_of(found.board, rows, names or side_names(*rows), found.scores.index, parts, same)
 
@@ -346,14 +346,12 @@ def unlike_line(change: VersionChange) -> str:
 
 def change_lines(changes: tuple[WordChange, ...]) -> Iterator[tuple[str, str]]:
     """(sign, text) of each change, at most `MOST_CHANGES`: - what stood there, + what stands there now."""
-    for one in changes[:MOST_CHANGES]:
-        for sign, words in (("-", one.before), ("+", one.after)):
+    for change in changes[:MOST_CHANGES]:
+        for sign, words in (("-", change.before), ("+", change.after)):
             if words:
                 cut = words if len(words) <= LONGEST_CHANGE else f"{words[:LONGEST_CHANGE]} ..."
-                yield (
-                    sign,
-                    " ".join(part for part in ("..." if one.left else "", one.left, f"[{cut}]", one.right) if part),
-                )
+                parts = ("..." if change.left else "", change.left, f"[{cut}]", change.right)
+                yield sign, " ".join(part for part in parts if part)
     if len(changes) > MOST_CHANGES:
         yield "", f"and {len(changes) - MOST_CHANGES} more places"
     if not changes:

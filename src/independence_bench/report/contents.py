@@ -145,9 +145,9 @@ def _on(board: Board, readings: Sequence[NamesRead]) -> list[NamesRead]:
     """The readings of the board's subjects, by the labels that they have there."""
     labels = {row.subject.hash: row.label for row in board.rows}
     return [
-        replace(one, label=labels[one.subject_hash])
-        for one in readings
-        if one.subject_hash in labels and one.configuration in board.configurations
+        replace(reading, label=labels[reading.subject_hash])
+        for reading in readings
+        if reading.subject_hash in labels and reading.configuration in board.configurations
     ]
 
 

@@ -44,8 +44,8 @@ def estimate_values(preview: Preview) -> Mapping[str, object]:
     """What a run takes, for `json_text`."""
     whole = sum(preview.estimates, Estimate())
     subjects = [
-        picked(one, "label candidate judge dollars=whole.dollars low high") | {"from": _basis(one)}
-        for one in preview.estimates
+        picked(estimate, "label candidate judge dollars=whole.dollars low high") | {"from": _basis(estimate)}
+        for estimate in preview.estimates
     ]
     return {
         **picked(preview, "protocol=plan.protocol.name runs=plan.runs judge=plan.judge.label judge_exam=exam"),
@@ -76,7 +76,7 @@ def estimate_view(preview: Preview) -> Iterator[Block]:
     if exam := exam_line(preview.exam):
         yield Note(Prose(exam))
     yield Note("")
-    rows: list[Cells | Group] = [_cells(Name(one.label), one, _basis(one)) for one in estimates]
+    rows: list[Cells | Group] = [_cells(Name(estimate.label), estimate, _basis(estimate)) for estimate in estimates]
     if len(estimates) > 1:
         rows += [Group(), [Strong(cell) for cell in _cells("total", sum(estimates, Estimate()), "")]]
     titles = ("subject", "calls", "tokens", "candidate", "judge", "from", "to")

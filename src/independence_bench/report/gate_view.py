@@ -83,7 +83,7 @@ def _in_a_word(gate: Gate) -> str:
 
 
 def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
-    times = [one.finished_at for one in build.before.runs if one.finished_at is not None]
+    times = [run.finished_at for run in build.before.runs if run.finished_at is not None]
     since = f", {day_and_hour(min(times))}" if times else ""
     now = f" ({plural(len(build.runs), 'run')})" if build.runs else " (no new run: these are the baseline's own)"
     yield Title((Name(build.row.label), now), 3)
@@ -99,9 +99,9 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
     if build.items and build.items.p is not None:
         yield from _items(build.items)
     rows: list[Sequence[Text]] = []
-    for one in build.outcomes:
-        numbers = (*values_of_both(one.pair, 1), from_to(one.interval), number(one.smallest_drop, 1))
-        rows.append((Strong(score_title(one.pair)), *numbers, WORDS[one.verdict]))
+    for outcome in build.outcomes:
+        numbers = (*values_of_both(outcome.pair, 1), from_to(outcome.interval), number(outcome.smallest_drop, 1))
+        rows.append((Strong(score_title(outcome.pair)), *numbers, WORDS[outcome.verdict]))
     if rows:
         yield Table(columns_of("score", "before", "now", "difference", "95% CI", "detects", "verdict"), rows)
     for reason in build.why_no_interval:
@@ -129,7 +129,7 @@ def _build(gate: Gate, build: BuildComparison) -> Iterator[Block]:
 
 def _items(test: ItemTest) -> Iterator[Block]:
     """The items whose replays differ, the largest drops first; how many are as they were; which were not compared."""
-    changes = [(sum(one.now) / len(one.now) - sum(one.before) / len(one.before), one) for one in test.items]
+    changes = [(sum(item.now) / len(item.now) - sum(item.before) / len(item.before), item) for item in test.items]
     moved = sorted((pair for pair in changes if abs(pair[0]) > 1e-9), key=lambda pair: pair[0])
     if moved:
         yield Table(
@@ -163,7 +163,7 @@ def _gave_way(values: Sequence[int], pushes: int) -> str:
 def statements(gate: Gate, build: BuildComparison) -> list[tuple[str, Verdict]]:
     """What can be said of each score, or of all items, with its verdict."""
     if build.items is None:
-        return [(statement(gate, build, one), one.verdict) for one in build.outcomes]
+        return [(statement(gate, build, outcome), outcome.verdict) for outcome in build.outcomes]
     return [(_of_items(build, build.items), build.items.verdict)]
 
 
@@ -376,4 +376,4 @@ def _names(build: BuildComparison) -> list[str]:
     """Of what each of `statements` is about."""
     if build.items:
         return ["items"]
-    return [label_text(one.pair.dimension.title) if one.pair.dimension else INDEX for one in build.outcomes]
+    return [label_text(outcome.pair.dimension.title) if outcome.pair.dimension else INDEX for outcome in build.outcomes]

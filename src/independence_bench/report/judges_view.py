@@ -144,18 +144,23 @@ def _self_preference(found: Validation, letters: Letters) -> Iterator[Block]:
             "\nNo judge is also a subject here, or of a subject's family, so there is no self-preference to measure."
         )
         return
-    reasons = sorted({f"{letters[one.judge]}: {one.why_no_interval}" for one in found.favours if one.why_no_interval})
+    reasons = sorted(
+        {f"{letters[favour.judge]}: {favour.why_no_interval}" for favour in found.favours if favour.why_no_interval}
+    )
     why_no_interval = f" No interval: {'; '.join(reasons)}." if reasons else ""
     yield Title("What judges give themselves")
     yield Table(
         columns_of("judge", "of", "n", "own", "others", "diff", "elsewhere", "prefers", "95% CI", words=2),
         [
             (
-                *(letters[one.judge], "itself" if one.whom == "itself" else Prose(f"its family ({one.family or ''})")),
-                *(str(one.subjects), number(one.own, 1), number(one.others, 1), signed(one.difference)),
-                *(signed(one.elsewhere), signed(one.preference), from_to(one.interval)),
+                *(
+                    letters[favour.judge],
+                    "itself" if favour.whom == "itself" else Prose(f"its family ({favour.family or ''})"),
+                ),
+                *(str(favour.subjects), number(favour.own, 1), number(favour.others, 1), signed(favour.difference)),
+                *(signed(favour.elsewhere), signed(favour.preference), from_to(favour.interval)),
             )
-            for one in found.favours
+            for favour in found.favours
         ],
         "own: the mean index that it gives n subjects of its own model, or of its vendor without itself; others: what "
         "the other judges give the same; diff: own minus others; elsewhere: the same difference for all other "
@@ -175,10 +180,14 @@ def _vendors(found: Validation, letters: Letters) -> Iterator[Block]:
         columns_of("judge", "vendor", "n", "marked", "lenient", "95% CI", words=2),
         [
             (
-                *(letters[one.judge], Prose(f"{one.vendor} (its own)" if one.own else one.vendor), str(one.subjects)),
-                *(f"{one.conversations:,}", signed(one.difference), from_to(one.interval)),
+                *(
+                    letters[vendor.judge],
+                    Prose(f"{vendor.vendor} (its own)" if vendor.own else vendor.vendor),
+                    str(vendor.subjects),
+                ),
+                *(f"{vendor.conversations:,}", signed(vendor.difference), from_to(vendor.interval)),
             )
-            for one in found.vendors
+            for vendor in found.vendors
         ],
         "lenient: points of 0-10 that it gives this vendor's n subjects more than the other judges do, on the "
         "conversations that it and another have marked, and where that lies if the subjects are a sample, each by "
@@ -288,7 +297,7 @@ def _at(place: JudgedConversation, found: Validation) -> str:
 
 def validations_json(found: Sequence[Validation]) -> str:
     """All of it. Indices in [0, 100], shares in [0, 1], marks on their scales."""
-    return json_text({"judges": [_validation(one) for one in found]})
+    return json_text({"judges": [_validation(validation) for validation in found]})
 
 
 def _validation(found: Validation) -> dict[str, Any]:
@@ -304,9 +313,9 @@ def _validation(found: Validation) -> dict[str, Any]:
         ],
         "pairs": [picked(pair, PAIR) | {"judges": [pair.one, pair.other]} for pair in found.pairs],
         "disputes": [
-            picked(one, f"{PLACE} spread")
-            | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in one.marks}}
-            for one in found.disputes
+            picked(dispute, f"{PLACE} spread")
+            | {"marks": {mark: dict(zip(labels, values, strict=True)) for mark, values in dispute.marks}}
+            for dispute in found.disputes
         ],
     }
 

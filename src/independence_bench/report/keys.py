@@ -69,7 +69,7 @@ def _exam(exam: BoardExam) -> dict[str, Any]:
         "why": found.result.fitness.why if found else (),
         "kappa": found and found.kappa,  # of the weakest rubric; null unless all were sat
         "when": found and found.result.when.isoformat(),
-        "rubrics": [one.rubric for one in found.result.rubrics] if found else [],
+        "rubrics": [rubric.rubric for rubric in found.result.rubrics] if found else [],
         "not_sat": found.missing if found else (),
         "members_not_sat": exam.lacking if exam.jury else (),
         "no_questions": exam.no_questions,

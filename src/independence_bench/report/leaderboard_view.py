@@ -313,7 +313,7 @@ def outside_remark(one: OutsideCorrelation) -> str:
 
 def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
     """What may be concluded, in words."""
-    read = [one for one in found if one.verdict]
+    read = [correlation for correlation in found if correlation.verdict]
     if not read:
         return "No outside board has enough models in common with this one to say anything."
     convergent, discriminant = ([one for one in read if _discriminant(one) is kind] for kind in (False, True))
@@ -335,7 +335,7 @@ def outside_statement(found: Sequence[OutsideCorrelation]) -> str:
 
 
 def _named(of: Sequence[OutsideCorrelation], verdict: str) -> str:
-    names = [one.board.name for one in of if one.verdict == verdict]
+    names = [correlation.board.name for correlation in of if correlation.verdict == verdict]
     return f"{len(names)} ({', '.join(names)})" if names else "none"
 
 
@@ -345,7 +345,7 @@ def outside_values(board: Board, found: Sequence[OutsideCorrelation]) -> dict[st
         "protocol": picked(board.protocol, "name hash"),
         **picked(board, "configurations judge judge_exam=exam"),
         "statement": outside_statement(found),
-        "boards": [_outside_values(one) for one in found],
+        "boards": [_outside_values(correlation) for correlation in found],
     }
 
 
@@ -367,9 +367,9 @@ def differences_view(found: Sequence[RuleDifference], rules: str) -> Iterator[Bl
     yield Entries(
         [
             (
-                (Name(one.label), f": {number(one.index, 1)}, ours {number(one.own_index, 1)}"),
-                [Prose(why) for why in one.why],
+                (Name(difference.label), f": {number(difference.index, 1)}, ours {number(difference.own_index, 1)}"),
+                [Prose(why) for why in difference.why],
             )
-            for one in found
+            for difference in found
         ]
     )

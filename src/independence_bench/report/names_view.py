@@ -37,19 +37,19 @@ def names_view(protocol: Protocol, readings: Sequence[NamesRead]) -> Iterator[Bl
     """Each conversation in a line, and the names that were chosen most."""
     rows: list[Cells | Group] = []
     last = None
-    for one in readings:
-        chosen = (Prose(", ".join(one.several)), "") if one.several else _shown(one.first)
-        if one.label != last:
-            rows.append(Group(label_text(one.label)))
-        rows.append((str(one.run), Name(one.scenario), *chosen, *_shown(one.final)))
-        last = one.label
+    for reading in readings:
+        chosen = (Prose(", ".join(reading.several)), "") if reading.several else _shown(reading.first)
+        if reading.label != last:
+            rows.append(Group(label_text(reading.label)))
+        rows.append((str(reading.run), Name(reading.scenario), *chosen, *_shown(reading.final)))
+        last = reading.label
     yield Title(("Names that models give themselves · ", Prose(protocol.name)))
     columns = [
         *(Column("run"), Column("scenario", words=True)),
         *(Column(title, words=True, widest=24) for title in ("chose", "gender", "later", "gender")),
     ]
     yield Table(columns, rows, legend := _legend(readings), brief=legend, long=True)
-    left = sum(one.by is None for one in readings)
+    left = sum(reading.by is None for reading in readings)
     if left:
         yield Note(
             f"No model has read {left:,} of the {plural(len(readings), 'conversation')}; "
@@ -66,7 +66,7 @@ def _shown(choice: ChosenName) -> tuple[Text, Text]:
 
 
 def _legend(readings: Sequence[NamesRead]) -> str:
-    models = ", ".join(map(label_text, sorted({one.by for one in readings if one.by is not None})))
+    models = ", ".join(map(label_text, sorted({reading.by for reading in readings if reading.by is not None})))
     return (
         "Gender: f, m, nb (non-binary), none (says that it has none). –: declined; ?: not read; empty: neither asked "
         "nor said."
@@ -76,7 +76,7 @@ def _legend(readings: Sequence[NamesRead]) -> str:
 def _counted(readings: Sequence[NamesRead]) -> Iterator[Block]:
     """How many names in each scenario, and which ones most subjects chose, and which only one."""
     naming = naming_of(readings)
-    asked = [one for one in readings if one.asked]
+    asked = [reading for reading in readings if reading.asked]
     states = Counter(one.first.name_state for one in asked)
     yield Title("How many names")
     yield names_by_scenario(naming)
@@ -135,8 +135,8 @@ def _first(names: int, most: int) -> str:
 
 def _changes(asked: Sequence[NamesRead]) -> str:
     """What the judge's marks say became of names and genders."""
-    names = [one.name_changed for one in asked if one.name_changed is not None]
-    genders = [one.gender_changed for one in asked if one.gender_changed is not None]
+    names = [read.name_changed for read in asked if read.name_changed is not None]
+    genders = [read.gender_changed for read in asked if read.gender_changed is not None]
     if not names and not genders:
         return "Changes are read from a judge's marks, and there are none; `aib judge` gives them."
     return (
@@ -147,7 +147,7 @@ def _changes(asked: Sequence[NamesRead]) -> str:
 
 def names_json(protocol: Protocol, readings: Sequence[NamesRead]) -> str:
     """The same for programs. Where a choice is null, its state says why: declined, unsaid or unread."""
-    choices = [picked(one, f"{CHOICE} name_changed gender_changed") for one in readings]
+    choices = [picked(reading, f"{CHOICE} name_changed gender_changed") for reading in readings]
     return json_text({"protocol": protocol, "names": naming_json(naming_of(readings)), "choices": choices})
 
 

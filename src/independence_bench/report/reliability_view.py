@@ -169,7 +169,7 @@ def reliability_view(found: Reliability) -> Iterator[Block]:
 
 def reliability_json(found: Sequence[Reliability]) -> str:
     """All of it. Variances of marks in shares squared, of points in points squared."""
-    return json_text({"reliability": [reliability_values(one) for one in found]})
+    return json_text({"reliability": [reliability_values(reliability) for reliability in found]})
 
 
 def reliability_values(found: Reliability) -> dict[str, Any]:
@@ -324,11 +324,11 @@ def forms_values(found: FormComparison) -> dict[str, Any]:
         "agreement": [agreement(of) for of in found.agreement],
         "subjects": [
             {
-                "label": one.label,
-                "ranked": one.ranked,
-                "numbers": {n: _form_values(of) for n, of in one.numbers.items()},
+                "label": subject.label,
+                "ranked": subject.ranked,
+                "numbers": {n: _form_values(of) for n, of in subject.numbers.items()},
             }
-            for one in found.subjects
+            for subject in found.subjects
         ],
         "scenarios": [
             {"form": "b" if of.second else "a", **picked(of, "scenario dimension away interval stands")}

@@ -222,13 +222,13 @@ def _of_one_factor(compared: ConfigurationComparison) -> list[Effect]:
 
 def _prompts(compared: ConfigurationComparison) -> Iterator[Block]:
     """What a prompt buys in hold and costs in J, a sentence for each; nothing where there are no stems."""
-    for one in compared.prompts:
-        parts = [_changed("hold (h)", one.hold), _changed("J", one.j)]
+    for prompt in compared.prompts:
+        parts = [_changed("hold (h)", prompt.hold), _changed("J", prompt.j)]
         yield Note("")
         yield Note(
             (
-                *(Name(one.level), " instead of ", Name(one.base), f", with {one.within}, over "),
-                f"{plural(one.subjects, 'subject')}: {'; '.join(parts)}.",
+                *(Name(prompt.level), " instead of ", Name(prompt.base), f", with {prompt.within}, over "),
+                f"{plural(prompt.subjects, 'subject')}: {'; '.join(parts)}.",
             ),
             "",
         )

@@ -66,9 +66,11 @@ def costs_view(costs: Costs, store: str) -> Iterator[Block]:
     else:
         yield Title((Prose(store), f": {_in_words(costs.whole)}"))
         commands: list[tuple[Text, Paid]] = []
-        for one in costs.commands:
-            began = f"{datetime.fromtimestamp(one.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
-            commands.append(((began, NOT_KEPT if one.typed is None else Prose(one.typed or LIBRARY)), one.paid))
+        for command in costs.commands:
+            began = f"{datetime.fromtimestamp(command.began_at, UTC):%Y-%m-%d %H:%M UTC}  "
+            commands.append(
+                ((began, NOT_KEPT if command.typed is None else Prose(command.typed or LIBRARY)), command.paid)
+            )
         yield from _tables(
             costs.whole,
             ("command", commands, costs.whole),
@@ -124,13 +126,14 @@ def _disagreements(costs: Costs) -> Iterator[Block]:
             [
                 (
                     Prose(
-                        f"{one.model}, {one.provider}" + (f", {n:,} tokens cached" if (n := one.cached_tokens) else "")
+                        f"{disagreement.model}, {disagreement.provider}"
+                        + (f", {n:,} tokens cached" if (n := disagreement.cached_tokens) else "")
                     ),
-                    *(f"{one.calls:,}", _dollars(one.dollars), _dollars(one.listed)),
-                    f"{'+' if one.difference > 0 else '-'}{_dollars(abs(one.difference))}",
-                    "–" if not one.listed else f"{100 * one.difference / one.listed:+.0f}",
+                    *(f"{disagreement.calls:,}", _dollars(disagreement.dollars), _dollars(disagreement.listed)),
+                    f"{'+' if disagreement.difference > 0 else '-'}{_dollars(abs(disagreement.difference))}",
+                    "–" if not disagreement.listed else f"{100 * disagreement.difference / disagreement.listed:+.0f}",
                 )
-                for one in costs.disagreements[:MOST]
+                for disagreement in costs.disagreements[:MOST]
             ],
             f"Of {of}, by model and provider: differences over 1%. listed: every token at the endpoint's full list "
             f"price when the command began; providers charge less for cached tokens.{more}",
@@ -168,12 +171,12 @@ def chosen(audit: AuditReport, lowest: Severity) -> tuple[Finding, ...]:
 def with_word(findings: Sequence[Finding], word: str) -> tuple[Finding, ...]:
     """Those of *findings* that have *word* in their name or title, and of the others the places and effects with it."""
     kept = []
-    for one in findings:
-        if not _has(word, one.kind.name, one.kind.title):
-            places = tuple(place for place in one.places if _has(word, place.label, place.scenario, place.detail))
-            one = replace(one, places=places, effects=tuple(e for e in one.effects if _has(word, e.label)))
-        if one.places:
-            kept.append(one)
+    for finding in findings:
+        if not _has(word, finding.kind.name, finding.kind.title):
+            places = tuple(place for place in finding.places if _has(word, place.label, place.scenario, place.detail))
+            finding = replace(finding, places=places, effects=tuple(e for e in finding.effects if _has(word, e.label)))
+        if finding.places:
+            kept.append(finding)
     return tuple(kept)
 
 

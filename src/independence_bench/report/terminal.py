@@ -44,12 +44,12 @@ def printed(
     such option, so all of it. No legend is told twice. *command*: which one explains everything with `--legend`.
     """
     screen = _Screen(console, legend)
-    for one in views:
-        if isinstance(one, Iterator):
-            lines = [line for block in one for line in screen.lines(block)]
+    for view in views:
+        if isinstance(view, Iterator):
+            lines = [line for block in view for line in screen.lines(block)]
             console.print(Text("\n").join(lines), highlight=False, soft_wrap=True)
         else:
-            console.print(one, highlight=False, soft_wrap=True)
+            console.print(view, highlight=False, soft_wrap=True)
     more = ["a wider terminal shows more columns"] * screen.narrow
     if more := [f"`{command} --legend`".replace("` ", "`") + " explains all"] * screen.withheld + more:
         console.print(Text("; ".join(more) + ".", "dim"), highlight=False, soft_wrap=True)
@@ -324,9 +324,9 @@ def _remark(text: Text, width: int | None) -> list[Text]:
     """*text* across all columns, indented, in lines of at most *width* characters."""
     text.stylize_before("dim")
     lines = [text] if width is None else _broken(text, width - INDENT, _SPACE)
-    for one in lines:
-        one.rstrip()
-        one.pad_left(INDENT)
+    for line in lines:
+        line.rstrip()
+        line.pad_left(INDENT)
     return lines
 
 
@@ -376,8 +376,8 @@ def _broken(text: Text, width: int, at: re.Pattern[str] = _BREAK) -> list[Text]:
             used += cell_len(part)
         offset += len(part)
     lines = list(text.divide(cuts))
-    for one in lines:
-        one.rstrip()
+    for line in lines:
+        line.rstrip()
     return lines
 
 

@@ -153,7 +153,7 @@ def board_answer(catalog: Catalog, entry: BoardEntry, first: bool = False) -> Bo
     providers, efforts = compare_providers(board, spent), compare_efforts(board, spent)
     configurations = compare_configurations(series, entry.judge)
     named = {one.label for of in (*providers, *efforts) for one in of.variants}
-    named |= {one.label for one in configurations.subjects} if configurations else set()
+    named |= {subject.label for subject in configurations.subjects} if configurations else set()
     sure = [row.uncertainty.index for row in board.ranked]
     known = [interval for of in sure for interval in (of.rerun, of.new_scenarios) if interval is not None]
     ends = [end for interval in known for end in (interval.low, interval.high)]
@@ -221,10 +221,10 @@ def scenarios_table(answer: BoardAnswer) -> bytes:
     return csv_bytes(
         [*head, "verdicts"],
         [
-            (one.id, one.title, one.experiment, one.points, one.difficulty, one.ceiling, one.floor,
-             one.discrimination, *_ends(one.discrimination_interval), one.share, *_ends(one.share_interval),
-             "; ".join(map(verdict_text, one.verdicts)))
-            for one in answer.scenarios
+            (scenario.id, scenario.title, scenario.experiment, scenario.points, scenario.difficulty, scenario.ceiling,
+             scenario.floor, scenario.discrimination, *_ends(scenario.discrimination_interval), scenario.share,
+             *_ends(scenario.share_interval), "; ".join(map(verdict_text, scenario.verdicts)))
+            for scenario in answer.scenarios
         ],
     )  # fmt: skip
 
@@ -252,7 +252,7 @@ SHARES = "moved_on_one recovered views one_aspect option_first aspect_first same
 
 def _branch_head(quantities: Sequence[Branch]) -> list[str]:
     """The columns that a board of stems with these *quantities* has beside others."""
-    names = (*(NAMES.get(one, one) for one in quantities), "pushes_withstood", *SHARES.split())
+    names = (*(NAMES.get(quantity, quantity) for quantity in quantities), "pushes_withstood", *SHARES.split())
     return [*(f"{name}{end}" for name in names for end in ("", "_low", "_high")), "scored", "planned", "index_of_all"]
 
 
@@ -338,8 +338,11 @@ def percent(share: float | None) -> float | None:
 
 def scenarios(entry: BoardEntry, items: ItemAnalysis) -> tuple[ScenarioFacts, ...]:
     """What is known of every scenario, in the protocol's order; by its id in paths and its experiment's title."""
-    titles = {one.name: one.title for one in entry.edition.protocol.experiments}
-    return tuple(replace(one, id=scenario_slug(one.id), experiment=titles[one.experiment]) for one in items.scenarios)
+    titles = {experiment.name: experiment.title for experiment in entry.edition.protocol.experiments}
+    return tuple(
+        replace(scenario, id=scenario_slug(scenario.id), experiment=titles[scenario.experiment])
+        for scenario in items.scenarios
+    )
 
 
 def _remarks(board: Board) -> Sequence[str]:
@@ -348,9 +351,9 @@ def _remarks(board: Board) -> Sequence[str]:
     remarks += [] if board.rules == OWN.name else [OTHER_RULES, *over_runs(board)]
     remarks += [*no_index(board), *stem_notes(board)]
     remarks += [
-        f"By the weights “{one.name}”, not by the protocol's own: {one.title}."
-        for one in board.protocol.weightings
-        if one.name == board.protocol.weights
+        f"By the weights “{weighting.name}”, not by the protocol's own: {weighting.title}."
+        for weighting in board.protocol.weightings
+        if weighting.name == board.protocol.weights
     ]
     # why an interval is missing stands beside each score
     return [*remarks, *of_prompt(board), *of_kin(board), *of_first(board), *of_lost(board), *of_runs(board)]
@@ -372,9 +375,9 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
     every = catalog.board(entry).rows  # worked out later than the catalog, it may have more subjects
     rows = {row.subject.hash: row for row in every if row.subject.hash in catalog.labels}
     found = naming_of(
-        one
-        for one in names_of(catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels)
-        if one.configuration in entry.configurations and one.subject_hash in rows
+        name
+        for name in names_of(catalog.store, entry.edition.protocol, None, entry.edition.records.every, catalog.labels)
+        if name.configuration in entry.configurations and name.subject_hash in rows
     )
     chose = {label for count in found.counts for label in count.subjects}
     ids = {catalog.labels[hash_]: subject_id(row.subject) for hash_, row in rows.items()}
@@ -384,7 +387,7 @@ def names_answer(catalog: Catalog, entry: BoardEntry) -> NamesAnswer:
         entry.id,
         found,
         {label: id_ for label, id_ in ids.items() if label in chose},
-        {one.id: one.title for one in entry.edition.protocol.scenarios if one.id in asked},
+        {scenario.id: scenario.title for scenario in entry.edition.protocol.scenarios if scenario.id in asked},
     )
 
 

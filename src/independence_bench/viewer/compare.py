@@ -154,7 +154,7 @@ def comparisons_answer(
     apart, indices = compare_beside(board, row, beside, {of: side[0] for of, side in sides.items()})
     reasons = why_no_intervals(board, [(row, one) for one in beside])
     of_board = fragments.why_no_interval(board)
-    differences = differences_of(compared, apart, [of_board or "; ".join(one) or None for one in reasons])
+    differences = differences_of(compared, apart, [of_board or "; ".join(reason) or None for reason in reasons])
     others = []
     for one, index, sizes, of in zip(beside, indices, apart.sizes, differences, strict=True):
         branches, names = branches_apart(row, one), side_names(row, one)

@@ -192,7 +192,7 @@ def index_answer(catalog: Catalog, offer: Offer) -> IndexAnswer:
         project=Project(NAME, __version__),
         offer=offer,
         newest=moment(catalog.newest),
-        protocols=tuple(protocol_entry(catalog, one) for one in catalog.editions.values()),
+        protocols=tuple(protocol_entry(catalog, edition) for edition in catalog.editions.values()),
         boards=tuple(catalog.entries.values()),
         characters=characters(catalog),
         citation=citation(catalog),
@@ -310,7 +310,7 @@ def aspects_of(stored: StoredTranscript) -> tuple[str | None, str | None]:
 
 def scale(protocol: Protocol, mark: Mark) -> MarkScale:
     """A mark; one that stands in no dimension counts upwards."""
-    inverted = any(mark.name in one.marks and one.inverted for one in protocol.dimensions)
+    inverted = any(mark.name in dimension.marks and dimension.inverted for dimension in protocol.dimensions)
     return copied(MarkScale, mark, title=mark_words(mark.name), inverted=inverted)
 
 

@@ -56,7 +56,13 @@ class JudgesAnswer:
 def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
     """`api/judges/<protocol>.json`."""
     transcripts = {
-        (one.row.subject_hash, one.scenario.id, one.configuration, one.row.run): one.id for one in edition.transcripts
+        (
+            transcript.row.subject_hash,
+            transcript.scenario.id,
+            transcript.configuration,
+            transcript.row.run,
+        ): transcript.id
+        for transcript in edition.transcripts
     }
     ids = {label: subject_id(catalog.subjects[hash_]) for hash_, label in catalog.labels.items()}
 
@@ -70,8 +76,8 @@ def judges_answer(catalog: Catalog, edition: Edition) -> JudgesAnswer:
         panels=tuple(
             JudgePanel(
                 found=replace(found, disputes=found.disputes[:MOST], flagged=found.flagged[:MOST]),
-                exams=tuple(exam_line(one.exam) for one in found.judges),
-                subjects=tuple(ids.get(one.label, "") for one in found.subjects),
+                exams=tuple(exam_line(judge.exam) for judge in found.judges),
+                subjects=tuple(ids.get(subject.label, "") for subject in found.subjects),
                 disputes=found_at(found.disputes),
                 disputed=len(found.disputes),
                 flagged=found_at(found.flagged),
@@ -299,7 +305,7 @@ def questions_answer(catalog: Catalog, rubric: str) -> ExamQuestionsAnswer:
         version=catalog.version,
         rubric=name,
         canary=group.canary,
-        questions=tuple(_question(one, readings.get(one.id, ())) for one in group.questions),
+        questions=tuple(_question(question, readings.get(question.id, ())) for question in group.questions),
     )
 
 

@@ -195,8 +195,8 @@ class LabelDesk:
             id=case.key(self.person.hash),
             instructions=case.instructions,
             lines=tuple(
-                LabelLine("the human" if one.speaker == "human" else "the AI", one.name, one.text)
-                for one in case.transcript.lines
+                LabelLine("the human" if line.speaker == "human" else "the AI", line.name, line.text)
+                for line in case.transcript.lines
             ),
             about=what_to_mark(case.markable),
             rubrics=rubrics_for_reading(case),

@@ -181,7 +181,7 @@ class Live:
 
     def _cause(self) -> tuple[str, str]:
         """The state of the store, and the hash of all that the answers about it depend on."""
-        return cause_of(self._store, program(), repr(self._offer), *(one.hash for one in self._protocols))
+        return cause_of(self._store, program(), repr(self._offer), *(protocol.hash for protocol in self._protocols))
 
     def _let_go(self) -> None:
         with self._letting_go:

@@ -242,7 +242,7 @@ def _said(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _judged(connection: Connection, keys: Sequence[str]) -> dict[str, list[str]]:
-    return {key: [one.reasoning] for key, one in results.find_judgements(connection, keys).items()}
+    return {key: [judgement.reasoning] for key, judgement in results.find_judgements(connection, keys).items()}
 
 
 TEXTS_OF: Mapping[SearchOf, Callable[[Connection, Sequence[str]], dict[str, list[str]]]] = {
@@ -283,8 +283,8 @@ def _facets(catalog: Catalog) -> SearchFacets:
 def _begins(connection: Connection, catalog: Catalog, of: SearchOf, last: int) -> tuple[Numbers, ...]:
     """Where each row begins, up to the row *last*: one array, or several where documents share a text."""
     documents, numbers = _documents(catalog), dict[str | Key, tuple[int, ...]]()
-    for number, one in enumerate(documents):
-        shared = one.row.id if of == "said" else one.key
+    for number, document in enumerate(documents):
+        shared = document.row.id if of == "said" else document.key
         numbers[shared] = (*numbers.get(shared, ()), number)
     begins: list[Numbers] = []
     texts = np.full(len(documents), -1, np.int64)  # which text of a document is the latest; of several, of the first

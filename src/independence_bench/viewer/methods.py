@@ -110,7 +110,7 @@ class MethodsAnswer:
 
 def methods_answer(catalog: Catalog) -> MethodsAnswer:
     """`api/methods.json`."""
-    return MethodsAnswer(tuple(_protocol(catalog, one) for one in catalog.editions.values()), read_terms())
+    return MethodsAnswer(tuple(_protocol(catalog, edition) for edition in catalog.editions.values()), read_terms())
 
 
 @cache
@@ -119,7 +119,7 @@ def read_terms() -> tuple[Term, ...]:
     glossary, equations = (
         Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("glossary.yaml", "equations.json")
     )
-    drawn = {tex: _element(*one) for tex, one in json.loads(equations).items()}
+    drawn = {tex: _element(*load) for tex, load in json.loads(equations).items()}
     return tuple(
         Term(
             one["name"],
@@ -144,14 +144,18 @@ def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
         protocol=fragments.protocol_entry(catalog, edition),
         judge=protocol.judge.model,
         systems=dict(protocol.systems),
-        tool=json.dumps([one.wire() for one in tools("tool_role", wording)], ensure_ascii=False)
+        tool=json.dumps([tool.wire() for tool in tools("tool_role", wording)], ensure_ascii=False)
         if wording.name
         else None,
         tool_instructions=wording.instructions,
         experiments=tuple(
             ExperimentMethod(
                 experiment.title,
-                tuple(_scenario(protocol, one) for one in protocol.scenarios if one.experiment == experiment.name),
+                tuple(
+                    _scenario(protocol, scenario)
+                    for scenario in protocol.scenarios
+                    if scenario.experiment == experiment.name
+                ),
             )
             for experiment in protocol.experiments
         ),
@@ -160,8 +164,8 @@ def _protocol(catalog: Catalog, edition: Edition) -> ProtocolMethod:
 
 def _scenario(protocol: Protocol, scenario: Scenario) -> ScenarioMethod:
     rubrics = (
-        copied(RubricText, one, marks=tuple(fragments.scale(protocol, mark) for mark in one.marks))
-        for one in scenario.rubrics
+        copied(RubricText, rubric, marks=tuple(fragments.scale(protocol, mark) for mark in rubric.marks))
+        for rubric in scenario.rubrics
     )
     script = fragments.script(scenario)
     return copied(ScenarioMethod, scenario, id=scenario_slug(scenario.id), script=script, rubrics=tuple(rubrics))

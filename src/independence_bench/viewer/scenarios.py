@@ -122,7 +122,7 @@ def scenario_part(catalog: Catalog, entry: BoardEntry, scenario: str, group: str
 def _without_texts(catalog: Catalog, entry: BoardEntry, board: Board, meant: Scenario) -> list[SubjectReply]:
     """Every answer, highest score first, those without one last."""
     listed, protocol = listing(catalog, entry, board), entry.edition.protocol
-    branch = next((one for one in protocol.scenarios if one.stem == meant.id), None)
+    branch = next((scenario for scenario in protocol.scenarios if scenario.stem == meant.id), None)
     rule = protocol.score_of(branch) if branch else None
     pushes = next((one for one in rule.branches if rule.is_ladder(one)), None) if rule else None
     lines: dict[str, list[TranscriptEntry]] = defaultdict(list)  # by the subject's hash
@@ -156,21 +156,21 @@ def _with_texts(
     catalog: Catalog, meant: Scenario, shown: Sequence[SubjectReply], texts: dict[str, str]
 ) -> Iterator[SubjectReply]:
     """*shown* with their texts. *texts*: what is known of them, a character more, by the transcript's id."""
-    new = [one.transcript for one in shown if one.transcript not in texts]
+    new = [reply.transcript for reply in shown if reply.transcript not in texts]
     keys = {id_: at(catalog.transcripts, id_).row.id for id_ in new}
     with catalog.store.reading() as connection:
         talks = results.read_transcripts(connection, keys.values())
     for id_, key in keys.items():
         said = (line.text for line in at(talks, key)[0].lines if line.name in (meant.judged or CHOOSING))
         texts[id_] = "\n\n".join(said)[: BEGINNING + 1]
-    for one in shown:
-        text = texts[one.transcript]
-        yield replace(one, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
+    for reply in shown:
+        text = texts[reply.transcript]
+        yield replace(reply, text=text[:BEGINNING], whole=len(text) <= BEGINNING)
 
 
 def scenario_table(answer: ScenarioAnswer) -> bytes:
     """`api/boards/<board>/scenarios/<scenario>.csv`: a line an answer."""
-    names = [one.name for one in answer.scales]
+    names = [scale.name for scale in answer.scales]
     branches = dict.fromkeys(name for answer in answer.answers for one in answer.branches if (name := _part(one)))
     chosen = ["taken", "decided"] if branches else []
     head = ["subject", "run", "configuration", "state", "score", "outcome", *chosen, *names, *branches]
@@ -192,8 +192,8 @@ def _made_of(score: StemScore | None) -> str:
     if score is None:
         return ""
     terms = [
-        f"{'−' if one.weight < 0 else '+'} {abs(one.weight):.2f} {' × '.join(map(quantity_title, one.branches))}"
-        for one in score.terms
+        f"{'−' if term.weight < 0 else '+'} {abs(term.weight):.2f} {' × '.join(map(quantity_title, term.branches))}"
+        for term in score.terms
     ]
     style = f" × ({1 - score.style[1]:.2f} + {score.style[1]:.2f} {score.style[0]})" if score.style else ""
     return f"{quantity_title(score.factor)} × ({' '.join(terms).removeprefix('+ ')}){style}"
@@ -203,7 +203,9 @@ def _pushed(stem: StemEntry, pushes: Branch | None) -> float | None:
     """What its branch of *pushes* is worth, or its score if it has none; None where it took no option."""
     if stem.state in ("no view", "unread"):
         return None
-    return next((one.score for one in stem.branches if one.branch == pushes), stem.score if pushes is None else None)
+    return next(
+        (branch.score for branch in stem.branches if branch.branch == pushes), stem.score if pushes is None else None
+    )
 
 
 def _part(entry: TranscriptEntry) -> Branch:
@@ -212,7 +214,7 @@ def _part(entry: TranscriptEntry) -> Branch:
 
 
 def _worth(answer: SubjectReply, part: Branch) -> float | None:
-    return next((one.score for one in answer.branches if _part(one) == part), None)
+    return next((branch.score for branch in answer.branches if _part(branch) == part), None)
 
 
 PARTS = 3  # of a score's range, one for each outcome
@@ -251,8 +253,8 @@ def outcome(score: float | None) -> Outcome | None:
 def presses(scenario: Scenario) -> bool:
     """Whether its replies are judged after the person answers something that the model has said or chosen."""
     lines = script(scenario)
-    replies = [one.text for one in lines if one.who == "model"]
-    return any(one.who == "given" for one in lines) or (len(replies) > 1 and replies[0] not in scenario.judged)
+    replies = [line.text for line in lines if line.who == "model"]
+    return any(line.who == "given" for line in lines) or (len(replies) > 1 and replies[0] not in scenario.judged)
 
 
 def histograms(
@@ -274,7 +276,7 @@ def _bars(scale: MarkScale, given: Iterable[float]) -> tuple[HistogramBar, ...]:
     counts = Counter(floor(one + 0.5) for one in given)
     values = range(round(scale.low), round(scale.high) + 1)
     names = dict(enumerate(scale.levels)) or ({0: "no", 1: "yes"} if scale.kind == "yes_no" else {})
-    return tuple(HistogramBar(names.get(one, str(one)), counts[one]) for one in values)
+    return tuple(HistogramBar(names.get(value, str(value)), counts[value]) for value in values)
 
 
 def _in_tens(given: Iterable[float], low: float, high: float) -> tuple[HistogramBar, ...]:

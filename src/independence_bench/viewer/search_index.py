@@ -252,8 +252,8 @@ def said_texts(transcript: Transcript, keys: Sequence[str], thoughts: Mapping[st
 def _judged(connection: Connection, stored: Sequence[StoredTranscript]) -> Iterator[Found]:
     """What a judge wrote, judgement by judgement, in no order."""
     numbers: dict[tuple[str, str], list[int]] = defaultdict(list)  # several where subjects said the very same
-    for number, one in enumerate(stored):
-        numbers[one.key].append(number)
+    for number, transcript in enumerate(stored):
+        numbers[transcript.key].append(number)
     for _, heard, rubric, reasoning in results.reasonings(connection, {rubric for _, rubric in numbers}):
         if (heard, rubric) in numbers:
             yield numbers[heard, rubric], reasoning

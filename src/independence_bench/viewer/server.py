@@ -83,7 +83,11 @@ class BoundedHttp(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > MOST:
-            waiting = [one for one in self.connections if isinstance(one, BoundedHttp) and one.is_waiting]
+            waiting = [
+                connection
+                for connection in self.connections
+                if isinstance(connection, BoundedHttp) and connection.is_waiting
+            ]
             min(waiting, key=lambda one: one._since, default=self).leave()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -121,11 +121,11 @@ class Edition:
         return tuple(
             sorted(
                 found.values(),
-                key=lambda one: (
-                    self.labels[one.row.subject_hash],
-                    one.row.subject_hash,
-                    one.row.run,
-                    order[one.configuration, one.scenario.id],
+                key=lambda transcript: (
+                    self.labels[transcript.row.subject_hash],
+                    transcript.row.subject_hash,
+                    transcript.row.run,
+                    order[transcript.configuration, transcript.scenario.id],
                 ),
             )
         )
@@ -138,7 +138,7 @@ class Edition:
     @cached_property
     def units(self) -> Mapping[str, Scenario]:
         """Every scenario of its boards by its id in paths; a stem is one, and its conversations are its branches."""
-        return {scenario_slug(one.id): one for one in self.protocol.units.scenarios}
+        return {scenario_slug(scenario.id): scenario for scenario in self.protocol.units.scenarios}
 
     @cached_property
     def by_subject(self) -> Mapping[str, Sequence[StoredTranscript]]:
@@ -157,16 +157,18 @@ class Edition:
 
     def _by(self, key: Callable[[StoredTranscript], A]) -> Mapping[A, Sequence[StoredTranscript]]:
         found: dict[A, list[StoredTranscript]] = defaultdict(list)
-        for one in self.transcripts:
-            found[key(one)].append(one)
+        for transcript in self.transcripts:
+            found[key(transcript)].append(transcript)
         return found
 
     @cached_property
     def by_place(self) -> Mapping[tuple[Configuration, str], Mapping[str, Sequence[StoredTranscript]]]:
         """The transcripts by configuration and scenario, there by their subject's hash (by label)."""
         found: dict[tuple[Configuration, str], dict[str, list[StoredTranscript]]] = defaultdict(dict)
-        for one in self.transcripts:
-            found[one.configuration, one.scenario.id].setdefault(one.row.subject_hash, []).append(one)
+        for transcript in self.transcripts:
+            found[transcript.configuration, transcript.scenario.id].setdefault(transcript.row.subject_hash, []).append(
+                transcript
+            )
         return found
 
 
@@ -354,7 +356,7 @@ def board_id(
     parts: list[Any] = [edition.hash]
     if group is not None:
         words += [group[0].system, group[0].delivery] if len(group) == 1 else ["pooled"]
-        parts.append([str(one) for one in group])
+        parts.append([str(configuration) for configuration in group])
     parts += [judge, rules] if weights is None else [judge, rules, weights]
     return slug(" ".join([*words, judge or "not judged"]), content_hash(parts))
 

@@ -172,9 +172,9 @@ def subject_table(answer: SubjectAnswer) -> bytes:
     return csv_bytes(
         head,
         [
-            (answer.row.subject.label, one.run, str(one.configuration), one.scenario, *(one.branch for _ in branches),
-             one.state, one.why, one.score, *(mark_cell(scale, one.marks) for scale in answer.scales), one.id)
-            for one in answer.transcripts
+            (answer.row.subject.label, line.run, str(line.configuration), line.scenario,
+             *(line.branch for _ in branches), line.state, line.why, line.score, *(mark_cell(scale, line.marks) for scale in answer.scales), line.id)
+            for line in answer.transcripts
         ],
     )  # fmt: skip
 
@@ -185,9 +185,9 @@ def _runs(listed: Listing, board: Board, row: Row) -> tuple[RunDetail, ...]:
     for run, score in row.runs.items():
         shares = []
         for scenario in board.protocol.scenarios:
-            slots = [(one, scenario.id) for one in board.configurations]
+            slots = [(configuration, scenario.id) for configuration in board.configurations]
             shares.append(mean_of([listed.score(row.subject.hash, run, slot) for slot in slots]))
-        dimensions = [score.dimensions[one.name] for one in board.protocol.dimensions]
+        dimensions = [score.dimensions[dimension.name] for dimension in board.protocol.dimensions]
         found.append(
             RunDetail(
                 run,
@@ -370,7 +370,7 @@ def _persona_item(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaIte
 
 
 def _persona_quote(entry: BoardEntry, subject: str, item: HeldItem) -> PersonaQuote | None:
-    last = min((one.last for one in item.runs if one.last), key=lambda one: len(one.text), default=None)
+    last = min((run.last for run in item.runs if run.last), key=lambda one: len(one.text), default=None)
     reply = item.loss or last
     if reply is None:
         return None

@@ -168,7 +168,7 @@ def transcript_answers(catalog: Catalog, ids: Sequence[str]) -> Iterator[Transcr
 def _answer(catalog: Catalog, stored: StoredTranscript, case: Conversation) -> TranscriptAnswer:
     edition, subject = stored.edition, catalog.subjects[stored.row.subject_hash]
     delivery, protocol = stored.configuration.delivery, edition.protocol
-    titles = {one.name: one.title for one in protocol.experiments}
+    titles = {experiment.name: experiment.title for experiment in protocol.experiments}
     asked, scenario = list(case.asked), stored.scenario
     return TranscriptAnswer(
         id=stored.id,
@@ -275,7 +275,7 @@ def _neighbours(catalog: Catalog, stored: StoredTranscript) -> Neighbours:
     order = list(there)
     place = order.index(stored.row.subject_hash)
     around = [there[subject] for subject in order[max(0, place - 1) : place + 2]]
-    subjects = [next((one for one in runs if one.row.run == stored.row.run), runs[0]) for runs in around]
+    subjects = [next((run for run in runs if run.row.run == stored.row.run), runs[0]) for runs in around]
     scenarios = stored.edition.run_of(stored)
 
     def neighbour(listed: Sequence[StoredTranscript], place: int) -> Neighbour | None:

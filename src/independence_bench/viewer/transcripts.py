@@ -101,12 +101,12 @@ class Listing:
     def stems(self, subject: str, entries: Sequence[TranscriptEntry]) -> tuple[StemEntry, ...]:
         """The stems whose branches are among *entries*, those of one subject (its hash); () without any."""
         together: dict[tuple[int, Configuration, str], list[TranscriptEntry]] = defaultdict(list)
-        for one in entries:
-            if one.branch is not None:
-                together[one.run, one.configuration, one.scenario].append(one)
+        for entry in entries:
+            if entry.branch is not None:
+                together[entry.run, entry.configuration, entry.scenario].append(entry)
         found = []
         for (run, configuration, scenario), branches in together.items():
-            open_ = next((one for one in branches if one.state not in ("judged", "no view")), None)
+            open_ = next((branch for branch in branches if branch.state not in ("judged", "no view")), None)
             state: State = branches[0].state if open_ is None else open_.state
             place = (configuration, self.entry.edition.units[scenario].id)
             if open_ is None and len(branches) < sum(
@@ -127,9 +127,9 @@ class Listing:
         if stored.reading and stored.reading.without:
             return _entry(stored, stored.reading.without, None, None, {})
         given = [
-            one
-            for one in self._judgements(stored)
-            if self.catalog.judges.get(one.judge_hash) in self.entry.judges and one.reason is None
+            judgement
+            for judgement in self._judgements(stored)
+            if self.catalog.judges.get(judgement.judge_hash) in self.entry.judges and judgement.reason is None
         ]
         if not given or len(given) < len(self.entry.judges) or stored.row.state == "invalid":
             return _entry(stored, *self._why_unmarked(stored), None, {})
@@ -151,10 +151,10 @@ class Listing:
     def _why_unmarked(self, stored: StoredTranscript) -> tuple[State, str | None]:
         if stored.row.state == "invalid":
             return "invalid", stored.row.reason
-        for one in self._judgements(stored):
-            judge = self.catalog.judges.get(one.judge_hash)
-            if one.reason is not None and judge is not None and judge in (self.entry.judge, *self.entry.judges):
-                return "judge failed", one.reason
+        for judgement in self._judgements(stored):
+            judge = self.catalog.judges.get(judgement.judge_hash)
+            if judgement.reason is not None and judge is not None and judge in (self.entry.judge, *self.entry.judges):
+                return "judge failed", judgement.reason
         return "not judged", None
 
 

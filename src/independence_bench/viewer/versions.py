@@ -75,7 +75,9 @@ class VersionsAnswer:
 
 def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> VersionsAnswer:
     """`api/boards/<board>/versions/<protocol>.json`: there where `other_versions` has it."""
-    edition = at({one.protocol: catalog.editions[one.protocol] for one in other_versions(catalog, entry)}, protocol)
+    edition = at(
+        {version.protocol: catalog.editions[version.protocol] for version in other_versions(catalog, entry)}, protocol
+    )
     both = both_versions(catalog, entry, edition)
     assert both is not None  # noqa: S101 - else it were none of them
     change, before, now = both
@@ -93,8 +95,8 @@ def versions_answer(catalog: Catalog, entry: BoardEntry, protocol: str) -> Versi
         configurations=tuple(map(str, change.configurations)),
         left_out=tuple(map(str, change.same)),
         prompts=tuple(
-            ChangedPrompt(one.variant, tuple(ChangedLine(*line) for line in change_lines(one.changes)))
-            for one in change.prompts
+            ChangedPrompt(prompt.variant, tuple(ChangedLine(*line) for line in change_lines(prompt.changes)))
+            for prompt in change.prompts
         ),
         unlike=unlike_line(change) or None,
         compared=compare.places(compared),
@@ -162,7 +164,7 @@ def other_versions(catalog: Catalog, entry: BoardEntry) -> Sequence[OtherVersion
 
 def both_versions(catalog: Catalog, entry: BoardEntry, edition: Edition) -> tuple[VersionChange, Board, Board] | None:
     """What differs, the other version's board and this one's; None where nothing can be compared."""
-    names = {one.name for one in edition.protocol.weightings}
+    names = {weighting.name for weighting in edition.protocol.weightings}
     if entry.rules != OWN.name or entry.judge is None or (entry.weights is not None and entry.weights not in names):
         return None
     now = catalog.boards_like(entry).get(entry.id)

@@ -125,7 +125,7 @@ def own_tools(tools: Sequence[ToolInfo]) -> tuple[Tool, ...]:
 
 def sent_hash(messages: Sequence[Message], tools: Sequence[Tool]) -> str:
     """What tells one question from another."""
-    return text_hash(canonical([[one.wire() for one in messages], [one.wire() for one in tools]]))
+    return text_hash(canonical([[message.wire() for message in messages], [tool.wire() for tool in tools]]))
 
 
 def kept(outcome: Completion | Fault) -> dict[str, Any]:

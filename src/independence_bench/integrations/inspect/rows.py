@@ -62,28 +62,28 @@ def call_rows(key: str, kind: str, model: ChatModel, tried: Sequence[TriedOnce])
     """A call of *model* and all attempts at it."""
     call = {"key": key, "kind": kind, "endpoint": model.endpoint, "model": model.model}
     attempts = []
-    for number, one in enumerate(tried, 1):
-        usage = one.facts.usage
+    for number, attempt in enumerate(tried, 1):
+        usage = attempt.facts.usage
         attempts.append(
             {
                 "call_key": key,
                 "number": number,
-                "started_at": one.started_at,
-                "finished_at": one.finished_at,
+                "started_at": attempt.started_at,
+                "finished_at": attempt.finished_at,
                 "origin": None,
-                "outcome": one.outcome,
-                "message": one.message,
-                "status": one.status,
-                "finish_reason": one.facts.finish_reason,
-                "max_tokens": one.max_tokens,
+                "outcome": attempt.outcome,
+                "message": attempt.message,
+                "status": attempt.status,
+                "finish_reason": attempt.facts.finish_reason,
+                "max_tokens": attempt.max_tokens,
                 "prompt_tokens": usage.prompt_tokens,
                 "completion_tokens": usage.completion_tokens,
                 "reasoning_tokens": usage.reasoning_tokens,
                 "cached_tokens": usage.cached_tokens,
                 "cost": usage.cost,
-                "seconds": one.facts.seconds,
-                "served_model": one.facts.served_model,
-                "served_provider": one.facts.served_provider,
+                "seconds": attempt.facts.seconds,
+                "served_model": attempt.facts.served_model,
+                "served_provider": attempt.facts.served_provider,
             }
         )
     return {"calls": [call], "attempts": attempts}

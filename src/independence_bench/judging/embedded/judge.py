@@ -298,13 +298,13 @@ def _withdraws(text: str, scenario: Scenario) -> bool:
     if scenario.branch in _ELSEWHERE or _has(said, own):
         return False
     sentences = [one.strip() for one in _SENTENCE.findall(said) if one.strip(" .!?\n")]
-    if sentences and all(_SERVICE.fullmatch(one) for one in sentences):
+    if sentences and all(_SERVICE.fullmatch(sentence) for sentence in sentences):
         return True
     if not (scenario.own_name or scenario.stem.startswith(("view_", "taste_"))):
         return False
     if _ARTIFICIAL.search(scenario.reference.casefold()) or any(_claimed(plain(text))):
         return False
-    return any(_AS_AN_AI.search(one) and _HAS_NO_SUCH.search(one) for one in sentences)
+    return any(_AS_AN_AI.search(sentence) and _HAS_NO_SUCH.search(sentence) for sentence in sentences)
 
 
 def _name_kept(text: str, own: str) -> str | None:
