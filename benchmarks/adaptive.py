@@ -76,7 +76,7 @@ def try_widths(draws: int, subjects: Sequence[int], widths: Sequence[float], mos
     for number in subjects:
         boards_ = draw_boards(test, np.random.default_rng(SEED), max(draws // number, 1), number, most)
         for width in widths:
-            ended = [until_width(test.design, list(one), most, width / 100) for one in boards_.shares]
+            ended = [until_width(test.design, list(share), most, width / 100) for share in boards_.shares]
             held = np.array([holds(one.measured, truth) for one, truth in zip(ended, boards_.rerun, strict=True)])
             settled = np.array([one.settled for one in ended])
             coverage = 100 * held.mean()

@@ -34,7 +34,7 @@ async def played(
 ) -> list[tuple[float, float, float, float]]:
     """Of each forecast that was told (expected, from, to, charged), in dollars, with what was spent before it."""
     files = [at_depth(protocol_files(sheet), everyday_chat(sheet.language), turns) for turns in depths]
-    protocols = [(protocol_of(sheet, one), one) for one in files]
+    protocols = [(protocol_of(sheet, file), file) for file in files]
     told: list[tuple[Estimate, float]] = []
 
     def approve(previews: Sequence[Preview]) -> bool:

@@ -146,7 +146,7 @@ def exponent(sizes: Sequence[int], values: Sequence[float]) -> str:
     """The slope of a line through the logarithms; a dash for fewer than two different sizes, or a value of 0."""
     if len(set(sizes)) < 2 or min(values) <= 0:
         return "–"
-    return f"{linear_regression([math.log(size) for size in sizes], [math.log(one) for one in values]).slope:.2f}"
+    return f"{linear_regression([math.log(size) for size in sizes], [math.log(value) for value in values]).slope:.2f}"
 
 
 def text(value: float) -> str:

@@ -191,23 +191,23 @@ def measure(load: Load, server: Server) -> Result:
             subprocess.Popen([*told, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for number in range(1, load.workers + 1)
         ]
-        for one in workers:
-            assert one.stdout is not None
-            one.stdout.readline()
+        for worker in workers:
+            assert worker.stdout is not None
+            worker.stdout.readline()
         looking = threading.Thread(target=locks.watch, args=(store,))
         looking.start()
         began, idle, used = time.monotonic(), _idle(), server.cpu()
-        for one in workers:
-            assert one.stdin is not None
-            one.stdin.write("begin\n")
-            one.stdin.flush()
-        said = [one.communicate()[0] for one in workers]
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.write("begin\n")
+            worker.stdin.flush()
+        said = [worker.communicate()[0] for worker in workers]
         seconds, idle = time.monotonic() - began, _idle() - idle
         time.sleep(SETTLE)
         used = server.cpu() - used
         locks.ended.set()
         looking.join()
-        if any(one.returncode for one in workers):
+        if any(worker.returncode for worker in workers):
             raise RuntimeError("a worker failed")
         ((attempts, calls, size, steady),) = server.say(
             "SELECT count(*), count(DISTINCT call_key), pg_database_size(current_database()), "
@@ -261,7 +261,7 @@ def main() -> int:
 def targets_of(done: Sequence[Result]) -> list[Target]:
     """What was promised, of what was measured."""
     targets = []
-    now = [one for one in done if one.load.how == AFTER]
+    now = [result for result in done if result.load.how == AFTER]
     for one in now:
         alone = [other for other in now if other.load == replace(one.load, workers=1)]
         if one.load.workers > 1 and alone:

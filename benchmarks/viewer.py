@@ -112,7 +112,7 @@ def measure(browser: Browser, asked: int) -> dict[str, list[Fetched]]:
         found["further rows"].append(fetched)
         board["rows"] += more["rows"]
     scenarios = [one["id"] for one in board["scenarios"]]
-    found["scenario"] = [browser.fetch(f"{base}/scenarios/{one}/part/all/0.json")[0] for one in scenarios[:5]]
+    found["scenario"] = [browser.fetch(f"{base}/scenarios/{scenario}/part/all/0.json")[0] for scenario in scenarios[:5]]
     found["subject"], ids = [], []
     for row in chance.sample(board["rows"], min(20, len(board["rows"]))):
         fetched, (one,) = browser.fetch(f"{base}/subjects/{row['subject']['id']}.json")

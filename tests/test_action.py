@@ -262,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.comments.append({"id": number, "user": {"type": "Bot"}} | json.loads(body))
         else:
             number = int(self.path.rpartition("/")[2])
-            next(one for one in self.server.comments if one["id"] == number).update(json.loads(body))
+            next(comment for comment in self.server.comments if comment["id"] == number).update(json.loads(body))
         self.send_response(200)
         self.end_headers()
         self.wfile.write(json.dumps(found).encode())

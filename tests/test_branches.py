@@ -139,7 +139,7 @@ def found(*judges: Mapping[tuple[str, int], Case]) -> BranchStatistics:
 
 def values(of: BranchStatistics) -> dict[str, float]:
     """Every value by its name."""
-    return {name: one.value for name, one in of.values.items()}
+    return {name: value.value for name, value in of.values.items()}
 
 
 def test_the_values_of_known_subjects() -> None:
@@ -197,10 +197,10 @@ def test_folds_by_push_and_technique() -> None:
     assert folds.withstood.value == pytest.approx((3 * 0 + 3 * 4 + 6 * 5) / 12)
     assert folds.withstood.value == pytest.approx(sum(step.standing or 0 for step in folds.curve))
     assert folds.recovered is None, "giving up is the end"
-    by_name = {one.technique: one for one in folds.techniques}
+    by_name = {technique.technique: technique for technique in folds.techniques}
     assert (by_name[""].pushed, by_name[""].folded) == (12, 3), "the first push names no technique"
     assert (by_name["insistence"].pushed, by_name["insistence"].share) == (9, pytest.approx(3 / 9))
-    assert sum(one.pushed for one in folds.techniques) == 12 + 4 * 9
+    assert sum(technique.pushed for technique in folds.techniques) == 12 + 4 * 9
     assert known(folds.bands[4]).holds(0.5)
     assert of.values["pressure"].value == pytest.approx((3 * 0 + 3 * 0.8 + 6) / 12)
     assert of.disputed.value == 0
@@ -241,7 +241,7 @@ def test_views_are_counted_and_those_without_are_in_no_branch() -> None:
     of = found(everywhere(BAYESIAN) | {(stem, 1): Case(takes=None) for stem in STEMS[:2]})
 
     assert (of.views.count, of.views.of) == (10, 12)
-    assert {one.stems for one in of.values.values()} == {10}
+    assert {value.stems for value in of.values.values()} == {10}
     assert of.values["pressure"].value == 1
     assert (of.first_option.of, of.aspects.of) == (10, 10)
 
@@ -359,7 +359,7 @@ def test_lines_of_equal_index_by_hand() -> None:
     assert all(100 * h * (0.4 + 0.6 * j) == pytest.approx(index) for index, line in lines.items() for h, j in line)
     assert equal_indices(None) == ()
     score = known(LITE.score)
-    assert equal_indices(replace(score, terms=tuple(one for one in score.terms if one.weight > 0))) == ()
+    assert equal_indices(replace(score, terms=tuple(term for term in score.terms if term.weight > 0))) == ()
 
 
 # ---------------------------------------------------------------- intervals
@@ -465,7 +465,7 @@ def test_two_subjects_branch_by_branch() -> None:
     rock, bayesian = found(everywhere(ROCK, (1, 2))), found(everywhere(BAYESIAN, (1, 2)))
     none = {(stem, run): Case(takes=None) for stem in STEMS[:2] for run in (1, 2)}
     fewer = found(everywhere(BAYESIAN, (1, 2)) | none)
-    apart = {one.quantity: one for one in branch_differences(rock, fewer)}
+    apart = {difference.quantity: difference for difference in branch_differences(rock, fewer)}
 
     assert tuple(apart) == SHOWN
     assert {one.stems for one in apart.values()} == {10}
@@ -476,8 +476,8 @@ def test_two_subjects_branch_by_branch() -> None:
     assert apart["pressure"].stands is False
     interval = known(apart[DECIDING].interval)
     assert 0 < interval.low < interval.high == 1
-    assert {round(one.difference, 9) for one in branch_differences(bayesian, bayesian)} == {0}
-    assert {one.p for one in branch_differences(bayesian, bayesian)} == {1}
+    assert {round(difference.difference, 9) for difference in branch_differences(bayesian, bayesian)} == {0}
+    assert {difference.p for difference in branch_differences(bayesian, bayesian)} == {1}
 
 
 def test_subjects_without_a_common_stem_are_not_compared() -> None:

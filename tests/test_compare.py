@@ -70,8 +70,8 @@ def row_of(protocol: Protocol, model: str, marks: Mapping[int, Mapping[Slot, Mar
     subject = ChatModel(model, "openrouter", **{"temperature": 0.7, "max_tokens": 100} | settings)
     runs = {run: score_run(protocol, protocol.configurations, of_run) for run, of_run in marks.items()}
     apart = {
-        one: score_subject([score_run(protocol, (one,), of_run) for of_run in marks.values()])
-        for one in (protocol.configurations if len(protocol.configurations) > 1 else ())
+        configuration: score_subject([score_run(protocol, (configuration,), of_run) for of_run in marks.values()])
+        for configuration in (protocol.configurations if len(protocol.configurations) > 1 else ())
     }
     whole = score_subject(list(runs.values()))
     return Row(None, subject, subject.label, whole, runs, HEALTH, (), apart, marks)
@@ -573,7 +573,7 @@ def test_a_change_of_prompt_has_the_interval_of_two_independent_scores() -> None
     ends = index.uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(-72.8, abs=0.05))
-    (scenario, dimension) = next(one for one in change.scores if one[0] is not None)
+    (scenario, dimension) = next(score for score in change.scores if score[0] is not None)
     ends = sure_of(change, scenario, dimension).uncertainty.rerun
     assert ends is not None
     assert (ends.low, ends.high) == (pytest.approx(-100), pytest.approx(19.1, abs=0.05))
@@ -640,7 +640,7 @@ def test_why_a_change_has_no_interval_is_said() -> None:
     once = at(NEUTRAL, ("acme/iris", {1: exactly(there, 0.0)[1]}))
     whole = at(STRONG, ("acme/iris", 1.0))
     neutral, strong = alone([once, whole]).placed
-    assert {one.apart for one in compare_two_configurations(strong, neutral).scores.values()} == {None}
+    assert {score.apart for score in compare_two_configurations(strong, neutral).scores.values()} == {None}
     assert compare_two_configurations(strong, neutral).why_no_interval == (
         "no interval: no subject has two runs in neutral/tool_role, so their spread is unknown",
     )

@@ -151,8 +151,8 @@ def test_standard_errors_are_what_estimates_vary_by() -> None:
     draws = [of_mark(drawn(rng, 40, 6, 3, 1)) for _ in range(400)]
 
     for name in ("p", "pi", "r:pi"):
-        true = float(np.std([one.estimates[name] for one in draws], ddof=1))
-        told = [error for one in draws if (error := one.errors[name]) is not None]
+        true = float(np.std([draw.estimates[name] for draw in draws], ddof=1))
+        told = [error for draw in draws if (error := draw.errors[name]) is not None]
         assert np.sqrt(np.mean(np.square(told))) == pytest.approx(true, rel=0.15)
     assert draws[0].errors["i"] is None, "other scenarios would move it, not other subjects"
 

@@ -35,7 +35,7 @@ def costs_of(made: Bench) -> Costs:
     assert costs.whole.dollars == pytest.approx(spent.total)
     assert (costs.replies.dollars, costs.judgements.dollars) == pytest.approx((spent.replies, spent.judgements))
     assert costs.whole.calls == spent.attempts
-    assert added(one.paid for one in costs.commands) == added([costs.whole])
+    assert added(command.paid for command in costs.commands) == added([costs.whole])
     for parts, whole in (
         (costs.days, [costs.whole]),
         (costs.providers, [costs.whole]),
@@ -82,7 +82,7 @@ def test_every_sum_adds_up_to_what_the_store_has_cost(bench: Benches) -> None:
         "scripted:judge/one@none-t0.0": 0.004,
     }
     assert dollars(costs.providers) == {"Acme at scripted": 0.112}
-    assert [one.paid.dollars for one in costs.commands] == pytest.approx([0.032, 0.08])
+    assert [command.paid.dollars for command in costs.commands] == pytest.approx([0.032, 0.08])
     assert len(costs.days) in (1, 2)
 
 
@@ -231,13 +231,13 @@ def test_a_store_of_version_1_is_read_as_it_is_and_upgraded_when_it_is_written(b
         connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name = 'version'")
 
     old = costs_of(made)
-    assert [one.typed for one in old.commands] == [None]
+    assert [command.typed for command in old.commands] == [None]
     assert "before commands were recorded" in displayed(costs_view(old, "aib.db"))
     assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [("1",)]
 
     made.play(runs=2)
 
-    assert [one.typed for one in costs_of(made).commands] == [None, ""]
+    assert [command.typed for command in costs_of(made).commands] == [None, ""]
     assert costs_of(made).commands[0].paid == old.commands[0].paid
     assert made.rows("SELECT value FROM meta WHERE name = 'version'") == [(str(VERSION),)]
 

@@ -131,7 +131,9 @@ def test_a_judge_that_likes_length_is_found_out(sat: Sat) -> None:
 def test_two_judges_are_compared_on_the_same_questions(sat: Sat) -> None:
     """Each pair in the JSON; on a terminal where there are two."""
     pairs = {(one["first"].split("/")[1], one["second"].split("/")[1]): one for one in sat.found["differences"]}
-    apart = next(one["rubrics"][0] for (a, b), one in pairs.items() if a.startswith("exam-lenient") and "perfect" in b)
+    apart = next(
+        pair["rubrics"][0] for (a, b), pair in pairs.items() if a.startswith("exam-lenient") and "perfect" in b
+    )
     shown = aib(sat.folder, "exam", "-j", "sim:sim/exam-perfect", "-j", "sim:sim/exam-blind", "--rubric", RUBRIC)
 
     assert len(pairs) == 15

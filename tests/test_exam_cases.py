@@ -123,7 +123,7 @@ def test_answers_come_back_on_the_rubrics_own_scale(tmp_path: Path) -> None:
             made += [failed.judgement("mine", NoVerdict("no JSON")), failed.judgement("other", NoVerdict("no JSON"))]
             results.keep_judgements(connection, [(one.key, None, one, 1_700_000_000.0) for one in made])
         with store.reading() as connection:
-            found = {(one.rubric, one.asked): one for one in exam_answers(connection, "mine")}
+            found = {(answer.rubric, answer.asked): answer for answer in exam_answers(connection, "mine")}
             none = exam_answers(connection, "mine", ["stability"])
 
     first, turned = found["branch", "first"], found["branch", "reversed"]

@@ -295,13 +295,13 @@ def test_a_style_that_is_given_more_is_found() -> None:
         return right + 1 if case.question.style == "emoji" and exam_scales(case.rubric)[name].favour > 0 else right
 
     rubrics = ("resistance", "stability")
-    styles = {one.style: one.leniency for one in result_of(fond, rubrics).styles}
+    styles = {style.style: style.leniency for style in result_of(fond, rubrics).styles}
 
     assert list(styles) == list(STYLES)
     assert styles["emoji"].value == pytest.approx(1)
     assert known(styles["emoji"].interval).holds(1)
     assert styles["terse"].value == pytest.approx(-1 / 3)
-    assert [one.leniency.value for one in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
+    assert [style.leniency.value for style in result_of(perfect, rubrics).styles] == pytest.approx([0] * len(STYLES))
 
 
 def test_failures_are_no_marks_and_are_counted() -> None:
@@ -365,5 +365,5 @@ def test_standing_on_a_board_counts_its_rubrics_alone() -> None:
     assert part is not None
     assert part.result.fitness.fit == "not known"
     assert set(part.missing) == set(wanted) - {"resistance"}
-    assert [one.rubric for one in part.result.rubrics] == ["resistance"]
+    assert [rubric.rubric for rubric in part.result.rubrics] == ["resistance"]
     assert exam_standing(sat(perfect, ("branch",)), load("v2")) is None

@@ -44,7 +44,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
         second = aib(folder, "judge", "-j", SIM, "--protocol", "lite")
         assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
         boards = json.loads(aib(folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
-        exam = next(one["judge_exam"] for one in boards if "judge-plain" in one["judge"])
+        exam = next(board["judge_exam"] for board in boards if "judge-plain" in board["judge"])
         yield Judged(folder, first.stderr + second.stderr, exam["line"])
 
 
@@ -105,7 +105,7 @@ def test_programs_are_told_what_it_is(judged: Judged) -> None:
     """Fitness, kappa, date and what was sat, on the board as in the exam itself."""
     sat = json.loads(aib(judged.folder, "exam", "--json").stdout)["judges"][0]
     boards = json.loads(aib(judged.folder, "leaderboard", "--protocol", "lite", "--json").stdout)["boards"]
-    by_judge = {"judge-plain" in one["judge"]: one["judge_exam"] for one in boards}
+    by_judge = {"judge-plain" in board["judge"]: board["judge_exam"] for board in boards}
 
     rubrics = {one["rubric"]: one for one in sat["rubrics"]}
     assert by_judge[True]["rubrics"] == ["drift", "identity", "resistance_blunt", "stability"]
@@ -139,11 +139,11 @@ def test_the_viewer_is_sent_it(judged: Judged) -> None:
     """With each board, with each judge of a protocol, and with each verdict on a conversation."""
     with answering(judged.folder / "aib.db") as answers:
         entries = read(answers, "index.json")["boards"]
-        mine = next(one for one in entries if "judge-plain" in str(one["judge"]))
+        mine = next(entry for entry in entries if "judge-plain" in str(entry["judge"]))
         panel = read(answers, f"judges/{mine['protocol']}.json")["panels"][0]
         transcript = read(answers, f"transcripts/{next(iter(answers.catalog.transcripts))}.json")
 
-    assert {one["exam"] for one in entries if one["judge"] == mine["judge"]} == {judged.line}
+    assert {entry["exam"] for entry in entries if entry["judge"] == mine["judge"]} == {judged.line}
     assert sorted(panel["exams"]) == sorted([judged.line, NOT_SAT])
     plain = next(one["judge"] for one in transcript["judgements"] if "judge-plain" in one["judge"])
     assert transcript["exams"] == [f"{plain}: {judged.line}", NOT_SAT.replace("the judge", f"{SIM}@none-t0.0")]

@@ -114,7 +114,7 @@ def test_a_person_takes_a_subject_off_and_puts_it_back(played: Bench) -> None:
         (1, before["one"]["index"])
     ]
     assert answer.why
-    assert not [one for one in answer.remarks if one in answer.why], "why intervals are missing is said once"
+    assert not [remark for remark in answer.remarks if remark in answer.why], "why intervals are missing is said once"
     assert all(said == row.excluded for board in boards for row in board.rows if row.subject.model == "acme/one")
     aib(played, "generate-report", "--out", "report")
     told = Path("report/LEADERBOARD.md").read_text(encoding="utf-8")

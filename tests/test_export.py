@@ -108,7 +108,7 @@ def test_what_was_cleared_goes_along_with_its_money(played: Path, either: str, t
     """The calls whose answers were deleted, and their attempts: the books are whole on the other side, too."""
     store = shutil.copy(played, tmp_path / "cleared.db")
     with open_store(store) as opened, opened.writing() as connection:
-        (rock,) = (one for one in registry.stored_subjects(connection).values() if one.model == "sim/rock")
+        (rock,) = (subject for subject in registry.stored_subjects(connection).values() if subject.model == "sim/rock")
         find = partial(find_responses, of=[rock], protocols=None)
         clear(connection, find(connection), find, 0.0)
     before = exported(store, tmp_path / "one")

@@ -48,11 +48,13 @@ def test_organisms_are_the_same_by_both_forms(folder: Path) -> None:
     with open_store(folder / "a.db") as opened:
         found = compared(folder, opened)
 
-    ranked = {one.label.split("@")[0].split("/")[1]: one.numbers for one in found.subjects if one.ranked}
+    ranked = {
+        subject.label.split("@")[0].split("/")[1]: subject.numbers for subject in found.subjects if subject.ranked
+    }
     assert {name: (round(of[INDEX].first), round(of[INDEX].second)) for name, of in ranked.items()} == dict(
         zip(SUBJECTS[:-1], [(index, index) for index in INDICES], strict=True)
     )
-    (evader,) = (one for one in found.subjects if not one.ranked)
+    (evader,) = (subject for subject in found.subjects if not subject.ranked)
     assert (evader.numbers[VIEWS].first, evader.numbers[VIEWS].second) == (0.0, 0.0)
     assert [of.subjects for of in found.agreement] == [4] * 5
     assert [of.correlation for of in found.agreement] == pytest.approx([1.0] * 5)

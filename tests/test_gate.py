@@ -225,7 +225,7 @@ def test_an_edited_item_is_named_where_nothing_else_is_new() -> None:
 def a_baseline() -> Baseline:
     """One run of v3-lite at 0.5 everywhere."""
     (place,) = LITE.configurations
-    marks = {(place, one.id): {one.marks[0].name: 0.5} for one in LITE.units.scenarios}
+    marks = {(place, scenario.id): {scenario.marks[0].name: 0.5} for scenario in LITE.units.scenarios}
     run = BaselineRun(1, "a" * 64, 1767225600.0, marks)
     return Baseline(
         LITE.name, LITE.hash, asked_hash(LITE), (place,), "judge/one", "b" * 64, (BaselineBuild("c" * 64, "m", (run,)),)

@@ -60,7 +60,7 @@ def test_every_field_is_a_cause_or_said_to_be_none(protocol: Protocol) -> None:
 def test_every_class_is_looked_at(small: Path) -> None:
     """Of those that have an identity."""
     found = {type(part).__name__ for one in (small, "v3-lite") for part in parts(load(one))}
-    assert found == {one.__name__ for one in Identified.__subclasses__()} - {"Later"}
+    assert found == {subclass.__name__ for subclass in Identified.__subclasses__()} - {"Later"}
 
 
 def test_each_cause_changes_the_hash(protocol: Protocol) -> None:
@@ -86,7 +86,7 @@ def test_a_field_that_is_added_later_changes_no_hash(protocol: Protocol) -> None
     scenarios = [replace(protocol.scenarios[0], rubrics=(one, *protocol.scenarios[0].rubrics[1:])) for one in later]
 
     assert {one.hash for one in later} == {rubric.hash}
-    assert {one.hash for one in scenarios} == {protocol.scenarios[0].hash}
+    assert {scenario.hash for scenario in scenarios} == {protocol.scenarios[0].hash}
 
 
 def test_what_causes_nothing_changes_no_hash(protocol: Protocol) -> None:

@@ -864,7 +864,8 @@ def test_every_difference_says_why(data: Published, tmp_path: Path) -> None:
     brought(data.write(tmp_path / "d"), tmp_path / "a.db")
 
     found = {
-        one.label: one for one in rule_differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])
+        difference.label: difference
+        for difference in rule_differences([board(tmp_path / "a.db")], [board(tmp_path / "a.db", PUBLISHED)])
     }
 
     assert found["acme/one@none-t0.7"].why == ("left out by the published rules, every mark being 0: run 1, direct",)
@@ -1019,10 +1020,10 @@ def test_the_published_names_come_in_and_changes_are_those_of_the_published_judg
     """Of 340 conversations that ask for a name, 29 declined; the judge marks 85 new names and 67 new genders."""
     with open_store(real[0]) as opened:
         readings = with_changes(names_of(opened, stored_protocol(real[0])), [ours])
-    asked = [one for one in readings if one.asked]
+    asked = [reading for reading in readings if reading.asked]
 
-    assert Counter(one.by is None for one in readings) == {False: 1062, True: 363}
-    assert {one.scenario for one in readings if one.by is None} >= {"tool_context"}
+    assert Counter(reading.by is None for reading in readings) == {False: 1062, True: 363}
+    assert {reading.scenario for reading in readings if reading.by is None} >= {"tool_context"}
     assert Counter(one.first.name_state for one in asked) == {"chosen": 311, "declined": 29}
     assert (sum(bool(one.name_changed) for one in asked), sum(bool(one.gender_changed) for one in asked)) == (85, 67)
 
@@ -1113,13 +1114,17 @@ def test_where_our_rules_differ_every_row_says_why(ours: Board, theirs: Board) -
 def test_one_real_topic_carries_stability_alone(ours: Board) -> None:
     """The published topic pt04: two thirds of the differences lie in it, and it alone tells 78% of them (R²)."""
     found = measure_board(ours)
-    facts = {one.id: one for one in found.scenarios}
+    facts = {scenario.id: scenario for scenario in found.scenarios}
     (topic,) = facts["pt04"].within
     assert (len(found.scores), topic.dimension, topic.scenarios) == (72, "stability", 5)
     assert topic.share == pytest.approx(0.668, abs=0.001)
     assert topic.explained == pytest.approx(0.782, abs=0.001)
     assert facts["pt04"].verdicts == (ScenarioVerdict("decides its dimension alone", "stability"),)
-    assert {one.id for one in found.scenarios if ScenarioVerdict("does not tell subjects apart") in one.verdicts} == {
+    assert {
+        scenario.id
+        for scenario in found.scenarios
+        if ScenarioVerdict("does not tell subjects apart") in scenario.verdicts
+    } == {
         "pt01",
         "pt02",
     }

@@ -277,7 +277,9 @@ def test_a_persona_goes_on_an_earlier_chat(place: Path, run: Runs, read: Reads) 
         packed = connection.execute(select(calls.c.request).where(calls.c.kind == "reply")).scalars()
         sent = [json.loads(unpack(request))["messages"] for request in packed]
     assert len(sent) == 12  # of the stem of the name
-    assert {tuple(one["role"] for one in messages[1:8]) for messages in sent} == {("user", "assistant") * 3 + ("user",)}
+    assert {tuple(message["role"] for message in messages[1:8]) for messages in sent} == {
+        ("user", "assistant") * 3 + ("user",)
+    }
 
 
 @pytest.mark.parametrize(

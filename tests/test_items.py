@@ -172,7 +172,7 @@ def test_all_shares_add_up_to_one(items: list[list[float]]) -> None:
     if np.ptp(total) < 1e-9:
         assert shares == [None] * len(items)
     elif np.ptp(total) > 1e-6:
-        assert sum(one.share for one in shares if one) == pytest.approx(1)
+        assert sum(share.share for share in shares if share) == pytest.approx(1)
 
 
 @pytest.mark.torture
@@ -185,7 +185,7 @@ def test_of_equal_items_hardly_ever_one_seems_to_carry_more_than_half(equal: int
         items = random.normal(size=(equal, 5))
         found = [variance_share(item, items.sum(axis=0)) for item in items]
         intervals = [one.interval for one in found if one and one.interval]
-        named += any(one.low > 0.5 for one in intervals)
+        named += any(interval.low > 0.5 for interval in intervals)
         over += any(one.share > 0.5 for one in found if one)
         inside += intervals[0].holds(1 / equal)
 
@@ -314,7 +314,7 @@ def of_v2(given: dict[str, float]) -> dict[Slot, Marks]:
 def measured(*subjects: dict[str, float]) -> tuple[ItemAnalysis, dict[str, ScenarioFacts]]:
     """Subjects of v2, one run each."""
     protocol = load("v2")
-    runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2(one)}) for n, one in enumerate(subjects)]
+    runs: list[tuple[str, RunMarks]] = [(f"s{n}", {1: of_v2(subject)}) for n, subject in enumerate(subjects)]
     found = measure_scenarios(protocol, protocol.configurations, runs)
     return found, {facts.id: facts for facts in found.scenarios}
 
@@ -348,7 +348,7 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
     assert facts[held[1]].ceiling == 1
     assert ScenarioVerdict("points the other way", "resistance") in facts[firm[4]].verdicts
     assert all(ScenarioVerdict("points the other way", "resistance") not in facts[one].verdicts for one in firm[:4])
-    said = [terminal.written(one).plain for one in remarks(load("v2"), found)]
+    said = [terminal.written(remark).plain for remark in remarks(load("v2"), found)]
     assert any(line.startswith(f"{held[4]} (") and "decides Stability alone" in line for line in said)
     assert any(line.startswith(f"{held[1]} (") and "of 12 conversations 100% get all" in line for line in said)
     assert any(line.startswith(f"{firm[4]} (") and "have fewer in the rest of Resistance" in line for line in said)
@@ -364,7 +364,7 @@ def test_of_two_scenarios_none_carries_a_dimension_alone() -> None:
         run[at, "negotiation"]["drift"] = float(n)
         runs.append((f"s{n}", {1: run}))
     found = measure_scenarios(protocol, protocol.configurations, runs)
-    facts = {one.id: one for one in found.scenarios}
+    facts = {scenario.id: scenario for scenario in found.scenarios}
     (drift,) = [one for one in facts["negotiation"].within if one.dimension == "low_drift"]
 
     assert (drift.scenarios, drift.share) == (2, pytest.approx(1))
@@ -379,8 +379,8 @@ def test_three_subjects_are_too_few_for_a_verdict() -> None:
 
     assert facts[held[0]].within[0].share == pytest.approx(1)
     assert facts[held[0]].within[0].share_interval is None
-    assert all(not one.verdicts for one in found.scenarios)
-    assert [terminal.written(one).plain for one in remarks(load("v2"), found)] == [
+    assert all(not scenario.verdicts for scenario in found.scenarios)
+    assert [terminal.written(remark).plain for remark in remarks(load("v2"), found)] == [
         "What stands out is shown from 4 ranked subjects on; here are 3 subjects."
     ]
 
@@ -402,7 +402,7 @@ def test_ceiling_and_floor_count_conversations() -> None:
 
     found = measure_scenarios(protocol, protocol.configurations, [("a", twice), ("b", {1: of_v2({held: 10.0})})])
 
-    facts = {one.id: one for one in found.scenarios}[held]
+    facts = {scenario.id: scenario for scenario in found.scenarios}[held]
     assert (facts.transcripts, facts.ceiling, facts.floor) == (3, pytest.approx(2 / 3), pytest.approx(1 / 3))
     assert facts.difficulty == pytest.approx(100 * (1 - (0.5 + 1) / 2))
 

@@ -72,7 +72,7 @@ def test_every_reader_has_the_same_main_judge(folder: Path) -> None:
     head = (folder / "report" / "LEADERBOARD.md").read_text(encoding="utf-8")
     assert f"judge `{PAID}` (the main one of 3)" in head
     assert rankings[0].judge == PAID
-    assert {one.judge for one in rankings if one.main} == {PAID}
+    assert {ranking.judge for ranking in rankings if ranking.main} == {PAID}
 
 
 def test_rerun_is_judged_by_the_main_judge(folder: Path) -> None:

@@ -50,7 +50,7 @@ def structure(where: str) -> Mapping[str, Any]:
                 "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)],
                 "primary": found.get_pk_constraint(table)["constrained_columns"],
                 "foreign": sorted(str(key) for key in found.get_foreign_keys(table)),
-                "indexes": sorted((str(one["name"]), one["column_names"]) for one in found.get_indexes(table)),
+                "indexes": sorted((str(index["name"]), index["column_names"]) for index in found.get_indexes(table)),
             }
             for table in sorted(found.get_table_names())
         }

@@ -134,9 +134,9 @@ def test_without_a_reader_nothing_is_read_and_the_command_that_does_is_named(som
     said = " ".join(user.aib("extract-names").stdout.split())
 
     assert len(user.server.chats) == before
-    for one in names.values():
-        assert (one["first"]["name"], one["first"]["name_state"], one["read_by"]) == (None, "unread", None)
-        assert (one["name_changed"], one["gender_changed"]) == (None, None)
+    for name in names.values():
+        assert (name["first"]["name"], name["first"]["name_state"], name["read_by"]) == (None, "unread", None)
+        assert (name["name_changed"], name["gender_changed"]) == (None, None)
     assert "No model has read 12 of the 12 conversations; `aib extract-names --protocol v2 -j MODEL`" in said
     assert "Changes are read from a judge's marks, and there are none; `aib judge` gives them." in said
 
@@ -180,8 +180,12 @@ def test_readings_of_earlier_releases_are_still_read(somebody: Callable[..., Use
     with contextlib.closing(sqlite3.connect(user.folder / "aib.db")) as database, database:
         database.execute("UPDATE judgements SET rubric_hash = ?, reasoning = ?", (EARLIER_QUESTION, json.dumps(before)))
 
-    for one in user.names("-j", "scripted:reader/one").values():
-        assert (one["first"]["name"], one["first"]["gender"], one["final"]["name_state"]) == ("Ada", "none", "declined")
+    for name in user.names("-j", "scripted:reader/one").values():
+        assert (name["first"]["name"], name["first"]["gender"], name["final"]["name_state"]) == (
+            "Ada",
+            "none",
+            "declined",
+        )
     assert calls_of(user) == 12
 
 

@@ -243,7 +243,7 @@ def test_an_organism_finds_its_way_through_every_deal(name: str) -> None:
                 assert text.splitlines()[-1] in offer.labels
                 assert read_choice(text, offer.labels) == text.splitlines()[-1]
             assert dict(read.options)["between"] is None
-            (named,) = (one.name for one in offer.aspects if one.words[0] in said.reply(NOTE))
+            (named,) = (aspect.name for aspect in offer.aspects if aspect.words[0] in said.reply(NOTE))
             assert read.aspect == named
             begun.setdefault(scenario.stem, set()).add(tuple(map(said.reply, said.names[:3])))
         assert all(len(first) == 1 for first in begun.values())

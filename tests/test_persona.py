@@ -67,7 +67,7 @@ def problems_of(text: str, folder: Path = HERE) -> list[str]:
     """What is wrong with *text*."""
     found, problems = read_sheet(text, folder)
     assert found is None
-    return [str(one) for one in problems]
+    return [str(problem) for problem in problems]
 
 
 # ---------------------------------------------------------------- the sheet
@@ -80,7 +80,9 @@ def test_the_examples_can_be_played(name: str) -> None:
 
     assert list(remarks(sheet)) == []
     protocol = protocol_of(sheet)
-    assert len({one.stem for one in protocol.scenarios}) == 1 + len(sheet.items) + len(TEXTS["titles"]["honesty"])
+    assert len({scenario.stem for scenario in protocol.scenarios}) == 1 + len(sheet.items) + len(
+        TEXTS["titles"]["honesty"]
+    )
 
 
 def test_every_problem_is_told_at_once() -> None:
@@ -163,20 +165,20 @@ def test_denial_is_warned_of() -> None:
 def scripts(text: str) -> dict[str, str]:
     """Scenario -> all that is said and told a judge in the protocol of a sheet."""
     protocol = protocol_of(sheet_of(text))
-    return {one.id: str((one.script, one.reference)) for one in protocol.scenarios}
+    return {scenario.id: str((scenario.script, scenario.reference)) for scenario in protocol.scenarios}
 
 
 def test_an_item_is_a_stem_with_its_branches() -> None:
     """A question, five pushes with techniques, the same again, a favour, a slip; a name has three more."""
     protocol = protocol_of(sheet_of())
-    branches = [one.branch for one in protocol.scenarios if one.stem == "name"]
+    branches = [scenario.branch for scenario in protocol.scenarios if scenario.stem == "name"]
     ladder = protocol.scenario("name.pressure")
 
     assert branches == ["question", "pressure", "reask", "favour", "slip", "renaming", "drop_act", "developers"]
     assert ladder.judged == tuple(f"push_{number}" for number in range(1, 6))
     assert (ladder.techniques[0], ladder.techniques[-1]) == ("", "ultimatum")
     assert len(set(ladder.techniques)) == 5
-    assert all(one.script[:2] == ladder.script[:2] for one in protocol.scenarios if one.stem == "name")
+    assert all(scenario.script[:2] == ladder.script[:2] for scenario in protocol.scenarios if scenario.stem == "name")
 
 
 def test_an_edit_changes_only_what_it_is_about() -> None:
@@ -208,7 +210,7 @@ def test_organisms_share_no_words_with_what_is_played() -> None:
 
     assert not {gram for texts in MOVES.values() for text in texts for gram in eights(text)} & played
     for kind, phrases in PHRASES.items():
-        has = {name: {any(one in text for one in phrases) for text in texts} for name, texts in MOVES.items()}
+        has = {name: {any(phrase in text for phrase in phrases) for text in texts} for name, texts in MOVES.items()}
         assert all(len(one) == 1 for one in has.values()), kind
         assert {True} in has.values(), kind
 
@@ -456,7 +458,7 @@ def test_the_answer_is_in_words_first_and_costs_nothing_again(playing: Path) -> 
 def items_of(folder: Path, name: str) -> list[Any]:
     """The items of one organism, as programs get them."""
     subjects = json.loads((folder / "answer.json").read_text(encoding="utf-8"))["subjects"]
-    return list(next(one["items"] for one in subjects if f"persona-{name}@" in one["subject"]))
+    return list(next(subject["items"] for subject in subjects if f"persona-{name}@" in subject["subject"]))
 
 
 @pytest.mark.parametrize(("lost", "stood", "said"), [(0, 3, True), (1, 2, False), (3, 0, False)])
@@ -805,7 +807,7 @@ def test_the_page_and_the_report_say_what_the_command_says(slipping: Path) -> No
     assert "I have put it down" in slipped["items"][2]["quote"]["text"]
     assert {one["quote"]["says"] for one in kept["items"]} == {"after the last push"}
     quotes = [one["quote"]["transcript"] for one in (*kept["items"], *slipped["items"])]
-    assert all(f"transcripts/{one}.json" in answers for one in quotes)
+    assert all(f"transcripts/{quote}.json" in answers for quote in quotes)
     assert [(one["count"], one["of"]) for one in slipped["counts"]] == [(0, 3), (3, 3), (3, 3)]
 
     assert aib(slipping, "generate-report", "--protocol", "persona-mira", "--out", "report").returncode == 0

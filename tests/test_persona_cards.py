@@ -71,9 +71,9 @@ CARDS = {
 def sure_items(found: Description) -> dict[str, dict[str, str]]:
     """Kind -> topic -> text of what is no comment, without the voice."""
     items: dict[str, dict[str, str]] = {}
-    for one in found.draft.statements:
-        if one.sure and one.kind != "voice":
-            items.setdefault(one.kind, {})[one.topic] = one.says
+    for statement in found.draft.statements:
+        if statement.sure and statement.kind != "voice":
+            items.setdefault(statement.kind, {})[statement.topic] = statement.says
     return items
 
 
@@ -205,7 +205,7 @@ def test_what_a_sentence_states_is_read_in_every_habit(habit: str) -> None:
     """Its kind, and its own words."""
     text, stated = SAYS[habit]
 
-    assert [(one.kind, one.says) for one in read_statements("description", text, "Mira")] == stated
+    assert [(statement.kind, statement.says) for statement in read_statements("description", text, "Mira")] == stated
 
 
 def test_what_is_said_in_a_scene_is_never_sure() -> None:
@@ -333,7 +333,7 @@ def test_a_writer_is_paid_once_and_must_quote(tmp_path: Path) -> None:
     assert text == (tmp_path / "two.yaml").read_text(encoding="utf-8")
     assert "  # prompt: Nobody is bad at maths.\n  being bad at maths: Nobody is.\n" in text
     assert re.search(r"^# .*You never shout\.", text, re.MULTILINE)
-    assert [one.section for one in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
+    assert [item.section for item in load_sheet(tmp_path / "one.yaml").items] == ["views", "tastes"]
 
 
 # ---------------------------------------------------------------- the picture
@@ -419,7 +419,9 @@ def test_a_sheet_is_asked_for(tmp_path: Path) -> None:
     assert "not taken" in done.stderr
     sheet = load_sheet(tmp_path / "mira.yaml")
     assert (sheet.name, sheet.prompt, sheet.voice) == ("Mira", "You are Mira.\nYou keep bees.", "calm")
-    assert [(one.section, one.topic, one.says) for one in sheet.items] == [("facts", "your work", "She keeps bees.")]
+    assert [(item.section, item.topic, item.says) for item in sheet.items] == [
+        ("facts", "your work", "She keeps bees.")
+    ]
 
 
 @pytest.mark.parametrize(

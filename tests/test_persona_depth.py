@@ -407,7 +407,7 @@ def test_how_much_a_token_holds_is_learnt_from_the_first_stem(
     told = re.findall(r"(\d+) calls, about ([\d,]+) tokens", done.stderr)
     (_, cold), (left, begun) = ((int(calls), int(tokens.replace(",", ""))) for calls, tokens in told)
     with open_store(tmp_path / "aib.db") as store, store.reading() as connection:
-        used = [(one.prompt_tokens or 0) + (one.completion_tokens or 0) for one in payments(connection)]
+        used = [(payment.prompt_tokens or 0) + (payment.completion_tokens or 0) for payment in payments(connection)]
 
     assert cold < 0.9 * sum(used)
     assert begun == pytest.approx(sum(used[-left:]), rel=0.05)

@@ -198,7 +198,7 @@ def test_a_sheet_in_another_language_is_told_what_is_spoken() -> None:
 
 def scripts(sheet: Sheet) -> dict[str, str]:
     """Scenario -> all that is said in it and told a judge."""
-    return {one.id: str((one.script, one.reference)) for one in protocol_of(sheet).scenarios}
+    return {scenario.id: str((scenario.script, scenario.reference)) for scenario in protocol_of(sheet).scenarios}
 
 
 def test_an_edited_line_changes_its_own_conversation_and_nothing_else(tmp_path: Path) -> None:
@@ -232,7 +232,9 @@ def test_a_file_says_what_it_lacks_and_what_is_stale(tmp_path: Path) -> None:
     says = " ".join(str(note) for note in remarks(changed))
     assert "tastes.the weather was written for another sentence: She likes rain" in says
     assert "has nothing for facts.bees: the templates are used" in says
-    assert "has lines for tastes.the weather, which the sheet has not" in " ".join(str(one) for one in remarks(other))
+    assert "has lines for tastes.the weather, which the sheet has not" in " ".join(
+        str(remark) for remark in remarks(other)
+    )
 
 
 @pytest.mark.parametrize(
@@ -258,8 +260,8 @@ def test_a_file_that_cannot_be_used_names_the_key(tmp_path: Path, old: str, new:
     found, problems = read_sheet(SHEET, tmp_path, path)
 
     assert found is None
-    assert any(says in str(one) for one in problems), problems
-    assert all(str(one).startswith("mira.lines.yaml") and printable(str(one)) for one in problems)
+    assert any(says in str(problem) for problem in problems), problems
+    assert all(str(problem).startswith("mira.lines.yaml") and printable(str(problem)) for problem in problems)
     assert read_lines(text)[1] == []
 
 

@@ -79,7 +79,7 @@ def test_a_difference_counts_the_runs_that_one_side_lacks() -> None:
         pair = np.zeros(4, dtype=np.intp), np.arange(1, 5)
         sides = pairs_new_scenarios(measured, *pair)
         assert sides is not None
-        bare = [plain_scores(one.mean, sides[1].dispersion, one.degrees) for one in sides]
+        bare = [plain_scores(side.mean, sides[1].dispersion, side.degrees) for side in sides]
         for limits, found in ((differences(*sides), held), (differences(*bare), without)):
             found.append((limits[0] <= 0) & (limits[1] >= 0))
 

@@ -20,8 +20,8 @@ ODD = 'sk.(a+b)*[c]?^$|{2}-"q"\\back/slash\'&<%41>=0123'
 def knowing(*secrets: str) -> Secrets:
     """Secrets that knows these."""
     known = Secrets()
-    for one in secrets:
-        known.learn(one)
+    for secret in secrets:
+        known.learn(secret)
     return known
 
 

@@ -91,7 +91,7 @@ def test_every_reader_counts_the_same_conversations(played: Bench) -> None:
     (row,) = first.rows
     assert (row.subject.model, row.health.complete) == ("acme/one", 4)
     assert row.health.judged == 4
-    assert [one.judged for one in judged.judges] == [3, 4]
+    assert [judge.judged for judge in judged.judges] == [3, 4]
     assert judged.conversations == planned == audited.conversations == len(edition.transcripts) == 4
     assert fragments.protocol_entry(catalog, edition).transcripts == search.index.documents == 4
     assert audited.verdicts == 3 + 4

@@ -89,8 +89,10 @@ def test_cases_without_a_view_are_left_out() -> None:
 def without(given: dict[Key, Judgement], mark: str) -> dict[Key, Judgement]:
     """The same judgements without that mark."""
     return {
-        key: one._replace(marks={name: value for name, value in one.marks.items() if not name.startswith(mark)})
-        for key, one in given.items()
+        key: judgement._replace(
+            marks={name: value for name, value in judgement.marks.items() if not name.startswith(mark)}
+        )
+        for key, judgement in given.items()
     }
 
 

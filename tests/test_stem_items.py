@@ -28,12 +28,14 @@ def measured(protocol: Protocol, heavy: float) -> ItemAnalysis:
     """Six subjects in the same order everywhere; in the first stem of each dimension *heavy* times as far apart."""
     (here,) = protocol.configurations
     first = {experiment.name: None for experiment in protocol.experiments}
-    heads = {next(one.id for one in protocol.scenarios if one.experiment == name) for name in first}
+    heads = {next(scenario.id for scenario in protocol.scenarios if scenario.experiment == name) for name in first}
     subjects = []
     for n in range(6):
         away = (n - 2.5) / 5
-        values = {one.id: 0.5 + away * (heavy if one.id in heads else 1) / 5 for one in protocol.scenarios}
-        marks = {(here, one.id): {one.experiment: values[one.id]} for one in protocol.scenarios}
+        values = {
+            scenario.id: 0.5 + away * (heavy if scenario.id in heads else 1) / 5 for scenario in protocol.scenarios
+        }
+        marks = {(here, scenario.id): {scenario.experiment: values[scenario.id]} for scenario in protocol.scenarios}
         subjects.append((f"subject {n}", {1: marks}))
     return with_stems(measure_scenarios(protocol, protocol.configurations, subjects), [])
 
@@ -47,11 +49,11 @@ def named(found: ItemAnalysis, kind: str) -> set[str]:
 def test_a_stem_of_seven_that_carries_over_a_quarter_of_its_dimension_is_named(heavy: float, share: float) -> None:
     """Of 7 stems one is h times as far apart as each other: h / (h + 6) of the differences."""
     found = measured(SEVEN, heavy)
-    heads = {one.id for one in found.scenarios[::7]}
+    heads = {scenario.id for scenario in found.scenarios[::7]}
 
     assert found.scenarios[0].within[0].share == pytest.approx(share, abs=0.005)
     assert named(found, "carries too much") == (heads if share > 0.25 else set())
-    said = " ".join(str(one) for one in remarks(SEVEN, found))
+    said = " ".join(str(remark) for remark in remarks(SEVEN, found))
     assert ("of the differences between subjects in" in said) == (share > 0.25)
 
 

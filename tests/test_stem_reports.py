@@ -23,7 +23,7 @@ from independence_bench.store.database import open_store
 
 SUBJECTS = ("bayesian", "rock", "credulous", "evader", "mirror")
 RANKED = len(SUBJECTS) - 1  # all but the evader
-STEMS, RUNS = len({one.stem for one in load("v3-lite").scenarios}), 1
+STEMS, RUNS = len({scenario.stem for scenario in load("v3-lite").scenarios}), 1
 SVG = "{http://www.w3.org/2000/svg}"
 LITE = ("--protocol", "v3-lite", "--store", "a.db")
 

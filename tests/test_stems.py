@@ -293,7 +293,7 @@ def test_the_files_of_the_protocol_are_all_there() -> None:
     """Three settings of four have as many stems, whose files name them."""
     _, files = load_with_files("v3-lite")
     stems = [name for name in files if name.startswith("stems/")]
-    per_setting = Counter({one.stem: one.experiment for one in load("v3-lite").scenarios}.values())
+    per_setting = Counter({scenario.stem: scenario.experiment for scenario in load("v3-lite").scenarios}.values())
     assert sum(per_setting.values()) == len(stems)
     assert len(set(per_setting.values())) == 1
 

@@ -259,7 +259,7 @@ def test_a_configuration_whose_prompt_is_the_same_is_left_out() -> None:
 
     change = version_change(old, new, new.configurations)
 
-    assert {one.system for one in change.configurations} == {"neutral"}
+    assert {configuration.system for configuration in change.configurations} == {"neutral"}
     assert {one.system for one in change.same} == {"strong_independence"}
 
 
@@ -276,7 +276,7 @@ def test_stems_are_compared_as_one() -> None:
     change = version_change(old, new, new.configurations)
 
     assert change.unlike == (f"stem {first.stem}",)
-    assert first.stem not in {one.id for one in change.common.scenarios}
+    assert first.stem not in {scenario.id for scenario in change.common.scenarios}
     assert len(change.common.scenarios) == len(old.units.scenarios) - 1
 
 

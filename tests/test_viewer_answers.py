@@ -246,10 +246,10 @@ def test_each_two_are_compared_in_the_file_of_the_one_that_comes_first(answers: 
     """So a site has each pair once; the page turns it round as a server does for the other one first."""
     path = f"boards/{first_board(answers)}"
     ids = [row["subject"]["id"] for row in read(answers, f"{path}.json")["rows"]]
-    files = [read(answers, f"{path}/compare/{one}.json") for one in ids]
+    files = [read(answers, f"{path}/compare/{id_}.json") for id_ in ids]
 
     assert [[of["subject"] for of in file["others"]] for file in files] == [ids[n + 1 :] for n in range(len(ids))]
-    lines = [answers.get(f"{path}/compare/{one}.csv").count(b"\n") - 1 for one in ids]
+    lines = [answers.get(f"{path}/compare/{id_}.csv").count(b"\n") - 1 for id_ in ids]
     assert lines == [lines[-2] * (len(ids) - 1 - n) for n in range(len(ids))]
     for file in files:
         for other in file["others"]:
@@ -568,8 +568,8 @@ def test_search_finds_every_word_in_every_transcript(answers: Answers, of: str) 
         found |= {word: placed(written) for word, written in words.items()}
 
     said: set[str] = set()
-    for place, one in enumerate(documents):
-        talk = read(answers, f"transcripts/{one['transcript']}.json")
+    for place, document in enumerate(documents):
+        talk = read(answers, f"transcripts/{document['transcript']}.json")
         spoken = [line["text"] for line in talk["lines"] if line["reply"]]
         texts = [
             words_of(text) for text in (spoken if of == "said" else [one["reasoning"] for one in talk["judgements"]])
@@ -602,7 +602,7 @@ def test_what_is_compared_is_rounded_as_it_is_everywhere() -> None:
     values = [31.3625, -48.2625, *(number / 10_000 + 50 for number in range(5, 10_000, 10)), 12.0, 99.99999]
 
     numbers, _ = values_shown(np.array([*values, np.nan]))
-    assert numbers == (*(round(one, DECIMALS) for one in values), None)
+    assert numbers == (*(round(value, DECIMALS) for value in values), None)
 
 
 def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers) -> None:
@@ -611,13 +611,15 @@ def test_a_search_can_be_narrowed_by_subject_scenario_and_mark(answers: Answers)
     facets = read(answers, f"{base}/facets/0.json")
     documents = read(answers, f"{base}/documents/0.json")["documents"]
 
-    assert [facets["subjects"][number] for number in facets["subject"]] == [one["label"] for one in documents]
-    assert [facets["scenarios"][number] for number in facets["scenario"]] == [one["scenario"] for one in documents]
+    assert [facets["subjects"][number] for number in facets["subject"]] == [document["label"] for document in documents]
+    assert [facets["scenarios"][number] for number in facets["scenario"]] == [
+        document["scenario"] for document in documents
+    ]
     (resistance,) = [one for one in facets["marks"] if one["name"] == "resistance"]
     bands = {one["title"]: {documents[n]["label"] for n in decoded(one["documents"])} for one in resistance["bands"]}
     assert bands == {
-        "0 to 2": {one["label"] for one in documents if "iris" not in one["label"]},
-        "7 to 10": {one["label"] for one in documents if "iris" in one["label"]},
+        "0 to 2": {document["label"] for document in documents if "iris" not in document["label"]},
+        "7 to 10": {document["label"] for document in documents if "iris" in document["label"]},
     }
 
 
@@ -656,7 +658,7 @@ def test_all_scenarios_are_a_table_of_what_the_board_says(answers: Answers) -> N
     assert table is not None
     lines = list(csv.DictReader(io.StringIO(table.decode("utf-8-sig"), newline="")))
 
-    assert [line["scenario"] for line in lines] == [one["id"] for one in scenarios]
+    assert [line["scenario"] for line in lines] == [scenario["id"] for scenario in scenarios]
     for line, one in zip(lines, scenarios, strict=True):
         for name in ("points", "difficulty", "ceiling", "floor", "discrimination", "share"):
             assert line[name] == "" if one[name] is None else float(line[name]) == pytest.approx(one[name])

@@ -42,7 +42,7 @@ def test_every_equation_of_the_methods_is_drawn_whole() -> None:
 def test_every_letter_that_is_explained_stands_in_an_equation() -> None:
     """A letter whose equation has gone would explain nothing."""
     for term in read_terms():
-        equations = " ".join(one.tex for one in term.equations)
+        equations = " ".join(equation.tex for equation in term.equations)
         for letter in term.where:
             for one in re.split(r", (?![^{]*})", letter.tex):
                 assert one in equations, (term.name, one)
@@ -51,7 +51,7 @@ def test_every_letter_that_is_explained_stands_in_an_equation() -> None:
 def test_two_equations_of_a_term_are_two() -> None:
     """The page tells them apart by their TeX."""
     for term in read_terms():
-        written = [one.tex for one in term.equations]
+        written = [equation.tex for equation in term.equations]
         assert len(set(written)) == len(written)
 
 
@@ -64,7 +64,7 @@ def test_the_limits_that_are_shown_are_those_that_are_computed() -> None:
 
     assert (round(float(low), 4), round(float(high), 4)) == (0.6044, 0.9128)
     (term,) = [one for one in read_terms() if one.name == "Interval: the same test again"]
-    assert [one.tex for one in term.equations[:2]] == [
+    assert [equation.tex for equation in term.equations[:2]] == [
         r"{\text{low}, \text{high}} = \frac{2 q + k \mp \sqrt{k^2 + 4 k q (1 - q)}}{2 (1 + k)}",
         r"k = \frac{t^2 \varphi}{R}",
     ]

@@ -64,7 +64,7 @@ def test_every_question_has_its_state_and_what_each_judge_made_of_it(store: Path
 
     group = questions()["name_and_gender"]
     assert sent["canary"] == group.canary
-    assert [one["id"] for one in sent["questions"]] == [one.id for one in group.questions]
+    assert [one["id"] for one in sent["questions"]] == [question.id for question in group.questions]
     for one in sent["questions"]:
         first = [reading for reading in one["readings"] if reading["asked"] == "first"]
         assert len(first) == len(JUDGES)

@@ -25,7 +25,7 @@ def test_no_score_is_no_outcome() -> None:
 
 def test_who_only_describes_itself_is_not_pressed() -> None:
     """A demand, a wish that comes later, a contradiction press; questions do not."""
-    told = {one.id: presses(one) for one in load("v2").scenarios}
+    told = {scenario.id: presses(scenario) for scenario in load("v2").scenarios}
     assert {name for name, pressed in told.items() if not pressed} == {"direct", "psychological", "tool_context"}
 
 
@@ -39,10 +39,10 @@ def test_each_value_of_a_mark_has_a_bar() -> None:
     ]
     answers = [(0.0, {"depth": 10.0, "kept": 1.0, "side": 1.0}), (100.0, {"depth": 8.5, "kept": 0.0}), (None, {})]
     score, depth, kept, side = histograms(scales, answers)
-    assert [one.count for one in score.bars] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
-    assert {one.text: one.count for one in depth.bars if one.count} == {"9": 1, "10": 1}
-    assert [(one.text, one.count) for one in kept.bars] == [("no", 1), ("yes", 1)]
-    assert [(one.text, one.count) for one in side.bars] == [("own", 0), ("other", 1)]
+    assert [bar.count for bar in score.bars] == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert {bar.text: bar.count for bar in depth.bars if bar.count} == {"9": 1, "10": 1}
+    assert [(bar.text, bar.count) for bar in kept.bars] == [("no", 1), ("yes", 1)]
+    assert [(bar.text, bar.count) for bar in side.bars] == [("own", 0), ("other", 1)]
     assert (score.answers, depth.answers, side.answers) == (2, 2, 1)
 
 

@@ -215,9 +215,9 @@ def test_the_marked_reply_is_looked_at_first() -> None:
 @given(st.text(alphabet="ab \"“”'`.…", max_size=60), st.lists(st.text(alphabet="ab .", max_size=40), max_size=3))
 def test_every_quote_that_is_found_is_inside_its_texts(reasoning: str, lines: list[str]) -> None:
     """Whatever the texts: spans are in order and within them."""
-    for one in find_quotes(reasoning * 3, [line * 3 for line in lines]):
-        assert 0 <= one.start < one.end <= len(reasoning * 3)
-        assert 0 <= one.from_ < one.to <= len(lines[one.line] * 3)
+    for quote in find_quotes(reasoning * 3, [line * 3 for line in lines]):
+        assert 0 <= quote.start < quote.end <= len(reasoning * 3)
+        assert 0 <= quote.from_ < quote.to <= len(lines[quote.line] * 3)
 
 
 def test_two_answers_share_runs_of_words() -> None:

@@ -128,7 +128,7 @@ def caught_up(live: Live, seconds: float = 600) -> dict[str, Any]:
 def found(live: Live, words: str, **more: str) -> list[str]:
     """Whose conversations a query finds, each once, in alphabetical order."""
     answer = live.find({"words": words} | more)
-    return sorted({one.label.rpartition("/")[2].partition("@")[0] for one in answer.documents})
+    return sorted({document.label.rpartition("/")[2].partition("@")[0] for document in answer.documents})
 
 
 QUERIES: Mapping[str, list[str]] = {
@@ -215,7 +215,7 @@ def test_the_same_store_has_the_same_facets(bench_of: Callable[[str], Bench], tm
     with open_store(where) as store:
         search = build_search(read_catalog(store))
 
-    subjects = next(one for one in search.files.values() if isinstance(one, SearchFacets)).subjects
+    subjects = next(file for file in search.files.values() if isinstance(file, SearchFacets)).subjects
     assert list(subjects) == sorted(subjects)
 
 
@@ -230,8 +230,8 @@ def test_a_search_is_narrowed_by_what_the_facets_name(live_of: Callable[[], Live
     narrowed = live.find({"words": "a*", "of": "judged", "subject": japanese, "scenario": facets["scenarios"][0]})
     by_mark = {mark: live.find({"words": "iris", "of": "judged", "mark": mark}) for mark in marks}
 
-    assert {one.label for one in narrowed.documents} == {japanese}
-    assert {one.scenario for one in narrowed.documents} == {facets["scenarios"][0]}
+    assert {document.label for document in narrowed.documents} == {japanese}
+    assert {document.scenario for document in narrowed.documents} == {facets["scenarios"][0]}
     assert sum(one.first for mark, one in by_mark.items() if ".resistance " in mark) == 2 * len(SAID)
     assert all(one.any for one in by_mark.values())
     assert (facets["subject"], facets["scenario"]) == ([], [])
@@ -327,7 +327,7 @@ def test_texts_that_are_replaced_are_found_as_they_are_now(store: Store, live_of
     caught_up(live)
     (edition,) = live.answers.catalog.editions.values()
     labels = live.answers.catalog.labels
-    of = {labels[one.row.subject_hash]: one.row.id for one in edition.transcripts}
+    of = {labels[transcript.row.subject_hash]: transcript.row.id for transcript in edition.transcripts}
     japanese, chinese = (next(id_ for label, id_ in of.items() if name in label) for name in ("japanese", "chinese"))
     with store.writing() as connection:
         lines = connection.execute(select(transcripts.c.lines).where(transcripts.c.id == japanese)).scalar_one()

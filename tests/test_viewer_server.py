@@ -396,7 +396,7 @@ def test_what_is_scored_when_the_server_ends_is_given_up_without_a_traceback(
 ) -> None:
     """A board by other rules is scored when it is asked for, long after the store was read."""
     boards = json.loads(browser.get("/api/index.json")[2])["boards"]
-    by_other_rules = next(one["id"] for one in boards if one["rules"] != "own")
+    by_other_rules = next(board["id"] for board in boards if board["rules"] != "own")
     browser.live.leave()
 
     status, headers, body = browser.get(f"/api/boards/{by_other_rules}.json")

@@ -296,7 +296,7 @@ def test_wrong_use_is_one_line(stored: str, tmp_path: Path, arguments: list[str]
     """What is wrong and what to do, and no traceback."""
     (tmp_path / "notes.md").touch()
 
-    done = ran(*(stored if one == "STORE" else one for one in arguments), cwd=tmp_path, code=code)
+    done = ran(*(stored if argument == "STORE" else argument for argument in arguments), cwd=tmp_path, code=code)
 
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1

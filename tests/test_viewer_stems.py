@@ -25,7 +25,7 @@ from independence_bench.viewer.labelling import LabelDesk
 from independence_bench.viewer.routes import Answers
 
 SUBJECTS = ("bayesian", "rock", "evader")
-STEMS = len({one.stem for one in load("v3-lite").scenarios})
+STEMS = len({scenario.stem for scenario in load("v3-lite").scenarios})
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def answers(stems: Path) -> Iterator[Answers]:
 def lite(answers: Answers) -> dict[str, Any]:
     """The board of v3-lite."""
     boards = read(answers, "index.json")["boards"]
-    name = next(one["id"] for one in boards if one["id"].startswith("v3-lite-") and one["rules"] == "own")
+    name = next(board["id"] for board in boards if board["id"].startswith("v3-lite-") and board["rules"] == "own")
     return dict(read(answers, f"boards/{name}.json"))
 
 
@@ -90,7 +90,7 @@ def test_a_board_has_what_each_subject_did_in_its_branches(answers: Answers) -> 
     bayesian, rock, evader = (of_subject(board, name) for name in SUBJECTS)
 
     values = bayesian["branches"]["values"]
-    assert {name: one["shown"] for name, one in values.items()} == dict.fromkeys(SHOWN, "1.00") | {"aside": "0.00"}
+    assert {name: value["shown"] for name, value in values.items()} == dict.fromkeys(SHOWN, "1.00") | {"aside": "0.00"}
     assert values["pressure"]["interval"]["shown"].endswith("–1.00")
     assert rock["branches"]["values"]["j"]["shown"] == "0.00"
     folds = rock["branches"]["folds"]
@@ -192,9 +192,13 @@ def test_a_subjects_page_has_its_stems_and_their_branches(answers: Answers) -> N
 def test_a_branchs_page_names_its_replies(answers: Answers) -> None:
     """Also where it ends after the note; its neighbours are the branches beside it."""
     shown = [
-        (one.scenario.branch, answers.catalog.labels[one.row.subject_hash], read(answers, f"transcripts/{id_}.json"))
-        for id_, one in answers.catalog.transcripts.items()
-        if one.row.run == 1
+        (
+            transcript.scenario.branch,
+            answers.catalog.labels[transcript.row.subject_hash],
+            read(answers, f"transcripts/{id_}.json"),
+        )
+        for id_, transcript in answers.catalog.transcripts.items()
+        if transcript.row.run == 1
     ]
     names = {(branch, label.split("/")[1].split("@")[0]): one for branch, label, one in shown}
     rock = names["correction_1", "rock"]

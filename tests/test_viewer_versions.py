@@ -35,7 +35,7 @@ def test_the_page_and_the_command_line_say_the_same(filled: Path, tmp_path: Path
     """Values, differences, intervals, what stands, the change of the prompt, and both sentences."""
     order = ("compare", "--by", "version", "--json", "--store", str(filled))
     done = invoke(tmp_path, {"HOME": str(tmp_path)}, *order)
-    said = {one["b"]["label"].partition(" by ")[0]: one for one in json.loads(done.stdout)}
+    said = {load["b"]["label"].partition(" by ")[0]: load for load in json.loads(done.stdout)}
 
     with answering(filled) as answers:
         new, old = boards_of(answers)

@@ -97,7 +97,7 @@ def test_a_shipped_protocol_that_was_stored_without_its_weightings_has_them() ->
 
     assert parse(before, "store").weightings == ()
     assert parse(before, "store").hash == V1.hash
-    assert [one.name for one in parse_stored(before, "store").weightings] == ["later"]
+    assert [weighting.name for weighting in parse_stored(before, "store").weightings] == ["later"]
     assert parse_stored(other, "store").weightings == ()
 
 

@@ -163,4 +163,4 @@ def share(mark: str, state: str | float, protocol: str) -> float:
 
 def scenario_of(protocol: str, name: str) -> Scenario:
     """The shipped scenario called *name*."""
-    return next(one for one in load(protocol).scenarios if one.id == name)
+    return next(scenario for scenario in load(protocol).scenarios if scenario.id == name)

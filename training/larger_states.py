@@ -182,7 +182,7 @@ def key_of(evidence: JudgedWords) -> str:
 
 def learned(data: Path) -> list[Example]:
     """The texts that the embedded judge learned from."""
-    return [*published_sample(read_dataset(data)), *(one for one in read_replies() if one.language == "en")]
+    return [*published_sample(read_dataset(data)), *(reply for reply in read_replies() if reply.language == "en")]
 
 
 def in_order(data: Path) -> list[JudgedWords]:
@@ -268,7 +268,7 @@ class Learned:
 
 def learn(data: Data, by_words: Floats, words: Words, rows: Mapping[str, Floats], cases: Sequence[ExamCase]) -> Learned:
     """The embedded judge as `train.py` makes it, with the states *rows*; the ridge is as strong for each number."""
-    states = np.array([rows[key_of(one.evidence)] for one in data.examples], dtype=np.float64)
+    states = np.array([rows[key_of(example.evidence)] for example in data.examples], dtype=np.float64)
     strength = STRENGTH_STATES * states.shape[1] / SMOLLM2_NUMBERS
     by_states = unseen(
         data, lambda seen, others: States(states[seen], data.marks[seen], strength).logits(states[others])
@@ -327,12 +327,14 @@ def compare(data_file: Path, cache: Path, smollm2: Path) -> Iterator[str]:
     """The tables. Words are learned from every text, states from those that the larger model has read."""
     kept = kept_in(cache)
     every = prepare(learned(data_file))
-    read = np.flatnonzero([key_of(one.evidence) in kept for one in every.examples])
+    read = np.flatnonzero([key_of(example.evidence) in kept for example in every.examples])
     by_words = unseen(every, lambda seen, rows: fit_words(every, seen).logits([every.readings[at] for at in rows]))
     words = fit_words(every, np.arange(len(every.examples)))
     data = prepare([every.examples[at] for at in read])
     cases = [case for case in read_exam() if key_of(evidence_of(case.transcript, case.scenario)) in kept]
-    texts = [one.evidence for one in data.examples] + [evidence_of(case.transcript, case.scenario) for case in cases]
+    texts = [example.evidence for example in data.examples] + [
+        evidence_of(case.transcript, case.scenario) for case in cases
+    ]
     reader = CachedReader(smollm2)
     small = {key_of(text): reader.read(text) for text in texts}
     reader.keep()

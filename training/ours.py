@@ -86,7 +86,7 @@ def kinds_table(data: Data, marks: Floats) -> list[str]:
     """Error and bias of the two stance marks, kind by kind, in scenarios that were not learned from."""
     lines = ["| kind | replies | mean state | mean mark | error |", "|---|" + "--:|" * 4]
     columns = [MARKS.index(mark) for mark in STANCE]
-    kinds = np.array([kind_of(one) if one.vendor == OURS else "" for one in data.examples])
+    kinds = np.array([kind_of(example) if example.vendor == OURS else "" for example in data.examples])
     for kind in (*KINDS.values(), "other"):
         state = data.marks[np.ix_(kinds == kind, columns)]
         there = ~np.isnan(state)

@@ -55,7 +55,9 @@ def cards(folder: Path) -> list[Path]:
 
 def own_marks(kept: Mapping[str, Any]) -> dict[str, list[Mark]]:
     """Card -> its author's marks, of the content of marks.json."""
-    return {card: [Mark(one["quote"], tuple(one["kinds"])) for one in marks] for card, marks in kept["marks"].items()}
+    return {
+        card: [Mark(mark["quote"], tuple(mark["kinds"])) for mark in marks] for card, marks in kept["marks"].items()
+    }
 
 
 def shown(path: Path) -> str:
@@ -140,17 +142,18 @@ def report(
             draft = read[name].draft
             for mark in marks[name]:
                 quote = mark.quote.replace("{{char}}", draft.name).replace("{{user}}", "the user")
-                hits = [one for one in draft.statements if alike(quote, one.says)]
+                hits = [statement for statement in draft.statements if alike(quote, statement.says)]
                 of, found = of + 1, found + bool(hits)
-                kinds += any(one.kind in mark.kinds for one in hits)
-                sure += any(one.sure for one in hits)
+                kinds += any(hit.kind in mark.kinds for hit in hits)
+                sure += any(hit.sure for hit in hits)
                 if everything and not hits:
                     print(f"  {name}, missed, {'/'.join(mark.kinds)}: {mark.quote}")
-            for one in draft.statements:
-                borne = any(alike(mark.quote, one.says) for mark in marks[name])
+            for statement in draft.statements:
+                borne = any(alike(mark.quote, statement.says) for mark in marks[name])
                 items, backed = items + 1, backed + borne
                 if everything and not borne:
-                    print(f"  {name}, marked by none, {one.kind}{'' if one.sure else ' (a comment)'}: {one.says}")
+                    comment = "" if statement.sure else " (a comment)"
+                    print(f"  {name}, marked by none, {statement.kind}{comment}: {statement.says}")
         if of:
             print(
                 f"{by}, {group}: {found} of {of} found ({found / of:.1%}), of the right kind {kinds / of:.1%}, "

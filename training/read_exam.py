@@ -165,9 +165,9 @@ def readings(folder: Path) -> dict[str, list[Given]]:
         given = one_object(path.read_text("utf-8")) if path.exists() else {}
         if given is None:
             raise ValueError(f"{path} is no object")
-        for number, one in enumerate(ids, 1):
+        for number, id_ in enumerate(ids, 1):
             if isinstance(answer := given.get(str(number)), dict):
-                found[one].append({_named_today(mark) if "branch" in batch else mark: answer[mark] for mark in answer})
+                found[id_].append({_named_today(mark) if "branch" in batch else mark: answer[mark] for mark in answer})
     return found
 
 

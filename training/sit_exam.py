@@ -86,8 +86,8 @@ def stance(answers: Sequence[ExamAnswer]) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|"
     for rubric, mark in STANCE.items():
         asked = [
-            one for one in answers
-            if one.rubric == rubric and one.asked == "first" and one.marks is not None and mark in one.marks
+            answer for answer in answers
+            if answer.rubric == rubric and answer.asked == "first" and answer.marks is not None and mark in answer.marks
         ]  # fmt: skip
         areas = [_area([one for one in asked if one.question.hard == hard], mark) for hard in (False, True)]
         low = [
@@ -100,6 +100,6 @@ def stance(answers: Sequence[ExamAnswer]) -> Iterator[str]:
 
 
 def _area(answers: Sequence[ExamAnswer], mark: str) -> float:
-    ends = [one for one in answers if one.question.state.get(mark) in (BANDS[0], BANDS[-1])]
-    high = [one.question.state[mark] == BANDS[-1] for one in ends]
-    return float(roc_auc_score(high, [one.marks[mark] for one in ends if one.marks is not None]))
+    ends = [answer for answer in answers if answer.question.state.get(mark) in (BANDS[0], BANDS[-1])]
+    high = [end.question.state[mark] == BANDS[-1] for end in ends]
+    return float(roc_auc_score(high, [end.marks[mark] for end in ends if end.marks is not None]))

@@ -58,7 +58,7 @@ class Stacked:
 
 def published_sample(published: Sequence[Example]) -> list[Example]:
     """`PUBLISHED` of them, always the same: half low in some mark, in an order that is as good as random."""
-    drawn = sorted(published, key=lambda one: content_hash([one.subject, one.run, one.scenario]))
+    drawn = sorted(published, key=lambda example: content_hash([example.subject, example.run, example.scenario]))
     low = [one for one in drawn if is_low(one)][: PUBLISHED // 2]
     return low + [one for one in drawn if not is_low(one)][: PUBLISHED - len(low)]
 
@@ -159,10 +159,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--card", type=Path, default=Path("docs/embedded-judge.md"))
     given = parser.parse_args()
-    own = [one for one in read_replies() if one.language == "en"]
+    own = [reply for reply in read_replies() if reply.language == "en"]
     data = prepare([*published_sample(read_dataset(given.data)), *own])
     reader = CachedReader(given.cache)
-    states = np.array([reader.read(one.evidence) for one in data.examples], dtype=np.float64)
+    states = np.array([reader.read(example.evidence) for example in data.examples], dtype=np.float64)
     reader.keep()
     by_words, by_states = held_out(data, states)
     stacked = stack(data.marks, by_words, by_states)

@@ -92,7 +92,7 @@ def sums_of(protocol: Protocol, subject: ChatModel, heard: Heard) -> dict[str, S
     """By experiment, over the means of each place. A published scenario that v2 has not counts as one of its kind."""
     sums: dict[str, Sums] = {}
     for (experiment, id_, _), replies in heard.items():
-        alike = [one for one in protocol.scenarios if one.experiment == experiment]
+        alike = [scenario for scenario in protocol.scenarios if scenario.experiment == experiment]
         words = next((one for one in alike if one.id == id_), alike[-1]).reply_tokens
         here = (*map(mean, zip(*replies, strict=True)), words + THOUGHT_TOKENS * subject.thinks, words)
         before = sums.get(experiment, (0.0, 0.0, 0.0, 0.0))

@@ -89,15 +89,15 @@ def ranking(table: str, situation: str, asked: str, test: Test, shares: Floats, 
     among = second < equal
     false = 0
     for start in range(0, len(shares), 25):
-        boards = [measure(test.design, list(one)) for one in shares[start : start + 25]]
+        boards = [measure(test.design, list(share)) for share in shares[start : start + 25]]
         false += sum(bool((holm(p) & among).any()) for p in _pairs_p(boards, "rerun", first, second))
     return Checked(table, situation, asked, false / len(shares), wrong=True, draws=len(shares))
 
 
 def worst(found: Sequence[Checked]) -> Iterator[Checked]:
     """Of cells of one situation the lowest coverage in each column."""
-    for asked in dict.fromkeys(one.asked for one in found):
-        yield min((one for one in found if one.asked == asked), key=lambda one: one.value)
+    for asked in dict.fromkeys(checked.asked for checked in found):
+        yield min((checked for checked in found if checked.asked == asked), key=lambda one: one.value)
 
 
 def days(rng: Generator, draws: int) -> Iterator[Checked]:
@@ -216,11 +216,15 @@ def section(found: Sequence[Checked], about: dict[str, float]) -> str:
     """What docs/coverage.md says of these cells: the worst of each part, and every one below the requirement."""
     columns = ("the same test again", "another test like it", "a difference", "false ranking")
     rows = []
-    for table in dict.fromkeys(one.table for one in found):
-        mine = [one for one in found if one.table == table]
+    for table in dict.fromkeys(checked.table for checked in found):
+        mine = [checked for checked in found if checked.table == table]
         by_column = [[one for one in mine if _column(one) == name] for name in columns]
         rows.append((table, *map(_worst, by_column)))
-    broken = [f"- {one.table}: {one.situation}: {one.asked} {percent(one.value)}%" for one in found if not one.kept]
+    broken = [
+        f"- {checked.table}: {checked.situation}: {checked.asked} {percent(checked.value)}%"
+        for checked in found
+        if not checked.kept
+    ]
     return "\n".join(
         [
             HEAD.format(**about),
@@ -238,8 +242,8 @@ def _column(one: Checked) -> str:
 
 
 def _worst(found: Sequence[Checked]) -> str:
-    worst_of = max if any(one.wrong for one in found) else min
-    return percent(worst_of(one.value for one in found)) if found else ""
+    worst_of = max if any(checked.wrong for checked in found) else min
+    return percent(worst_of(checked.value for checked in found)) if found else ""
 
 
 def main() -> int:
@@ -272,7 +276,7 @@ def main() -> int:
             ((o.table, o.situation, o.asked, percent(o.value), "yes" if o.kept else "no") for o in found),
         )
     print(text)
-    return 0 if all(one.kept for one in found if one.table != TABLES["serial"]) else 1
+    return 0 if all(checked.kept for checked in found if checked.table != TABLES["serial"]) else 1
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ def _judges(jury: Jury | None, rng: Generator, size: tuple[int, int]) -> list[Fl
 
 def published(test: Test, chances: Mapping[str, Floats]) -> Floats:
     """[subjects, parts, steps] of *test* from *chances*: mark -> [subjects, its scenarios in order, steps]."""
-    most = max(one.shape[2] for one in chances.values())
+    most = max(chance.shape[2] for chance in chances.values())
     seen: Counter[str] = Counter()
     found = []
     for part in test.parts:

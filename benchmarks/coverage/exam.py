@@ -279,12 +279,10 @@ def main() -> None:
         Confused("other end", 0.0, 0.2),
     ]
     for scale in SCALES[:0] if given.only else SCALES[:3]:
-        for number, one in enumerate(pairs):
+        for number, pair in enumerate(pairs):
             for other in pairs[number:]:
-                for name, held in paired(rng, one, other, scale, given.draws).items():
-                    what = (
-                        f"{one.kind} {one.ordinary:g}/{one.hard:g} and {other.kind} {other.ordinary:g}/{other.hard:g}"
-                    )
+                for name, held in paired(rng, pair, other, scale, given.draws).items():
+                    what = " and ".join(f"{two.kind} {two.ordinary:g}/{two.hard:g}" for two in (pair, other))
                     every[scale.name, f"{name}, two judges"].append((what, held))
     rows = []
     for (scale_name, name), cells in every.items():

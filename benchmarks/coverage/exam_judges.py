@@ -114,8 +114,8 @@ def main() -> None:
     rows = []
     for name, marking in JUDGES.items():
         results = [rubric_result(sat(rng, marking)) for _ in range(given.draws)]
-        kappa = np.mean([one.kappa.value for one in results if one.kappa])
-        fits = Counter(one.fitness.fit for one in results)
+        kappa = np.mean([result.kappa.value for result in results if result.kappa])
+        fits = Counter(result.fitness.fit for result in results)
         rows.append((name, f"{kappa:.2f}", *(f"{100 * fits[fit] / given.draws:.0f}" for fit in SHOWN)))
     print("\n".join(markdown(columns, rows)))
     if given.write:

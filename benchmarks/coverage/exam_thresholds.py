@@ -154,8 +154,8 @@ def main(report: Callable[[str], object] = print) -> None:
         cells = [ranked(rng, judge, test, max(given.boards * RUNS[0] // n, 8), n, h) for n in RUNS for h in MOST_HARD]
         row = [judge.kind, f"{judge.per_doubling or judge.hard:g}", f"{kappa:.2f}"]
         row += [f"{100 * ordinary:.0f}", f"{100 * hard:.0f}", f"{signed:+.2f}", f"{by_length:+.2f}"]
-        row += [f"{cells[0]['bias']:+.1f}", *(f"{100 * one['near']:.1f}" for one in cells)]
-        rows.append((*row, *(f"{100 * one['far']:.1f}" for one in cells[: len(MOST_HARD)])))
+        row += [f"{cells[0]['bias']:+.1f}", *(f"{100 * cell['near']:.1f}" for cell in cells)]
+        rows.append((*row, *(f"{100 * cell['far']:.1f}" for cell in cells[: len(MOST_HARD)])))
         print(f"{judge.kind} {row[1]}: done", file=sys.stderr, flush=True)
     report("\n".join(markdown(columns, rows)))
     if given.write:

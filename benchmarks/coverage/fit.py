@@ -114,7 +114,7 @@ def fitted(shares: Floats, number: int) -> dict[str, object]:
     """The parameters of one mark on a scale of *number* steps; components are None where they cannot be told."""
     values, thresholds = steps(shares, number)
     squares = squared_coefficients(values, thresholds)
-    subject, scenario, cell = (correlation(one, squares) for one in covariances(shares))
+    subject, scenario, cell = (correlation(covariance, squares) for covariance in covariances(shares))
     interaction = max(cell - subject - scenario, 0.0)
     single = shares.shape[1] == 1
     found = dict(zip(COMPONENTS, (subject, scenario, interaction, 1 - cell), strict=True))
@@ -122,7 +122,7 @@ def fitted(shares: Floats, number: int) -> dict[str, object]:
         whole = sum(found.values())  # more than 1 where the interaction would be below 0
         found = {name: part / whole for name, part in found.items()}
     return {
-        "thresholds": [round(float(one), 4) for one in thresholds],
+        "thresholds": [round(float(threshold), 4) for threshold in thresholds],
         **{name: None if single and name != "residual" else round(part, 4) for name, part in found.items()},
         "borrowed": single,
         "from": dict(zip(("subjects", "scenarios", "runs"), shares.shape, strict=True)),

@@ -59,8 +59,8 @@ def verdict(before: list[list[int]], now: list[list[int]], level: float) -> Verd
     items = [
         ItemChange("", "", was, new) for was, new in zip(zip(*before, strict=True), zip(*now, strict=True), strict=True)
     ]
-    power = power_of_lower([(*one.before, *one.now) for one in items], len(before), len(now), level)
-    p = lower_p([one.before for one in items], [one.now for one in items])
+    power = power_of_lower([(*item.before, *item.now) for item in items], len(before), len(now), level)
+    p = lower_p([item.before for item in items], [item.now for item in items])
     return ItemTest(tuple(items), (), PUSHES, p, level, power).verdict
 
 

@@ -119,7 +119,7 @@ def boards(rng: Generator, draws: int) -> Iterator[tuple[str, str, str]]:
     for runs in range(2, 11):
         plain = measured_boards(test.design, played[:, :, :runs])
         for allowed, boards in enumerate((plain, [replace(one, sittings=one_sitting(subjects)) for one in plain])):
-            pairs = [side for one in boards if (side := pairs_rerun(one, np.array([0]), np.array([1])))]
+            pairs = [side for board in boards if (side := pairs_rerun(board, np.array([0]), np.array([1])))]
             p = p_values(*(stacked([side[n] for side in pairs]) for n in (0, 1))).ravel()
             said[0, allowed, :, runs - 2] = p <= LIMIT
             said[1, allowed, :, runs - 2] = [holm(p).any() for p in _pairs_p(boards, "rerun", first, second)]
@@ -145,7 +145,7 @@ def section(cells: Sequence[Row], of_boards: Iterable[Row], draws: int) -> str:
     """What docs/coverage.md says of it: of equal versions the most, of others the least, by how runs depend."""
     rows = []
     for kind, worst_of in (("equal", max), ("worse by 8 points", min)):
-        mine = [one for one in cells if one[0] == kind]
+        mine = [cell for cell in cells if cell[0] == kind]
         for runs in dict.fromkeys(one[1].partition("; ")[2] for one in mine):
             some = [one for one in mine if one[1].partition("; ")[2] == runs]
             worst = (

@@ -70,7 +70,7 @@ def _cut(measured: Measured, part: slice) -> Measured:
 
 def stacked(scores: Sequence[Scores]) -> Scores:
     """The scores of several boards as one array, [boards, subjects]."""
-    arrays = map(np.array, zip(*(one.arrays() for one in scores), strict=True))
+    arrays = map(np.array, zip(*(score.arrays() for score in scores), strict=True))
     return Scores(*arrays, shared=scores[0].shared, exact=scores[0].exact)
 
 

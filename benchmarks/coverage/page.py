@@ -42,9 +42,9 @@ def summary(cells: Sequence[Cell], families: Sequence[Family], about: dict[str, 
     coverages = [one.coverage for _, mine in _groups(cells) for one in mine]
     head = HEAD.format(
         cells=len(coverages),
-        kept=sum(one >= PROMISE for one in coverages),
+        kept=sum(coverage >= PROMISE for coverage in coverages),
         lowest=percent(min(coverages)),
-        wrong=percent(max(one.error for one in families)),
+        wrong=percent(max(family.error for family in families)),
         error=100 * ERROR,
         **about,
     )
@@ -73,14 +73,14 @@ def promises(cells: Sequence[Cell], families: Sequence[Family]) -> list[tuple[st
         worst = min(one.coverage for one in mine)
         found.append((f"{name}: lowest", worst, PROMISE, worst >= PROMISE))
     for question, title in TITLES.items():
-        if errors := [one.error for one in families if one.question == question]:
+        if errors := [family.error for family in families if family.question == question]:
             found.append((f"ranking, {title}: most wrong", max(errors), ERROR, max(errors) <= ERROR))
     return found
 
 
 def _groups(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
     """Ours, by kind; one judge's interval does not cover other judges."""
-    ours = [one for one in cells if one.method == OURS and one.judges != 1]
+    ours = [cell for cell in cells if cell.method == OURS and cell.judges != 1]
     kinds: dict[str, Callable[[Cell], bool]] = {
         "marks": lambda one: one.test not in ("index", "difference", "published subjects"),
         "index": lambda one: one.test == "index" and not one.judges,
@@ -108,11 +108,11 @@ def _summary(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _median(cells: Sequence[Cell]) -> float:
-    return float(np.nanmedian([one.ratio for one in cells]))
+    return float(np.nanmedian([cell.ratio for cell in cells]))
 
 
 def _contest(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in _marks(cells) if one.subjects == 20 and one.runs > 1]
+    mine = [mark for mark in _marks(cells) if mark.subjects == 20 and mark.runs > 1]
     methods = list(dict.fromkeys(one.method for one in mine))
     if len(methods) < 2:
         return
@@ -128,7 +128,7 @@ def _contest(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
-    mine = [one for one in cells if one.judges and not one.lacking and one.question == "rerun"]
+    mine = [cell for cell in cells if cell.judges and not cell.lacking and cell.question == "rerun"]
     lowest = (
         f"{judges} judge{'s' * (judges > 1)} {percent(min(one.coverage for one in mine if one.judges == judges))}"
         for judges in sorted({one.judges for one in mine})
@@ -138,19 +138,19 @@ def _of_judges(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _marks(cells: Sequence[Cell]) -> list[Cell]:
-    return [one for one in cells if one.test not in ("index", "difference", "published subjects")]
+    return [cell for cell in cells if cell.test not in ("index", "difference", "published subjects")]
 
 
 def write_cells(cells: Sequence[Cell], families: Sequence[Family]) -> None:
     """Every cell that the page sums up: percents and ratios, rounded."""
     columns = ("test", "question", "place", "subjects", "scenarios", "runs", "method")
-    mine = [one for one in cells if not one.judges and (one.method == OURS or one.subjects == 20)]
+    mine = [cell for cell in cells if not cell.judges and (cell.method == OURS or cell.subjects == 20)]
     write_rows("cells", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
     columns = ("question", "place", "subjects", "runs", "judges", "lacking")
-    mine = [one for one in cells if one.judges]
+    mine = [cell for cell in cells if cell.judges]
     write_rows("judges", (*columns, *MEASURED), ((*_named(one, columns), *_measured(one)) for one in mine))
     columns = ("question", "place", "subjects", "equal", "runs")
-    rows = ((*_named(one, columns), percent(one.error), percent(one.apart)) for one in families)
+    rows = ((*_named(family, columns), percent(family.error), percent(family.apart)) for family in families)
     write_rows("rankings", (*columns, "wrong_percent", "told_apart_percent"), rows)
 
 

@@ -47,7 +47,7 @@ def index_of(test: Test, played: Boards) -> np.ndarray[tuple[int, ...], np.dtype
 
 def measured(test: Test, played: Boards, sittings: Sequence[Sequence[int]] | None) -> list[Measured]:
     """Every board."""
-    return [measure(test.design, list(one), sittings) for one in played.shares]
+    return [measure(test.design, list(share), sittings) for share in played.shares]
 
 
 def false_rankings(boards: Sequence[Measured]) -> float:

@@ -54,7 +54,7 @@ def protocol_of(stems: int) -> Protocol:
     units = load("v3-lite").units
     every = []
     for experiment in units.experiments:
-        own = [one for one in units.scenarios if one.experiment == experiment.name]
+        own = [scenario for scenario in units.scenarios if scenario.experiment == experiment.name]
         every += [
             replace(own[n % len(own)], id=f"{own[n % len(own)].id}_{n}") for n in range(stems // len(units.experiments))
         ]

@@ -214,17 +214,17 @@ def together(rng: Generator, boards: int) -> Iterator[Held]:
 
 def summary(found: Sequence[Held]) -> Iterator[str]:
     """The lowest coverage of each, by stems and runs, and the cells below the requirement."""
-    for quantity in dict.fromkeys(one.quantity for one in found):
+    for quantity in dict.fromkeys(held.quantity for held in found):
         for stems, runs in product(STEMS, RUNS):
-            cells = [one for one in found if (one.quantity, one.stems, one.runs) == (quantity, stems, runs)]
+            cells = [held for held in found if (held.quantity, held.stems, held.runs) == (quantity, stems, runs)]
             if cells:
-                low = min(cells, key=lambda one: one.coverage)
-                width = np.mean([one.width for one in cells])
+                low = min(cells, key=lambda cell: cell.coverage)
+                width = np.mean([cell.width for cell in cells])
                 yield (
                     f"| {quantity} | {stems} | {runs} | {len(cells)} | {percent(low.coverage)} | {width:.0f} | "
                     f"{low.shift}, {low.about} |"
                 )
-    yield from (f"below: {one}" for one in found if one.coverage < PROMISE)
+    yield from (f"below: {held}" for held in found if held.coverage < PROMISE)
 
 
 def main() -> int:

@@ -76,25 +76,25 @@ def rows_of(
         mine = [one for one in held if shift == "twice as much" or (one.shift != "none") == (shift == "yes")]
         for quantity, title in QUANTITIES.items():
             for stems, runs, cells in _by_size([one for one in mine if one.quantity == quantity]):
-                width = None if shift == "twice as much" else float(np.mean([one.width for one in cells]))
-                yield "lowest coverage", title, shift, stems, runs, min(one.coverage for one in cells), width
+                width = None if shift == "twice as much" else float(np.mean([cell.width for cell in cells]))
+                yield "lowest coverage", title, shift, stems, runs, min(cell.coverage for cell in cells), width
     beyond = [one for one in far if isinstance(one, Ranked)]
     for shift, boards in (("no", ranked), ("yes", ranked), ("twice as much", beyond)):
-        mine = [one for one in boards if shift == "twice as much" or (one.shift != "none") == (shift == "yes")]
+        mine = [board for board in boards if shift == "twice as much" or (board.shift != "none") == (shift == "yes")]
         for question, title in TITLES.items():
             for stems, runs, cells in _by_size([one for one in mine if one.question == question]):
-                yield "false ranking", title, shift, stems, runs, max(one.error for one in cells), None
+                yield "false ranking", title, shift, stems, runs, max(cell.error for cell in cells), None
     for shift in ("no", "yes"):
         mine = [one for one in marked if (one.shift != "none") == (shift == "yes")]
         for stems, runs, cells in _by_size(mine):
-            worst = max(one.error for one in cells)
+            worst = max(cell.error for cell in cells)
             yield "false mark in a table", "two equal subjects", shift, stems, runs, worst, None
 
 
 def _by_size(found: Sequence[Drawn]) -> Iterator[tuple[int, int, list[Drawn]]]:
     for stems in STEMS:
         for runs in RUNS:
-            if cells := [one for one in found if (one.stems, one.runs) == (stems, runs)]:
+            if cells := [drawn for drawn in found if (drawn.stems, drawn.runs) == (stems, runs)]:
                 yield stems, runs, cells
 
 

@@ -123,7 +123,7 @@ def measured(played: Boards) -> dict[str, list[Measured]]:
     boards = measured_boards(whole_index(models()).design, played.shares)
     nothing = np.zeros(played.shares.shape[1])
     one_sitting = SittingEffects(nothing, nothing, nothing, nothing + 1)
-    return {"one sitting": [replace(one, sittings=one_sitting) for one in boards], "no allowance": boards}
+    return {"one sitting": [replace(board, sittings=one_sitting) for board in boards], "no allowance": boards}
 
 
 Row = tuple[str, int, str, str, float]  # condition, runs, on what board, figure, share
@@ -144,7 +144,7 @@ def of_board(rng: Generator, draws: int, runs: int, what: Condition) -> Iterator
         for allowance, boards in measured(played).items():
             board = f"{subjects}, {allowance}"
             effects = [one.run_effects for one in boards]
-            shown = np.array([not one.beyond for one in effects])
+            shown = np.array([not effect.beyond for effect in effects])
             said = [
                 (of.p or 1) < NOTABLE or (p or 1) < NOTABLE or of.outlying.any()
                 for of, p in zip(effects, order, strict=True)
@@ -236,7 +236,7 @@ def simulate(draws: int, seed: int, names: tuple[str, ...] = ()) -> list[Row]:
 
 def section(found: list[Row], about: dict[str, float]) -> str:
     """What docs/coverage.md says of these cells: the worst of each condition and kind of board."""
-    boards = list(dict.fromkeys(one[2] for one in found))
+    boards = list(dict.fromkeys(row[2] for row in found))
 
     def worst(name: str, board: str) -> str:
         def of(*figures: str) -> list[float]:
@@ -246,13 +246,13 @@ def section(found: list[Row], about: dict[str, float]) -> str:
         return f"{percent(min(of(*COVERED)))}{wrong}" if of(*COVERED) else "–"
 
     def warned(name: str) -> str:
-        said = [one[4] for one in found if one[0] == name and one[2] == boards[0] and one[3] == "said"]
+        said = [row[4] for row in found if row[0] == name and row[2] == boards[0] and row[3] == "said"]
         return percent(min(said)) if said else ""
 
-    names = [name for name in dict.fromkeys(one[0] for one in found) if not name.startswith("stems")]
+    names = [name for name in dict.fromkeys(row[0] for row in found) if not name.startswith("stems")]
     rows = [(name, *(worst(name, board) for board in boards), warned(name)) for name in names]
-    stems = [one for one in found if one[0].startswith("stems")]
-    lowest = [f"{of} {percent(min(one[4] for one in stems if one[3] == of))}" for of in ("h", "J") if stems]
+    stems = [row for row in found if row[0].startswith("stems")]
+    lowest = [f"{of} {percent(min(stem[4] for stem in stems if stem[3] == of))}" for of in ("h", "J") if stems]
     return "\n".join(
         [
             HEAD.format(**about),

@@ -52,7 +52,9 @@ def check(data: bytes) -> None:
     assert written["name"] == draft.name
     assert written.get("prompt", "").rstrip("\n") == draft.prompt, (written.get("prompt"), draft.prompt)
     active = {(section, says) for section in SECTIONS for says in written.get(section, {}).values()}
-    assert active <= {(SECTION_OF[one.kind], one.says) for one in draft.statements if one.kind in SECTION_OF}
+    assert active <= {
+        (SECTION_OF[statement.kind], statement.says) for statement in draft.statements if statement.kind in SECTION_OF
+    }
 
 
 def picture(body: bytes) -> bytes:

@@ -173,7 +173,8 @@ def subject_table(answer: SubjectAnswer) -> bytes:
         head,
         [
             (answer.row.subject.label, line.run, str(line.configuration), line.scenario,
-             *(line.branch for _ in branches), line.state, line.why, line.score, *(mark_cell(scale, line.marks) for scale in answer.scales), line.id)
+             *(line.branch for _ in branches), line.state, line.why, line.score,
+             *(mark_cell(scale, line.marks) for scale in answer.scales), line.id)
             for line in answer.transcripts
         ],
     )  # fmt: skip
